@@ -1,0 +1,1 @@
+"""Plotly figures and pages over a run; reads taskdata only."""

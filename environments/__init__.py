@@ -1,0 +1,1 @@
+"""Where agents act: sandboxes, tools, model clients, renderers."""

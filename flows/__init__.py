@@ -1,0 +1,1 @@
+"""Prefect only: the nightly DAG, stage flows, deployments, Dask runners, the CLI."""

@@ -1,0 +1,1 @@
+"""Great Expectations gates, and the statistics behind every interval."""

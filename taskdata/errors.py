@@ -1,0 +1,57 @@
+"""Every exception this project raises on purpose.
+
+The message is the only argument, so that errors survive pickling between worker processes; it
+names the value, the place and the way out. `transient` says whether trying again may help.
+"""
+
+
+class NightshiftError(Exception):
+    """Base of our own errors; the CLI prints its message as one line."""
+
+    transient: bool = False
+
+
+class Misuse(NightshiftError):
+    """What was asked for makes no sense: unknown name, malformed option, missing key (exit 2)."""
+
+
+class BadTaskData(NightshiftError):
+    """A task, bank or seed file does not fit the schema; names file and field."""
+
+
+class StoreUnavailable(NightshiftError):
+    """The database or artifact store refused or dropped the operation."""
+
+    transient = True
+
+
+class GateFailed(NightshiftError):
+    """A gate stopped the run; the message names the gate and the offending rows."""
+
+
+class StageFailed(NightshiftError):
+    """A stage of the night ended without completing; the message names it and why."""
+
+
+class ModelUnavailable(NightshiftError):
+    """The endpoint refused, timed out, answered 429/5xx or garbage, and retries ran out."""
+
+    transient = True
+
+
+class ModelRejected(NightshiftError):
+    """The provider understood the request and said no (400, 401, 403, 404)."""
+
+
+class SandboxFailed(NightshiftError):
+    """The sandbox itself could not start or was lost; never the fault of what ran inside."""
+
+    transient = True
+
+
+class JudgeUnreadable(NightshiftError):
+    """A judge's reply does not fit the verdict schema; the caller asks again, then gives up."""
+
+
+class ToolRefused(NightshiftError):
+    """A tool cannot do what was asked; the text goes back to the agent as an observation."""

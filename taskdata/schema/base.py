@@ -1,0 +1,42 @@
+"""What every schema model shares: immutability, strict keys, canonical hashing, safe paths."""
+
+import hashlib
+import json
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+
+class Value(BaseModel):
+    """An immutable value; unknown keys are an error, never dropped in silence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def canonical_json(self) -> str:
+        """Return JSON with sorted keys and no white space: equal values give equal text."""
+        return json.dumps(
+            self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        )
+
+    def digest(self) -> str:
+        """Return the hex sha256 of `canonical_json`."""
+        return hashlib.sha256(self.canonical_json().encode()).hexdigest()
+
+
+def _inside(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path:
+        raise ValueError(f"{path!r} must be a relative path that stays inside its folder")
+    return path
+
+
+RelativePath = Annotated[
+    str, StringConstraints(min_length=1, max_length=240), AfterValidator(_inside)
+]
+"""A POSIX path below some folder: never absolute, never with `..`."""
+
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_\-]{0,79}$")]
+"""A lower-case id: letters, digits, `_` and `-`."""
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

@@ -1,0 +1,85 @@
+"""Checkpoint trees: requirement nodes with weights, whose leaves say how they are verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from taskdata.schema.base import Slug, Value
+
+
+class Check(Value):
+    """A deterministic verifier: a named function over one deliverable, or the final answer."""
+
+    kind: Literal["check"] = "check"
+    name: Slug
+    """Name in the check library (`stages/score/checks`)."""
+    deliverable: str | None = None
+    """File name of the deliverable looked at; None: the final answer."""
+    args: dict[str, Any] = Field(default_factory=dict)
+
+
+class Judge(Value):
+    """An LLM scores the leaf 0-10 against a rubric; unscored where no judge is configured."""
+
+    kind: Literal["judge"] = "judge"
+    rubric: str = Field(min_length=1)
+    deliverables: tuple[str, ...] = ()
+    """Files shown to the judge; empty: the final answer alone."""
+
+
+class ToolResultCheck(Value):
+    """A deterministic verifier over the tool log of the trial."""
+
+    kind: Literal["tool_result"] = "tool_result"
+    tools: tuple[str, ...] = Field(min_length=1)
+    """Any of these tools must have been called without error."""
+    contains: tuple[str, ...] = ()
+    """Texts that must all occur (case-insensitive) in one such call's result."""
+
+
+Verifier = Annotated[Check | Judge | ToolResultCheck, Field(discriminator="kind")]
+
+
+class Checkpoint(Value):
+    """A node of the tree: a leaf has a verifier, an inner node has children."""
+
+    id: Slug
+    requirement: str = Field(min_length=1)
+    """What must hold of the outcome, readable without the task."""
+    weight: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    verifier: Verifier | None = None
+    children: tuple[Checkpoint, ...] = ()
+
+    @model_validator(mode="after")
+    def _leaf_or_inner(self) -> Checkpoint:
+        if (self.verifier is None) == (not self.children):
+            raise ValueError(
+                f"checkpoint {self.id!r} needs either a verifier (leaf) or children (inner node)"
+            )
+        return self
+
+    def nodes(self) -> Iterator[Checkpoint]:
+        """Yield this node and all below it, depth first."""
+        yield self
+        for child in self.children:
+            yield from child.nodes()
+
+    def leaves(self) -> tuple[Checkpoint, ...]:
+        """Return the leaves, depth first."""
+        return tuple(node for node in self.nodes() if node.verifier is not None)
+
+    def depth(self) -> int:
+        """Return the number of levels: 1 for a single leaf."""
+        return 1 + max((child.depth() for child in self.children), default=0)
+
+    def checkable_share(self) -> float:
+        """Return the share (0-1) of the tree's weight whose leaves code can verify."""
+        if self.verifier is not None:
+            return 0.0 if isinstance(self.verifier, Judge) else 1.0
+        total = sum(child.weight for child in self.children)
+        if total == 0:
+            return 0.0
+        return sum(child.weight * child.checkable_share() for child in self.children) / total

@@ -1,0 +1,203 @@
+"""Runs, their configuration, and the trials they consist of."""
+
+import hashlib
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from taskdata.schema.agent import AgentSpec, ModelSpec
+from taskdata.schema.base import RelativePath, Sha256, Value
+from taskdata.schema.diagnosis import Diagnosis
+from taskdata.schema.scores import TrialScore
+from taskdata.schema.transcript import Ending, Usage
+
+Feedback = Literal["checkpoint", "coarse"]
+SandboxName = Literal["bubblewrap", "docker"]
+
+
+class RunConfig(Value):
+    """One evaluation: bank release x agents x repetitions x refinement rounds."""
+
+    bank: str = "starter"
+    """Name of a bundled bank, or a folder of task folders."""
+    tasks: tuple[str, ...] = ()
+    """Only these task ids; empty: all."""
+    agents: tuple[AgentSpec, ...] = Field(min_length=1)
+    repetitions: int = Field(default=1, ge=1, le=64)
+    refinement_rounds: int = Field(default=1, ge=0, le=8)
+    feedback: Feedback = "checkpoint"
+    sandbox: SandboxName = "bubblewrap"
+    judge: ModelSpec | None = None
+    judge_base_url: str | None = None
+    threshold: float = Field(default=7.0, ge=0, lt=10)
+    """A trial succeeds when its root score is above this (GTA-2, section 6.4.1)."""
+    workers: int = Field(default=2, ge=1)
+    """Dask worker processes."""
+    trials_per_worker: int = Field(default=2, ge=1)
+    """Trials in flight at once in one worker."""
+
+    @field_validator("agents")
+    @classmethod
+    def _distinct(cls, agents: tuple[AgentSpec, ...]) -> tuple[AgentSpec, ...]:
+        names = [a.name for a in agents]
+        if len(set(names)) != len(names):
+            raise ValueError(f"an agent is named twice: {sorted(names)}")
+        return agents
+
+    def agent(self, name: str) -> AgentSpec:
+        """Return the agent of that name; KeyError if the run has none."""
+        return {a.name: a for a in self.agents}[name]
+
+
+class RunStatus(StrEnum):
+    """Where a run is."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class Run(Value):
+    """One evaluation as stored."""
+
+    id: str
+    status: RunStatus
+    config: RunConfig
+    release_hash: Sha256
+    code_version: str
+    created_at: datetime
+    finished_at: datetime | None = None
+    error: str | None = None
+    dashboard: str | None = None
+    """Path of the published dashboard, once there is one."""
+
+
+class Trial(Value):
+    """One agent on one task, one repetition, one refinement round: what is asked."""
+
+    id: str
+    run_id: str
+    agent: str
+    task_id: str
+    task_hash: Sha256
+    tier: str
+    category: str
+    repetition: int = Field(ge=0)
+    round: int = Field(ge=0)
+    parent_trial_id: str | None = None
+    """The attempt this one refines."""
+    feedback: str | None = None
+
+    @staticmethod
+    def make_id(run_id: str, agent: str, task_id: str, repetition: int, round_: int) -> str:
+        """Return the trial's id: the same question always has the same id."""
+        key = "\n".join([run_id, agent, task_id, str(repetition), str(round_)])
+        return "t" + hashlib.sha256(key.encode()).hexdigest()[:15]
+
+
+class Deliverable(Value):
+    """A file collected from the agent's output folder; its bytes are in the artifact store."""
+
+    name: RelativePath
+    sha256: Sha256
+    size_bytes: int = Field(ge=0)
+
+
+class OutcomeStatus(StrEnum):
+    """Whether the agent had its chance."""
+
+    FINISHED = "finished"
+    INFRASTRUCTURE = "infrastructure"
+    """It failed for a reason outside the agent; not a score of 0."""
+
+
+class TrialOutcome(Value):
+    """What happened in one execution attempt of a trial."""
+
+    trial_id: str
+    attempt: int = Field(ge=1)
+    status: OutcomeStatus
+    ending: Ending | None = None
+    error: str | None = None
+    """Cause of an infrastructure error, one line."""
+    error_detail: str | None = None
+    """Traceback, for us."""
+    final_answer: str = ""
+    transcript_sha256: Sha256 | None = None
+    deliverables: tuple[Deliverable, ...] = ()
+    rejected_files: tuple[str, ...] = ()
+    """What collection refused, with reasons."""
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    wall_seconds: float = Field(default=0.0, ge=0)
+    turns: int = Field(default=0, ge=0)
+    tool_calls: int = Field(default=0, ge=0)
+    tool_errors: int = Field(default=0, ge=0)
+    model_id: str | None = None
+    """As reported by the provider."""
+    sandbox: str
+    prompt_version: str | None = None
+    code_version: str
+    started_at: datetime
+    finished_at: datetime
+
+
+class TrialResult(Value):
+    """Everything known about one trial, joined."""
+
+    trial: Trial
+    outcome: TrialOutcome | None = None
+    """The finished outcome, else the latest infrastructure error, else None: still due."""
+    score: TrialScore | None = None
+    scoring_error: str | None = None
+    """Why scoring itself failed, when it did."""
+    diagnosis: Diagnosis | None = None
+
+    @property
+    def root_score(self) -> float | None:
+        """Root score 0-10; None: unscored or not finished."""
+        return None if self.score is None else self.score.root.score
+
+    @property
+    def is_infrastructure_error(self) -> bool:
+        """Whether it failed for a reason outside the agent."""
+        failed = self.outcome is not None and self.outcome.status is OutcomeStatus.INFRASTRUCTURE
+        return failed or self.scoring_error is not None
+
+
+class StageReport(Value):
+    """What one pass of a stage did; counts are trials unless the stage says otherwise."""
+
+    stage: str
+    run_id: str
+    round: int = 0
+    due: int = Field(ge=0)
+    done: int = Field(ge=0)
+    errors: int = Field(default=0, ge=0)
+    seconds: float = Field(default=0.0, ge=0)
+    note: str = ""
+
+
+class GateFailure(Value):
+    """One expectation that did not hold, with rows that broke it."""
+
+    expectation: str
+    column: str | None = None
+    unexpected_count: int = Field(default=0, ge=0)
+    rows: tuple[str, ...] = ()
+    """Ids of up to 20 offending rows."""
+
+
+class GateResult(Value):
+    """Outcome of one gate over one batch."""
+
+    gate: str
+    run_id: str
+    success: bool
+    rows: int = Field(ge=0)
+    expectations: int = Field(ge=0)
+    failures: tuple[GateFailure, ...] = ()
+    validation_sha256: Sha256 | None = None
+    """The full validation result (JSON) in the artifact store."""

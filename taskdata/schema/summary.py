@@ -1,0 +1,101 @@
+"""The numbers of a run: what `results --json` prints and the dashboard draws."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from taskdata.schema.base import Value
+from taskdata.schema.run import GateResult, StageReport
+
+
+class Estimate(Value):
+    """A mean with its 95 % interval, which respects clustering by task."""
+
+    mean: float | None
+    ci95: tuple[float, float] | None
+    """None where fewer than two tasks were scored."""
+    n: int = 0
+    """Trials behind the mean."""
+
+
+class RunHeader(Value):
+    """Identity of a run."""
+
+    id: str
+    status: str
+    bank: str
+    release_hash: str
+    code_version: str
+    created_at: datetime
+    finished_at: datetime | None
+    threshold: float
+    judge: str | None
+    sandbox: str
+    repetitions: int
+    refinement_rounds: int
+    tasks: int
+    dashboard: str | None = None
+    error: str | None = None
+
+
+class AgentSummary(Value):
+    """One agent's first attempts (round 0). Shares are 0-1; None: nothing to measure."""
+
+    agent: str
+    trials: int
+    """Trials planned."""
+    scored: int
+    """Trials with a root score: the denominator of every score here."""
+    errors: int
+    """Infrastructure errors: beside the scores, never inside them."""
+    pending: int
+    """Neither finished nor failed yet."""
+    root_score: Estimate
+    root_sr: Estimate
+    root_sr_at: dict[str, float | None]
+    """Root SR at k = 5..9 (GTA-2, section 6.4.1)."""
+    leaf_sr: float | None
+    tool_sr: float | None
+    coverage: float | None
+    """Mean share of tree weight that was scored."""
+    capability_sr: dict[str, float | None]
+    category: dict[str, Estimate]
+    """Root score by category."""
+    deliverable_type: dict[str, Estimate]
+    """Leaf score by type of the deliverable looked at."""
+    tier: dict[str, Estimate]
+    """Root score by tier."""
+    cost_usd: float | None
+    wall_s: float
+    """Summed over trials."""
+    turns: float | None
+    """Mean per trial."""
+    tokens: int
+    score_per_usd: float | None
+    failures: dict[str, dict[str, int]]
+    """`stage`, `type`, `level` -> label -> trials."""
+    error_causes: dict[str, int] = Field(default_factory=dict)
+
+
+class RefinementGain(Value):
+    """Change from round `round - 1` to `round` over the trials that were refined."""
+
+    agent: str
+    round: int
+    feedback: str
+    trials: int
+    errors: int
+    mean_before: float | None
+    mean_after: float | None
+    gain: Estimate
+    """Mean of the paired differences of root scores."""
+
+
+class RunSummary(Value):
+    """Everything that `results` reports about a run."""
+
+    run: RunHeader
+    agents: tuple[AgentSummary, ...]
+    refinement: tuple[RefinementGain, ...]
+    gates: tuple[GateResult, ...] = ()
+    stages: tuple[StageReport, ...] = ()

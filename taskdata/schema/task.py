@@ -1,0 +1,211 @@
+"""A benchmark-ready task, and the part of it an agent may see."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from taskdata.schema.base import RelativePath, Sha256, Slug, Value
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge
+
+
+class Tier(StrEnum):
+    """Short closed-ended tool use, or a long open-ended workflow (GTA-2, section 3)."""
+
+    ATOMIC = "atomic"
+    WORKFLOW = "workflow"
+
+
+class Category(StrEnum):
+    """The six domains of GTA-Workflow."""
+
+    DATA_ANALYSIS = "data_analysis"
+    EDUCATION_INSTRUCTION = "education_instruction"
+    PLANNING_DECISION = "planning_decision"
+    CREATIVE_DESIGN = "creative_design"
+    MARKETING_STRATEGY = "marketing_strategy"
+    RETRIEVAL_QA = "retrieval_qa"
+
+
+class Capability(StrEnum):
+    """What a task, or a tool, exercises (GTA, section 3)."""
+
+    PERCEPTION = "perception"
+    OPERATION = "operation"
+    LOGIC = "logic"
+    CREATIVITY = "creativity"
+
+
+class DeliverableType(StrEnum):
+    """File types that a task may ask for."""
+
+    XLSX = "xlsx"
+    CSV = "csv"
+    DOCX = "docx"
+    PPTX = "pptx"
+    PDF = "pdf"
+    HTML = "html"
+    PNG = "png"
+    JSON = "json"
+    WAV = "wav"
+    MD = "md"
+    TXT = "txt"
+
+
+class InputFile(Value):
+    """A file the task brings; its bytes are in the artifact store."""
+
+    path: RelativePath
+    sha256: Sha256
+    size_bytes: int = Field(ge=0)
+
+
+class DeliverableSpec(Value):
+    """A file the task asks for."""
+
+    name: RelativePath
+    type: DeliverableType
+    description: str = ""
+
+
+class ReferenceStep(Value):
+    """One tool call of a reference solution."""
+
+    tool: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    thought: str = ""
+
+
+class ReferenceSolution(Value):
+    """Tool calls and final answer that must earn the full score."""
+
+    steps: tuple[ReferenceStep, ...]
+    final_answer: str
+
+
+class ObjectiveAnswer(Value):
+    """Right when every whitelist group has an alias in the answer and no blacklist alias is."""
+
+    kind: Literal["objective"] = "objective"
+    whitelist: tuple[tuple[str, ...], ...] = Field(min_length=1)
+    blacklist: tuple[tuple[str, ...], ...] = ()
+
+
+class SubjectiveAnswer(Value):
+    """Compared by meaning with three reference texts."""
+
+    kind: Literal["subjective"] = "subjective"
+    references: tuple[str, str, str]
+
+
+class ImageGenerationAnswer(Value):
+    """No text answer: the arguments of the generating calls are compared."""
+
+    kind: Literal["image_generation"] = "image_generation"
+
+
+Answer = Annotated[
+    ObjectiveAnswer | SubjectiveAnswer | ImageGenerationAnswer, Field(discriminator="kind")
+]
+
+
+class Resources(Value):
+    """What one tool call in the sandbox may use, and what may be collected afterwards."""
+
+    cpu_seconds: int = Field(default=60, ge=1)
+    wall_seconds: float = Field(default=90, gt=0)
+    memory_mb: int = Field(default=2048, ge=64)
+    processes: int = Field(default=128, ge=1)
+    disk_mb: int = Field(default=256, ge=1)
+    """Largest size of one file, and of all files collected together."""
+    max_files: int = Field(default=64, ge=1)
+    output_kb: int = Field(default=1024, ge=1)
+    """Captured standard output and error, each."""
+
+
+class Provenance(Value):
+    """Where the task came from."""
+
+    source: str = "internal"
+    license: str = "Apache-2.0"
+    seed_id: str | None = None
+    url: str | None = None
+
+
+class TaskBrief(Value):
+    """What an agent is told; no field here could hold a checkpoint or a reference."""
+
+    task_id: Slug
+    query: str
+    files: tuple[RelativePath, ...]
+    deliverables: tuple[DeliverableSpec, ...]
+    tools: tuple[str, ...]
+    feedback: str | None = None
+    """Feedback on the previous attempt, in refinement rounds."""
+
+
+class Task(Value):
+    """A benchmark-ready item; `content_hash` identifies it in every measurement."""
+
+    id: Slug
+    tier: Tier
+    category: Category
+    capabilities: tuple[Capability, ...] = Field(min_length=1)
+    title: str = Field(min_length=1)
+    query: str = Field(min_length=1, max_length=100_000)
+    human_minutes: int = Field(default=20, ge=1)
+    """Time a competent person would need."""
+    files: tuple[InputFile, ...] = ()
+    tools: tuple[str, ...] = Field(min_length=1)
+    deliverables: tuple[DeliverableSpec, ...] = ()
+    checkpoints: Checkpoint
+    answer: Answer | None = None
+    reference: ReferenceSolution | None = None
+    resources: Resources = Resources()
+    provenance: Provenance = Provenance()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        ids = [node.id for node in self.checkpoints.nodes()]
+        repeated = {i for i in ids if ids.count(i) > 1}
+        if repeated:
+            raise ValueError(f"checkpoint ids repeat: {sorted(repeated)}")
+        names = {d.name for d in self.deliverables}
+        for leaf in self.checkpoints.leaves():
+            verifier = leaf.verifier
+            if isinstance(verifier, Check):
+                asked = {verifier.deliverable} - {None}
+            elif isinstance(verifier, Judge):
+                asked = set(verifier.deliverables)
+            else:
+                continue
+            if asked - names:
+                raise ValueError(
+                    f"checkpoint {leaf.id!r} looks at {sorted(map(str, asked - names))}, "
+                    f"which are not among the deliverables {sorted(names)}"
+                )
+        return self
+
+    @property
+    def content_hash(self) -> str:
+        """Hex sha256 over everything in the task, its files' hashes included."""
+        return self.digest()
+
+    def brief(self, feedback: str | None = None) -> TaskBrief:
+        """Return what the agent may see."""
+        return TaskBrief(
+            task_id=self.id,
+            query=self.query,
+            files=tuple(f.path for f in self.files),
+            deliverables=self.deliverables,
+            tools=self.tools,
+            feedback=feedback,
+        )
+
+
+class BankRelease(Value):
+    """An immutable snapshot of a bank: its hash is the hash of its tasks' hashes."""
+
+    hash: Sha256
+    name: Slug
+    task_hashes: tuple[Sha256, ...]

@@ -1,0 +1,41 @@
+"""Tools as agents see them, and what a call gives back."""
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from taskdata.schema.base import Value
+from taskdata.schema.task import Capability
+
+
+class ToolSpec(Value):
+    """Name, purpose and argument schema of a tool."""
+
+    name: str
+    description: str
+    category: Capability
+    parameters: dict[str, Any]
+    """JSON schema of the arguments: always an object."""
+
+
+class ToolErrorKind(StrEnum):
+    """Why a tool call gave no result; all of these are the agent's to see and mend."""
+
+    UNKNOWN_TOOL = "unknown_tool"
+    BAD_ARGUMENTS = "bad_arguments"
+    REFUSED = "refused"
+    """The tool ran and said no: missing file, division by zero, failing program."""
+    LIMIT = "limit"
+    """Time, memory, output or process limit of the sandbox."""
+
+
+class ToolResult(Value):
+    """Result of one tool call: text, files written, or an error."""
+
+    text: str
+    """The observation; on error it says what went wrong and what would work."""
+    files: tuple[str, ...] = ()
+    """Workspace-relative paths the call created or changed."""
+    error: ToolErrorKind | None = None
+    seconds: float = Field(default=0.0, ge=0)

@@ -1,0 +1,227 @@
+"""Structured views of deliverables: what a renderer read out of an untrusted file.
+
+A renderer parses the file inside a sandbox and hands one of these out; checks, judges and the
+dashboard look at views only, never at the file. Every list and text is capped by the renderer.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from taskdata.schema.base import Value
+
+
+class Table(Value):
+    """Rows of cell texts; the first row is the header where the format has one."""
+
+    rows: tuple[tuple[str, ...], ...]
+
+
+class UnreadableView(Value):
+    """The file is not what its name says, or could not be parsed within the limits."""
+
+    kind: Literal["unreadable"] = "unreadable"
+    reason: str
+
+
+class TextView(Value):
+    """Plain text, Markdown."""
+
+    kind: Literal["text"] = "text"
+    text: str
+
+
+class CsvView(Value):
+    """A delimited table."""
+
+    kind: Literal["csv"] = "csv"
+    table: Table
+    delimiter: str = ","
+
+
+class JsonView(Value):
+    """A JSON document."""
+
+    kind: Literal["json"] = "json"
+    value: Any
+
+
+class Cell(Value):
+    """One cell of a worksheet."""
+
+    value: str | float | bool | None
+    """Cached or computed value; dates as ISO text; None: a formula nobody has computed."""
+    formula: str | None = None
+    """With its leading `=`."""
+    number_format: str = "General"
+    bold: bool = False
+    fill: str | None = None
+    """Background as RRGGBB."""
+
+
+class Sheet(Value):
+    """One worksheet, cells by A1 address; empty cells are absent."""
+
+    name: str
+    cells: dict[str, Cell]
+    rows: int
+    columns: int
+    charts: tuple[str, ...] = ()
+    """Chart types: bar, line, pie, ..."""
+    images: int = 0
+    frozen: str | None = None
+    """Address of the freeze pane."""
+    hidden: bool = False
+
+
+class WorkbookView(Value):
+    """An XLSX workbook."""
+
+    kind: Literal["xlsx"] = "xlsx"
+    sheets: tuple[Sheet, ...]
+
+
+class Paragraph(Value):
+    """A paragraph; `level` 1-9 for headings, 0 for a title, None otherwise."""
+
+    text: str
+    style: str = ""
+    level: int | None = None
+
+
+class DocumentView(Value):
+    """A DOCX document."""
+
+    kind: Literal["docx"] = "docx"
+    paragraphs: tuple[Paragraph, ...]
+    tables: tuple[Table, ...] = ()
+    images: int = 0
+    header: str = ""
+    footer: str = ""
+
+
+class Page(Value):
+    """One page of a PDF; sizes in points."""
+
+    text: str
+    tables: tuple[Table, ...] = ()
+    width: float
+    height: float
+    images: int = 0
+
+
+class PdfView(Value):
+    """A PDF document."""
+
+    kind: Literal["pdf"] = "pdf"
+    pages: tuple[Page, ...]
+    title: str = ""
+    page_count: int
+
+
+class TextRun(Value):
+    """Text on a slide with its effective size; None where it is inherited from the theme."""
+
+    text: str
+    size_pt: float | None = None
+    is_title: bool = False
+
+
+class Slide(Value):
+    """One slide."""
+
+    title: str
+    runs: tuple[TextRun, ...]
+    notes: str = ""
+    tables: tuple[Table, ...] = ()
+    charts: tuple[str, ...] = ()
+    images: int = 0
+
+
+class SlidesView(Value):
+    """A PPTX presentation."""
+
+    kind: Literal["pptx"] = "pptx"
+    slides: tuple[Slide, ...]
+    width_pt: float
+    height_pt: float
+
+
+class HtmlView(Value):
+    """An HTML page, without running it."""
+
+    kind: Literal["html"] = "html"
+    title: str
+    headings: tuple[Paragraph, ...]
+    text: str
+    tables: tuple[Table, ...] = ()
+    links: tuple[str, ...] = ()
+    """`href` values in order."""
+    images: tuple[str, ...] = ()
+    """`src` values, data URIs cut to their media type."""
+    ids: tuple[str, ...] = ()
+    """`id` attributes in order."""
+    scripts: int = 0
+    lang: str = ""
+
+
+class ImageView(Value):
+    """A raster image."""
+
+    kind: Literal["image"] = "image"
+    format: str
+    """PNG, JPEG, ..."""
+    width: int
+    height: int
+    mode: str
+    dpi: float | None = None
+    grid: tuple[tuple[str, ...], ...]
+    """32 x 32 mean colours as RRGGBB, row by row from the top left."""
+    colours: dict[str, float]
+    """Share (0-1) of pixels by colour, quantised to 16 levels a channel; the 64 commonest."""
+    mean_luminance: float
+    """0 black - 255 white."""
+    contrast: float
+    """Standard deviation of luminance."""
+    has_alpha: bool = False
+
+
+class AudioView(Value):
+    """A sound file."""
+
+    kind: Literal["audio"] = "audio"
+    seconds: float
+    sample_rate: int
+    channels: int
+    peak: float
+    """Largest absolute sample, 0-1."""
+    rms: float
+    envelope: tuple[float, ...]
+    """RMS of consecutive 100 ms windows, channels mixed."""
+
+
+View = Annotated[
+    UnreadableView
+    | TextView
+    | CsvView
+    | JsonView
+    | WorkbookView
+    | DocumentView
+    | PdfView
+    | SlidesView
+    | HtmlView
+    | ImageView
+    | AudioView,
+    Field(discriminator="kind"),
+]
+
+
+class RenderedDeliverable(Value):
+    """A deliverable's view, with a small picture where one can be made."""
+
+    name: str
+    sha256: str
+    """Of the deliverable."""
+    view: View
+    preview_png_sha256: str | None = None
+    """A thumbnail of at most 480 pixels a side, re-encoded inside the sandbox."""
