@@ -1,0 +1,91 @@
+"""Content-addressed files on any fsspec file system: the name of a file is its sha256."""
+
+import hashlib
+import shutil
+import uuid
+from pathlib import Path
+
+import fsspec
+
+from taskdata.errors import NightshiftError, StoreUnavailable
+
+_CHUNK = 1 << 20
+
+
+class ArtifactStore:
+    """Files by content hash below one URL; writing the same bytes twice stores them once."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._fs, root = fsspec.core.url_to_fs(url)
+        self._root = str(root).rstrip("/")
+
+    def _path(self, sha256: str) -> str:
+        return f"{self._root}/{sha256[:2]}/{sha256}"
+
+    def __contains__(self, sha256: str) -> bool:
+        return bool(self._fs.exists(self._path(sha256)))
+
+    def put_bytes(self, data: bytes) -> str:
+        """Store `data` and return its hex sha256."""
+        sha256 = hashlib.sha256(data).hexdigest()
+        path = self._path(sha256)
+        if not self._fs.exists(path):
+            self._write(path, data)
+        return sha256
+
+    def put_file(self, path: Path) -> str:
+        """Store the file at `path` and return its hex sha256."""
+        return self.put_bytes(path.read_bytes())
+
+    def _write(self, path: str, data: bytes) -> None:
+        # A reader, or a crash, must never meet half a file: write beside it, then rename.
+        partial = f"{path}.{uuid.uuid4().hex}.partial"
+        try:
+            self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+            with self._fs.open(partial, "wb") as stream:
+                stream.write(data)
+            self._fs.mv(partial, path)
+        except OSError as exc:
+            raise StoreUnavailable(f"artifact store {self.url}: cannot write: {exc}") from exc
+
+    def read_bytes(self, sha256: str) -> bytes:
+        """Return the bytes of that hash.
+
+        Raises:
+            NightshiftError: if there is no such artifact, or its bytes have changed.
+        """
+        try:
+            data = bytes(self._fs.cat_file(self._path(sha256)))
+        except FileNotFoundError as exc:
+            raise NightshiftError(f"artifact {sha256} is not in {self.url}") from exc
+        except OSError as exc:
+            raise StoreUnavailable(f"artifact store {self.url}: cannot read: {exc}") from exc
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise NightshiftError(f"artifact {sha256} in {self.url} is corrupt: its bytes changed")
+        return data
+
+    def copy_to(self, sha256: str, target: Path) -> None:
+        """Write the artifact to the local file `target`, whose folder must exist."""
+        target.write_bytes(self.read_bytes(sha256))
+
+    def local_path(self, sha256: str) -> Path | None:
+        """Return the artifact's path where the store is a local folder, else None."""
+        if self._fs.protocol not in ("file", ("file", "local")):
+            return None
+        path = Path(self._path(sha256))
+        return path if path.exists() else None
+
+    def free_bytes(self) -> int | None:
+        """Return the free space where the store is a local folder, else None."""
+        root = Path(self._root)
+        return shutil.disk_usage(root).free if root.is_dir() else None
+
+
+def sha256_of(path: Path) -> str:
+    """Return the hex sha256 of a local file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()

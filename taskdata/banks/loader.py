@@ -1,0 +1,177 @@
+"""Read a bank: a folder of task folders, each with `task.yaml`, `files/` and `reference/`."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from taskdata.artifacts import sha256_of
+from taskdata.errors import BadTaskData, Misuse
+from taskdata.schema.task import InputFile, ReferenceSolution, Task
+
+_BUNDLED = Path(__file__).resolve().parent
+_MAX_YAML_BYTES = 1 << 20
+_MAX_FILE_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class Bank:
+    """A bank as read from disk."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    files: dict[str, Path]
+    """Input files by sha256."""
+
+
+def bundled_banks() -> tuple[str, ...]:
+    """Return the names of the banks that come with the project."""
+    return tuple(sorted(p.name for p in _BUNDLED.iterdir() if any(p.glob("*/task.yaml"))))
+
+
+def load_bank(name_or_path: str, only: Sequence[str] = ()) -> Bank:
+    """Return the bundled bank of that name, or the bank in that folder.
+
+    Args:
+        name_or_path: A name from `bundled_banks`, or a folder of task folders.
+        only: Ids of the tasks to keep; empty keeps all.
+
+    Raises:
+        Misuse: if there is no such bank, or no such task in it.
+        BadTaskData: if a task is malformed; names file and field.
+    """
+    folder = _bank_folder(name_or_path)
+    files: dict[str, Path] = {}
+    tasks = []
+    ids = {path.parent.name for path in folder.glob("*/task.yaml")}
+    unknown = sorted(set(only) - ids)
+    if unknown:
+        raise Misuse(
+            f"bank {folder.name!r} has no task {', '.join(map(repr, unknown))}; "
+            f"`nightshift bank list --bank {name_or_path}` names its {len(ids)} tasks"
+        )
+    for task_id in sorted(set(only) or ids):
+        task, paths = load_task(folder / task_id)
+        tasks.append(task)
+        files |= paths
+    return Bank(name=folder.name, tasks=tuple(tasks), files=files)
+
+
+def load_task(folder: Path) -> tuple[Task, dict[str, Path]]:
+    """Return the task in `folder` and its input files by sha256.
+
+    Raises:
+        BadTaskData: if it is malformed; names file and field.
+    """
+    source = folder / "task.yaml"
+    fields = _read_mapping(source)
+    forbidden = sorted({"id", "files", "reference"} & fields.keys())
+    if forbidden:
+        raise BadTaskData(
+            f"{source}: field {forbidden[0]!r} comes from the folder; remove it from task.yaml"
+        )
+    inputs, paths = _input_files(folder)
+    try:
+        task = Task.model_validate(
+            fields | {"id": folder.name, "files": inputs, "reference": _reference(folder)}
+        )
+    except ValidationError as exc:
+        raise BadTaskData(f"{source}: {describe(exc)}") from exc
+    return task, paths
+
+
+def describe(error: ValidationError) -> str:
+    """Return the first fault of a validation error in one line: field, what is wrong, value."""
+    fault = error.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in fault["loc"]) or "task"
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    given = repr(fault["input"])
+    given = given if len(given) <= 80 else given[:77] + "..."
+    return f"field {field}: {fault['msg']}; got {given}{more}"
+
+
+def _bank_folder(name_or_path: str) -> Path:
+    if name_or_path in bundled_banks():
+        return _BUNDLED / name_or_path
+    path = Path(name_or_path).expanduser()
+    if path.is_dir() and any(path.glob("*/task.yaml")):
+        return path.resolve()
+    raise Misuse(
+        f"bank {name_or_path!r} is unknown; bundled: {', '.join(bundled_banks())}; "
+        "or give a folder that holds <task>/task.yaml"
+    )
+
+
+def _read_mapping(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > _MAX_YAML_BYTES:
+            raise BadTaskData(f"{path}: larger than {_MAX_YAML_BYTES} bytes")
+        loaded = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    except OSError as exc:
+        raise BadTaskData(f"{path}: cannot be read: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise BadTaskData(f"{path}: not UTF-8 at byte {exc.start}") from exc
+    except RecursionError as exc:
+        raise BadTaskData(f"{path}: nested too deeply") from exc
+    except yaml.YAMLError as exc:
+        raise BadTaskData(f"{path}: not YAML: {' '.join(str(exc).split())}") from exc
+    if not isinstance(loaded, dict):
+        raise BadTaskData(f"{path}: expected a mapping of fields, got {type(loaded).__name__}")
+    return loaded
+
+
+def _input_files(folder: Path) -> tuple[tuple[InputFile, ...], dict[str, Path]]:
+    root = folder / "files"
+    inputs, paths = [], {}
+    for path in sorted(_walk(root)):
+        name = path.relative_to(root).as_posix()
+        size = path.stat().st_size
+        if size > _MAX_FILE_BYTES:
+            raise BadTaskData(f"{path}: larger than {_MAX_FILE_BYTES} bytes")
+        sha256 = sha256_of(path)
+        try:
+            inputs.append(InputFile(path=name, sha256=sha256, size_bytes=size))
+        except ValidationError as exc:
+            raise BadTaskData(f"{path}: {describe(exc)}") from exc
+        paths[sha256] = path
+    return tuple(inputs), paths
+
+
+def _walk(root: Path) -> list[Path]:
+    found = []
+    for folder, folders, names in os.walk(root):
+        for name in (*folders, *names):
+            path = Path(folder, name)
+            if path.is_symlink() or not (path.is_dir() or path.is_file()):
+                raise BadTaskData(f"{path}: input files must be plain files, not links or devices")
+        found += [Path(folder, name) for name in names]
+    return found
+
+
+def _reference(folder: Path) -> ReferenceSolution | None:
+    source = folder / "reference" / "solution.yaml"
+    if not source.exists():
+        return None
+    fields = _fill_in(_read_mapping(source), source.parent, source)
+    try:
+        return ReferenceSolution.model_validate(fields)
+    except ValidationError as exc:
+        raise BadTaskData(f"{source}: {describe(exc)}") from exc
+
+
+def _fill_in(value: Any, folder: Path, source: Path) -> Any:
+    """Replace every `{from_file: NAME}` by the text of that file in the reference folder."""
+    if isinstance(value, list):
+        return [_fill_in(item, folder, source) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() != {"from_file"}:
+        return {key: _fill_in(item, folder, source) for key, item in value.items()}
+    path = (folder / str(value["from_file"])).resolve()
+    if not path.is_relative_to(folder.resolve()) or not path.is_file():
+        raise BadTaskData(f"{source}: from_file {value['from_file']!r} is not a file beside it")
+    return path.read_text(encoding="utf-8")

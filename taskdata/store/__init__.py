@@ -1,0 +1,21 @@
+"""The one door to the facts: `Store.open(address)`, then methods that say what they mean."""
+
+from typing import Self
+
+from taskdata.store.bank import BankStore
+from taskdata.store.connection import StoreAddress
+from taskdata.store.runs import RunStore
+from taskdata.store.trials import TrialStore
+
+__all__ = ["Store", "StoreAddress"]
+
+
+class Store(BankStore, RunStore, TrialStore):
+    """Everything that is kept: tasks, runs, trials, and the artifacts beside them."""
+
+    @classmethod
+    def open(cls, address: StoreAddress) -> Self:
+        """Return the store at `address`, its tables brought up to date."""
+        store = cls(address)
+        store.migrate()
+        return store

@@ -1,0 +1,168 @@
+"""Opening the database: engine settings, migrations, sessions. The only code that connects."""
+
+import fcntl
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlmodel import Session
+
+from taskdata.artifacts import ArtifactStore
+from taskdata.errors import Misuse, StoreUnavailable
+from taskdata.schema.base import Value
+from taskdata.tables import REVISION
+
+log = logging.getLogger(__name__)
+
+_MIGRATION_LOCK = 0x6E69676874  # "night": any constant shared by all our processes
+_BUSY_SECONDS = 60
+
+
+class StoreAddress(Value):
+    """Where a store is; travels to worker processes."""
+
+    database_url: str
+    artifacts_url: str
+
+
+class StoreConnection:
+    """Base of the store: owns the engine and the artifact store of one process."""
+
+    def __init__(self, address: StoreAddress) -> None:
+        self.address = address
+        self._engine = _engine(address.database_url)
+
+    @cached_property
+    def artifacts(self) -> ArtifactStore:
+        """The content-addressed files of this store."""
+        return ArtifactStore(self.address.artifacts_url)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        with _translated(self._engine), Session(self._engine) as session:
+            yield session
+
+    @contextmanager
+    def _writing(self) -> Iterator[Session]:
+        writes = self._engine.execution_options(writes=True)
+        with (
+            _translated(self._engine),
+            Session(writes, expire_on_commit=False) as session,
+            session.begin(),
+        ):
+            yield session
+
+    def migrate(self) -> None:
+        """Bring the tables to this code's revision; safe when several processes start at once.
+
+        Raises:
+            Misuse: if the database was made by newer code.
+        """
+        with _translated(self._engine):
+            if _revision(self._engine) == REVISION:
+                return
+            with _migration_lock(self._engine):
+                found = _revision(self._engine)
+                if found != REVISION:
+                    _upgrade(self._engine, found)
+
+
+def _engine(url: str) -> Engine:
+    try:
+        parsed = make_url(url)
+        if parsed.drivername == "postgresql":
+            parsed = parsed.set(drivername="postgresql+psycopg")
+        if parsed.get_backend_name() == "sqlite" and parsed.database:
+            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(parsed, pool_pre_ping=True)
+    except (ArgumentError, NoSuchModuleError) as exc:
+        raise Misuse(f"database URL {url!r}: {exc}; expected sqlite:/// or postgresql://") from exc
+    if parsed.get_backend_name() == "sqlite":
+        event.listen(engine, "connect", _configure_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    # We send BEGIN ourselves: the driver's own deferred BEGIN makes a transaction that reads
+    # before it writes fail at once, without waiting, when another process wrote in between.
+    connection.isolation_level = None
+    for pragma in (
+        "journal_mode=WAL",
+        f"busy_timeout={_BUSY_SECONDS * 1000}",
+        "foreign_keys=ON",
+        "synchronous=NORMAL",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def _translated(engine: Engine) -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as exc:
+        where = engine.url.render_as_string(hide_password=True)
+        reason = str(exc.orig).strip().splitlines()[0]
+        raise StoreUnavailable(f"database {where}: {reason}") from exc
+
+
+def _revision(engine: Engine) -> str | None:
+    with engine.connect() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return None
+        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def _upgrade(engine: Engine, found: str | None) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option(
+        "script_location", str(Path(__file__).resolve().parent.parent / "migrations")
+    )
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if found is not None and found not in known:
+        raise Misuse(
+            f"database {engine.url.render_as_string(hide_password=True)} is at revision {found}, "
+            f"which this version ({REVISION}) does not know; update Nightshift"
+        )
+    log.info("migrating database", extra={"from": found, "to": REVISION})
+    with engine.execution_options(writes=True).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+@contextmanager
+def _migration_lock(engine: Engine) -> Iterator[None]:
+    if engine.url.get_backend_name() == "postgresql":
+        with engine.connect() as connection:
+            connection.execute(text(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})"))
+            try:
+                yield
+            finally:
+                connection.execute(text(f"SELECT pg_advisory_unlock({_MIGRATION_LOCK})"))
+        return
+    if not engine.url.database:
+        yield
+        return
+    with Path(f"{engine.url.database}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

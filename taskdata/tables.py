@@ -1,0 +1,238 @@
+"""The SQL tables: what was asked, what happened and what was concluded stand apart.
+
+A row that is a measurement names what made it; uniqueness and ranges are the schema's business,
+so running something twice cannot count twice.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, CheckConstraint, Column, DateTime, Index, TypeDecorator, text
+from sqlmodel import Field, SQLModel, UniqueConstraint
+
+REVISION = "0001"
+"""The Alembic revision these tables are at."""
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A point in time; SQLite forgets time zones, so UTC is put back on reading."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, _dialect: Any) -> datetime | None:
+        """Store UTC."""
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, _dialect: Any) -> datetime | None:
+        """Return an aware datetime in UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _json() -> Any:
+    return Field(sa_column=Column(JSON, nullable=False))
+
+
+def _time(*, nullable: bool = False) -> Any:
+    return Field(sa_column=Column(UtcDateTime(), nullable=nullable))
+
+
+class TaskRow(SQLModel, table=True):
+    """A task by content hash; immutable."""
+
+    __tablename__ = "task"
+    hash: str = Field(primary_key=True)
+    task_id: str = Field(index=True)
+    tier: str = Field(index=True)
+    category: str = Field(index=True)
+    spec: dict[str, Any] = _json()
+
+
+class ReleaseRow(SQLModel, table=True):
+    """An immutable snapshot of a bank."""
+
+    __tablename__ = "bank_release"
+    hash: str = Field(primary_key=True)
+    name: str = Field(index=True)
+    created_at: datetime = _time()
+
+
+class ReleaseTaskRow(SQLModel, table=True):
+    """Which tasks a release holds."""
+
+    __tablename__ = "bank_release_task"
+    release_hash: str = Field(primary_key=True, foreign_key="bank_release.hash")
+    task_hash: str = Field(primary_key=True, foreign_key="task.hash")
+
+
+class RunRow(SQLModel, table=True):
+    """One evaluation."""
+
+    __tablename__ = "run"
+    id: str = Field(primary_key=True)
+    status: str
+    config: dict[str, Any] = _json()
+    release_hash: str = Field(foreign_key="bank_release.hash")
+    code_version: str
+    created_at: datetime = _time()
+    finished_at: datetime | None = _time(nullable=True)
+    error: str | None = None
+    dashboard: str | None = None
+
+
+class TrialRow(SQLModel, table=True):
+    """What is asked: one agent, one task, one repetition, one refinement round."""
+
+    __tablename__ = "trial"
+    __table_args__ = (UniqueConstraint("run_id", "agent", "task_id", "repetition", "round"),)
+    id: str = Field(primary_key=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    agent: str
+    task_id: str
+    task_hash: str = Field(foreign_key="task.hash")
+    tier: str
+    category: str
+    repetition: int
+    round: int
+    parent_trial_id: str | None = Field(default=None, foreign_key="trial.id")
+    feedback: str | None = None
+
+
+class OutcomeRow(SQLModel, table=True):
+    """What happened in one attempt; a trial has at most one finished attempt."""
+
+    __tablename__ = "outcome"
+    __table_args__ = (
+        UniqueConstraint("trial_id", "attempt"),
+        Index(
+            "one_finished_outcome",
+            "trial_id",
+            unique=True,
+            sqlite_where=text("status = 'finished'"),
+            postgresql_where=text("status = 'finished'"),
+        ),
+        CheckConstraint("status IN ('finished', 'infrastructure')", name="status_known"),
+    )
+    id: int | None = Field(default=None, primary_key=True)
+    trial_id: str = Field(foreign_key="trial.id", index=True)
+    attempt: int
+    status: str
+    ending: str | None = None
+    error: str | None = None
+    error_detail: str | None = None
+    final_answer: str = ""
+    transcript_sha256: str | None = None
+    rejected_files: list[str] = _json()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+    cost_usd: float | None = None
+    wall_seconds: float
+    turns: int
+    tool_calls: int
+    tool_errors: int
+    model_id: str | None = None
+    sandbox: str
+    prompt_version: str | None = None
+    code_version: str
+    started_at: datetime = _time()
+    finished_at: datetime = _time()
+
+
+class DeliverableRow(SQLModel, table=True):
+    """A file collected from an attempt."""
+
+    __tablename__ = "deliverable"
+    outcome_id: int = Field(primary_key=True, foreign_key="outcome.id")
+    name: str = Field(primary_key=True)
+    sha256: str
+    size_bytes: int
+
+
+class ScoreRow(SQLModel, table=True):
+    """What scoring concluded about a trial; written once."""
+
+    __tablename__ = "trial_score"
+    __table_args__ = (
+        CheckConstraint("root_score BETWEEN 0 AND 10", name="root_score_in_range"),
+        CheckConstraint("coverage BETWEEN 0 AND 1", name="coverage_in_range"),
+    )
+    trial_id: str = Field(primary_key=True, foreign_key="trial.id")
+    root_score: float | None
+    coverage: float
+    tree: dict[str, Any] = _json()
+    scorer_version: str
+    scored_at: datetime = _time()
+
+
+class LeafScoreRow(SQLModel, table=True):
+    """One verifier's score of one leaf; NULL is unscored, see `reason`."""
+
+    __tablename__ = "leaf_score"
+    __table_args__ = (CheckConstraint("score BETWEEN 0 AND 10", name="score_in_range"),)
+    trial_id: str = Field(primary_key=True, foreign_key="trial.id")
+    leaf_id: str = Field(primary_key=True)
+    verifier: str
+    score: float | None
+    reason: str
+
+
+class ScoringErrorRow(SQLModel, table=True):
+    """Why a finished trial could not be scored; goes once it is."""
+
+    __tablename__ = "scoring_error"
+    trial_id: str = Field(primary_key=True, foreign_key="trial.id")
+    message: str
+    failed_at: datetime = _time()
+
+
+class RenderedRow(SQLModel, table=True):
+    """Where the view of a deliverable is."""
+
+    __tablename__ = "rendered_deliverable"
+    trial_id: str = Field(primary_key=True, foreign_key="trial.id")
+    name: str = Field(primary_key=True)
+    sha256: str
+    view_sha256: str
+    preview_png_sha256: str | None = None
+
+
+class DiagnosisRow(SQLModel, table=True):
+    """Failure labels of a trial."""
+
+    __tablename__ = "diagnosis"
+    trial_id: str = Field(primary_key=True, foreign_key="trial.id")
+    stage: str | None
+    type: str | None
+    leaf_level: bool
+    composition_level: bool
+    deliverable_level: bool
+    evidence: list[str] = _json()
+    labeller: str
+    diagnosed_at: datetime = _time()
+
+
+class GateResultRow(SQLModel, table=True):
+    """One pass of one gate."""
+
+    __tablename__ = "gate_result"
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    gate: str
+    success: bool
+    result: dict[str, Any] = _json()
+    recorded_at: datetime = _time()
+
+
+class StageReportRow(SQLModel, table=True):
+    """One pass of one stage."""
+
+    __tablename__ = "stage_report"
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: str = Field(foreign_key="run.id", index=True)
+    stage: str
+    round: int
+    report: dict[str, Any] = _json()
+    recorded_at: datetime = _time()

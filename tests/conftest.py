@@ -1,0 +1,173 @@
+"""Fixtures shared by every room, and the rule that CI may not skip engine tests."""
+
+import glob
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.checkpoint import Check, Checkpoint
+from taskdata.schema.run import Run, RunConfig, RunStatus
+from taskdata.schema.task import Capability, Category, DeliverableSpec, DeliverableType, Task, Tier
+from taskdata.store import Store, StoreAddress
+
+ENGINES = ("docker", "postgres", "browser")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
+    """With NIGHTSHIFT_REQUIRE_ENGINES=1 a test that skips for want of an engine has failed."""
+    report = yield
+    wanted = os.environ.get("NIGHTSHIFT_REQUIRE_ENGINES") == "1"
+    if report.skipped and wanted and any(item.get_closest_marker(m) for m in ENGINES):
+        report.outcome = "failed"
+        report.longrepr = f"skipped where the engine is required: {report.longrepr}"
+    return report
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A private PostgreSQL server from the machine's own binaries; yields its base URL."""
+    binaries = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+    if not binaries:
+        pytest.skip("no PostgreSQL server binaries; install Debian's `postgresql`")
+    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    prefix = ["runuser", "-u", user, "--"] if os.geteuid() == 0 else []
+    folder = Path(tmp_path_factory.mktemp("pg", numbered=True))
+    for parent in (folder, *folder.parents[:2]):
+        parent.chmod(0o755)
+    data = folder / "data"
+    data.mkdir()
+    if prefix:
+        shutil.chown(data, user)
+    initdb = [*prefix, f"{binaries[-1]}/initdb", "-D", str(data), "-A", "trust", "-U", "postgres"]
+    subprocess.run(initdb, check=True, capture_output=True, cwd="/")
+    port = free_port()
+    options = ["-D", str(data), "-p", str(port), "-k", str(data), "-c", "fsync=off"]
+    server = subprocess.Popen(
+        [*prefix, f"{binaries[-1]}/postgres", *options],
+        cwd="/",
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        _wait_for_port(port, server)
+        yield f"postgresql://postgres@127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def _wait_for_port(port: int, server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and server.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    pytest.fail(f"PostgreSQL did not start on port {port}")
+
+
+@pytest.fixture(scope="session")
+def _postgres_names() -> Iterator[int]:
+    return iter(range(10_000))  # type: ignore[return-value]
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str, _postgres_names: Iterator[int]) -> str:
+    """A new, empty database on the private server."""
+    import psycopg
+
+    name = f"night_{next(_postgres_names)}"
+    with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    return f"{postgres_server}/{name}"
+
+
+@pytest.fixture
+def store_address(tmp_path: Path) -> StoreAddress:
+    return StoreAddress(
+        database_url=f"sqlite:///{tmp_path}/night shift.db",
+        artifacts_url=f"file://{tmp_path}/artifacts",
+    )
+
+
+@pytest.fixture
+def store(store_address: StoreAddress) -> Iterator[Store]:
+    store = Store.open(store_address)
+    yield store
+    store.close()
+
+
+def make_task(task_id: str = "sum-two", **changes: object) -> Task:
+    """A small valid task: one JSON deliverable with three checked values."""
+    leaves = tuple(
+        Checkpoint(
+            id=name,
+            requirement=f"The {name} is right.",
+            verifier=Check(
+                name="json_values", deliverable="out.json", args={"values": {name: number}}
+            ),
+        )
+        for name, number in (("sum", 5), ("difference", 1), ("product", 6))
+    )
+    fields: dict[str, object] = {
+        "id": task_id,
+        "tier": Tier.WORKFLOW,
+        "category": Category.DATA_ANALYSIS,
+        "capabilities": (Capability.LOGIC,),
+        "title": "Sum two numbers",
+        "query": "Please put the sum, difference and product of 3 and 2 into out.json.",
+        "tools": ("python_execute", "write_file", "finish"),
+        "deliverables": (DeliverableSpec(name="out.json", type=DeliverableType.JSON),),
+        "checkpoints": Checkpoint(id="root", requirement="The file is right.", children=leaves),
+    }
+    return Task.model_validate(fields | changes)
+
+
+@pytest.fixture
+def task() -> Task:
+    return make_task()
+
+
+@pytest.fixture
+def new_task():
+    """The factory behind `task`, for tests that vary it."""
+    return make_task
+
+
+@pytest.fixture
+def new_run(store: Store):
+    """Make a run over tasks of one's own; returns it as stored."""
+
+    def make(*tasks: Task, agents: tuple[str, ...] = ("nop",), **config: object) -> Run:
+        release = store.add_release("test", tasks or (make_task(),), {})
+        run = Run(
+            id=f"run-{len(store.runs())}",
+            status=RunStatus.RUNNING,
+            config=RunConfig.model_validate(
+                {"bank": "test", "agents": [AgentSpec.parse(a) for a in agents], **config}
+            ),
+            release_hash=release.hash,
+            code_version="test",
+            created_at=datetime.now(UTC),
+        )
+        store.add_run(run)
+        return run
+
+    return make
