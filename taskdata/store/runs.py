@@ -24,11 +24,16 @@ class RunStore(StoreConnection):
         Raises:
             Misuse: if there is none.
         """
+        run = self.find_run(run_id)
+        if run is None:
+            raise Misuse(f"run {run_id!r} is not in the store; `nightshift runs` lists them")
+        return run
+
+    def find_run(self, run_id: str) -> Run | None:
+        """Return the run of that id, or None."""
         with self._reading() as session:
             row = session.get(RunRow, run_id)
-        if row is None:
-            raise Misuse(f"run {run_id!r} is not in the store; `nightshift runs` lists them")
-        return _run(row)
+        return None if row is None else _run(row)
 
     def runs(self) -> list[Run]:
         """Return all runs, newest first."""

@@ -1,0 +1,57 @@
+"""The `nightshift` command and how its errors look."""
+
+import logging
+import sys
+from typing import Annotated
+
+import typer
+from pythonjsonlogger.json import JsonFormatter
+
+from flows.cli import banks, console, doctor, reading, running
+from taskdata.errors import BadTaskData, Misuse, NightshiftError
+
+app = typer.Typer(
+    name="nightshift",
+    help="Evaluate tool-using agents on real, long-horizon tasks, every night.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("run")(running.run)
+app.command("stage")(running.stage)
+app.command("serve")(running.serve)
+app.command("runs")(reading.runs)
+app.command("results")(reading.results)
+app.command("show")(reading.show)
+app.command("report")(reading.report)
+app.command("doctor")(doctor.doctor)
+app.add_typer(banks.app, name="bank", help="Look at task banks.")
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug logs.")] = False,
+) -> None:
+    """Evaluate tool-using agents on real, long-horizon tasks, every night."""
+    console.debug = debug
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=logging.DEBUG if debug else logging.ERROR, handlers=[handler])
+
+
+def main() -> None:
+    """Run the command; errors of ours are one line, exit code 2 for misuse and 1 for failure."""
+    try:
+        app()
+    except NightshiftError as exc:
+        if console.debug:
+            raise
+        console.error(str(exc))
+        sys.exit(2 if isinstance(exc, Misuse | BadTaskData) else 1)
+    except KeyboardInterrupt:
+        console.error("interrupted; what was finished is kept")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""How the CLI speaks: Rich for people, JSON for programs, errors in one line."""
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+debug = False
+"""Whether `--debug` was given."""
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """Write one line for people; `text` is plain, never markup."""
+    out.print(escape(text))
+
+
+def error(text: str) -> None:
+    """Write one line of error."""
+    line = " ".join(text.split())
+    err.print(f"[bold red]error:[/bold red] {escape(line)}")
+
+
+def write_json(value: Any) -> None:
+    """Write one JSON document on standard output, and nothing else."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def table(rows: Sequence[dict[str, str]], title: str = "") -> None:
+    """Write rows as a table; wide tables fold their cells, none is cut."""
+    if not rows:
+        say(f"{title}: nothing" if title else "nothing")
+        return
+    grid = Table(title=title or None, title_justify="left", header_style="bold")
+    for column in rows[0]:
+        grid.add_column(column, overflow="fold")
+    for row in rows:
+        grid.add_row(*(escape(str(value)) for value in row.values()))
+    out.print(grid)

@@ -1,0 +1,90 @@
+"""`nightshift doctor`: what works on this machine, and how to get the rest."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+
+from flows.cli import console
+from flows.cli.reading import JsonOption
+from flows.config import Settings, load_settings
+from taskdata.errors import Misuse, NightshiftError
+
+READY = "ready"
+
+
+def doctor(as_json: JsonOption = False) -> None:
+    """Say what works here, and how to get what does not."""
+    settings = load_settings()
+    found = list(_checks(settings))
+    tools = [{"name": name, "state": state} for name, state in _tools()]
+    if as_json:
+        checks = [{"name": name, "state": state} for name, state in found]
+        console.write_json({"checks": checks, "tools": tools})
+        return
+    console.table([{"part": name, "state": state} for name, state in found], title="Machine")
+    ready = sum(1 for tool in tools if tool["state"] == READY)
+    console.say(f"Tools: {ready} of {len(tools)} ready")
+    for tool in tools:
+        if tool["state"] != READY:
+            console.say(f"  {tool['name']}: {tool['state']}")
+
+
+def _checks(settings: Settings) -> Iterator[tuple[str, str]]:
+    yield "python", f"{READY}: {sys.version.split()[0]}"
+    yield "database", _database(settings)
+    yield "free space", _space(settings)
+    for name in ("bubblewrap", "docker"):
+        yield f"sandbox {name}", _sandbox(name)
+    for model in ("openai/any", "anthropic/any", "local/smollm2-135m"):
+        yield f"models {model.partition('/')[0]}", _model(model)
+    yield "prefect server", _prefect(settings)
+
+
+def _database(settings: Settings) -> str:
+    from taskdata.store import Store
+
+    try:
+        Store.open(settings.address).close()
+    except NightshiftError as exc:
+        return str(exc)
+    return f"{READY}: {settings.address.database_url.split('://', 1)[0]}"
+
+
+def _space(settings: Settings) -> str:
+    folder = settings.home if settings.home.exists() else settings.home.resolve().parent
+    free = shutil.disk_usage(folder).free / 1e9
+    return f"{READY}: {free:.0f} GB" if free > 2 else f"only {free:.1f} GB free; make room"
+
+
+def _sandbox(name: str) -> str:
+    from environments.sandbox.providers import sandbox_provider
+
+    try:
+        return sandbox_provider(name).unavailable() or READY
+    except Misuse as exc:
+        return str(exc)
+
+
+def _model(name: str) -> str:
+    from environments.models.registry import require_model
+    from taskdata.schema.agent import ModelSpec
+
+    try:
+        require_model(ModelSpec.parse(name), None)
+    except Misuse as exc:
+        return str(exc)
+    return READY
+
+
+def _prefect(settings: Settings) -> str:
+    from flows.prefect_server import running_server
+
+    url = running_server(settings.home)
+    return f"{READY}: {url}" if url else "not running; `nightshift run` and `serve` start it"
+
+
+def _tools() -> Iterator[tuple[str, str]]:
+    from environments.tools.catalogue import catalogue
+
+    for name in catalogue():
+        yield name, READY

@@ -1,0 +1,214 @@
+"""Commands that read: runs, results, show, report."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.cli import console
+from flows.config import Settings, load_settings
+from taskdata.errors import Misuse
+from taskdata.schema.run import Run, RunStatus, TrialResult
+from taskdata.store import Store
+
+RunArgument = Annotated[str | None, typer.Argument(help="Run id; default: the latest.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _opened(run_id: str | None) -> tuple[Settings, Store, Run]:
+    settings = load_settings()
+    store = Store.open(settings.address)
+    return settings, store, store.run(run_id) if run_id else store.latest_run()
+
+
+def _status(settings: Settings, run: Run) -> str:
+    """Return the run's status; a run that nobody works on any more was interrupted."""
+    from flows.locks import is_worked_on
+
+    if run.status is RunStatus.RUNNING and not is_worked_on(settings.home, run.id):
+        return "interrupted"
+    return run.status.value
+
+
+def runs(as_json: JsonOption = False) -> None:
+    """List the runs, newest first."""
+    settings = load_settings()
+    store = Store.open(settings.address)
+    found = [
+        {
+            "id": run.id,
+            "status": _status(settings, run),
+            "bank": run.config.bank,
+            "agents": [agent.name for agent in run.config.agents],
+            "created_at": run.created_at.isoformat(timespec="seconds"),
+            "finished_at": run.finished_at and run.finished_at.isoformat(timespec="seconds"),
+            "dashboard": run.dashboard,
+            "error": run.error,
+        }
+        for run in store.runs()
+    ]
+    if as_json:
+        console.write_json({"runs": found})
+        return
+    rows = [
+        {
+            "run": str(run["id"]),
+            "status": str(run["status"]),
+            "bank": str(run["bank"]),
+            "agents": ", ".join(map(str, run["agents"] or [])),
+            "error": str(run["error"] or ""),
+        }
+        for run in found
+    ]
+    console.table(rows, title="Runs")
+
+
+def results(run_id: RunArgument = None, as_json: JsonOption = False) -> None:
+    """Print the numbers of a run."""
+    from flows.summaries import headline, summary_of
+
+    _settings, store, run = _opened(run_id)
+    summary = summary_of(store, run.id)
+    if as_json:
+        console.write_json(summary.model_dump(mode="json"))
+        return
+    console.table(headline(summary), title=f"Run {run.id}: {summary.run.status}")
+    gains = [
+        {
+            "agent": gain.agent,
+            "round": str(gain.round),
+            "feedback": gain.feedback,
+            "trials": str(gain.trials),
+            "before": _number(gain.mean_before),
+            "after": _number(gain.mean_after),
+            "gain": _number(gain.gain.mean),
+        }
+        for gain in summary.refinement
+    ]
+    if gains:
+        console.table(gains, title="Refinement")
+    causes = [
+        {"agent": agent.agent, "infrastructure error": cause, "trials": str(count)}
+        for agent in summary.agents
+        for cause, count in agent.error_causes.items()
+    ]
+    if causes:
+        console.table(causes, title="Trials that are no score")
+    if summary.run.dashboard:
+        console.say(f"Dashboard: {summary.run.dashboard}")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def show(
+    trial_id: Annotated[str | None, typer.Argument(help="Trial id; none: list them.")] = None,
+    run_id: Annotated[str | None, typer.Option("--run", help="Run whose trials to list.")] = None,
+    transcript: Annotated[
+        bool, typer.Option("--transcript", help="Print the transcript too.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show one trial, or list the trials of a run."""
+    if trial_id is None:
+        _list_trials(run_id, as_json)
+        return
+    store = Store.open(load_settings().address)
+    trial = store.trial(trial_id)
+    found = next(r for r in store.results(trial.run_id) if r.trial.id == trial_id)
+    record = store.transcript(trial_id)
+    if as_json:
+        console.write_json(
+            found.model_dump(mode="json")
+            | {"transcript": record.model_dump(mode="json") if record else None}
+        )
+        return
+    _show_trial(found)
+    if transcript and record is not None:
+        for event in record.events:
+            console.say(event.model_dump_json())
+
+
+def _list_trials(run_id: str | None, as_json: bool) -> None:
+    _settings, store, run = _opened(run_id)
+    found = store.results(run.id)
+    if as_json:
+        console.write_json({"trials": [result.model_dump(mode="json") for result in found]})
+        return
+    rows = [
+        {
+            "trial": result.trial.id,
+            "agent": result.trial.agent,
+            "task": result.trial.task_id,
+            "rep": str(result.trial.repetition),
+            "round": str(result.trial.round),
+            "root score": _number(result.root_score),
+            "state": _state(result),
+        }
+        for result in found
+    ]
+    console.table(rows, title=f"Trials of run {run.id}")
+
+
+def _state(result: TrialResult) -> str:
+    if result.scoring_error:
+        return f"scoring error: {result.scoring_error}"
+    if result.outcome is None:
+        return "due"
+    if result.is_infrastructure_error:
+        return f"infrastructure error: {result.outcome.error}"
+    return str(result.outcome.ending)
+
+
+def _show_trial(result: TrialResult) -> None:
+    trial, outcome = result.trial, result.outcome
+    console.say(f"Trial {trial.id} of run {trial.run_id}: {trial.agent} on {trial.task_id}")
+    console.say(f"Repetition {trial.repetition}, round {trial.round}: {_state(result)}")
+    if outcome is not None:
+        console.say(
+            f"{outcome.turns} turns, {outcome.tool_calls} tool calls ({outcome.tool_errors} "
+            f"failed), {outcome.usage.total} tokens, {outcome.wall_seconds:.1f} s"
+        )
+        names = ", ".join(d.name for d in outcome.deliverables)
+        console.say(f"Deliverables: {names or 'none'}")
+        if outcome.final_answer:
+            console.say(f"Final answer: {outcome.final_answer}")
+    if result.score is not None:
+        console.say(f"Root score {_number(result.root_score)}")
+        leaves: list[dict[str, Any]] = [
+            {
+                "leaf": leaf.leaf_id,
+                "score": _number(leaf.score),
+                "verifier": leaf.verifier,
+                "reason": leaf.reason,
+            }
+            for leaf in result.score.leaves
+        ]
+        console.table(leaves, title="Leaves")
+    if result.diagnosis is not None and result.diagnosis.stage is not None:
+        console.say(f"Failed at {result.diagnosis.stage} ({result.diagnosis.type}):")
+        for sentence in result.diagnosis.evidence:
+            console.say(f"- {sentence}")
+
+
+def report(
+    run_id: RunArgument = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write the page.")
+    ] = None,
+) -> None:
+    """Write the dashboard of a run as it is now, as one HTML file."""
+    from dashboards.build import build
+
+    from flows.summaries import summary_of
+
+    settings, store, run = _opened(run_id)
+    page = output or settings.run_folder(run.id) / "dashboard.html"
+    if page.is_dir():
+        raise Misuse(f"{page} is a folder; name a file")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(build(store, summary_of(store, run.id)), encoding="utf-8")
+    if output is None:
+        store.set_dashboard(run.id, str(page))
+    console.say(f"Dashboard: {page}")

@@ -1,0 +1,118 @@
+"""Settings: the only reader of the environment and of `nightshift.toml`."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from taskdata.banks.loader import describe
+from taskdata.errors import Misuse
+from taskdata.schema.agent import AgentSpec, Budget
+from taskdata.schema.run import RunConfig
+from taskdata.store import StoreAddress
+
+DEFAULT_AGENTS = ("reference", "nop", "react:local/smollm2-135m")
+
+LOCAL_BUDGET = Budget(max_turns=3, max_reply_tokens=96, max_tokens=12_000, max_seconds=180)
+"""For models on this machine's CPU: a whole default run must end within minutes."""
+
+
+class Settings(BaseSettings):
+    """Where things are; `NIGHTSHIFT_...` in the environment wins over `nightshift.toml`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="NIGHTSHIFT_", toml_file="nightshift.toml", extra="forbid"
+    )
+
+    home: Path = Path(".nightshift")
+    """State of this installation: database, artifacts, dashboards, Prefect's own files."""
+    database_url: str | None = None
+    artifacts_url: str | None = None
+    prefect_port: int = Field(default=4711, ge=1, le=65535)
+    """Port of the local Prefect server; another free one is taken where it is occupied."""
+    dask_scheduler: str | None = None
+    """Address of a Dask scheduler; None: a local cluster for the length of a stage."""
+    schedule: str = "0 2 * * *"
+    """Cron expression of the nightly deployment."""
+    run: dict[str, Any] = Field(default_factory=dict)
+    """The `[run]` table: defaults of every run."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments first, then the environment, then the file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @property
+    def address(self) -> StoreAddress:
+        """Where the store is."""
+        home = self.home.resolve()
+        return StoreAddress(
+            database_url=self.database_url or f"sqlite:///{home}/nightshift.db",
+            artifacts_url=self.artifacts_url or f"file://{home}/artifacts",
+        )
+
+    def run_folder(self, run_id: str) -> Path:
+        """Return the folder of a run's published files."""
+        return self.home.resolve() / "runs" / run_id
+
+
+def load_settings() -> Settings:
+    """Return the settings of this process.
+
+    Raises:
+        Misuse: if the environment or `nightshift.toml` does not fit; names the field.
+    """
+    try:
+        return Settings()
+    except ValidationError as exc:
+        raise Misuse(f"settings (environment or nightshift.toml): {describe(exc)}") from exc
+    except ValueError as exc:
+        raise Misuse(f"nightshift.toml: {exc}") from exc
+
+
+def run_config(settings: Settings, **changes: Any) -> RunConfig:
+    """Return the configuration of a new run: defaults, then `[run]`, then `changes`.
+
+    Agents are given by name, or as a table with `name` and settings; None leaves a default.
+
+    Raises:
+        Misuse: if it does not fit; names the field.
+    """
+    fields: dict[str, Any] = {"agents": DEFAULT_AGENTS} | settings.run
+    fields |= {key: value for key, value in changes.items() if value is not None}
+    try:
+        fields["agents"] = tuple(_agent(item) for item in fields["agents"])
+        return RunConfig.model_validate(fields)
+    except ValidationError as exc:
+        raise Misuse(f"run configuration: {describe(exc)}") from exc
+
+
+def _agent(item: Any) -> AgentSpec:
+    if isinstance(item, AgentSpec):
+        return item
+    if isinstance(item, dict):
+        if "name" not in item:
+            return AgentSpec.model_validate(item)
+        settings = {key: value for key, value in item.items() if key != "name"}
+        agent = AgentSpec.parse(str(item["name"]), **settings)
+        return agent if "budget" in settings else _with_local_budget(agent)
+    return _with_local_budget(AgentSpec.parse(str(item)))
+
+
+def _with_local_budget(agent: AgentSpec) -> AgentSpec:
+    if agent.model is not None and agent.model.provider == "local":
+        return agent.model_copy(update={"budget": LOCAL_BUDGET})
+    return agent

@@ -1,0 +1,127 @@
+"""What `nightshift serve` serves: the night on its schedule, and every stage by itself."""
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from prefect import get_client, serve
+from prefect.automations import Automation
+from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterTags,
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
+from prefect.client.schemas.objects import State, StateType
+from prefect.client.schemas.sorting import DeploymentSort, FlowRunSort
+from prefect.deployments.runner import RunnerDeployment
+from prefect.events.actions import ChangeFlowRunState
+from prefect.events.schemas.automations import EventTrigger, Posture
+from prefect.exceptions import ObjectNotFound
+from prefect.flows import EntrypointType
+from prefect.states import Crashed
+
+from flows.config import Settings
+from flows.nightly import nightly_evaluation
+from flows.stage_flows import STAGE_FLOWS
+
+log = logging.getLogger(__name__)
+
+_TAG = "nightshift"
+_ZOMBIES = "nightshift-crash-zombie-runs"
+_HEARTBEAT_WITHIN = timedelta(seconds=90)
+# A waiting night counts too, so the limit must exceed the nights at once by the stages at once.
+_RUNS_AT_ONCE = 8
+
+
+def serve_deployments(settings: Settings) -> None:
+    """Serve the nightly deployment and one per stage until interrupted.
+
+    Runs that an earlier, killed server left behind are marked crashed first, so that Retry in the
+    UI can take them up.
+    """
+    swept = sweep_orphans()
+    if swept:
+        log.warning("%d orphaned flow runs marked crashed", swept)
+    install_heartbeat_automation()
+    serve(*deployments(settings), limit=_RUNS_AT_ONCE, print_starting_message=False)
+
+
+def deployments(settings: Settings) -> list[RunnerDeployment]:
+    """Return the deployments: `nightly` on the configured schedule, and each stage."""
+    night: Any = nightly_evaluation.to_deployment(
+        "nightly",
+        cron=settings.schedule,
+        tags=[_TAG],
+        entrypoint_type=EntrypointType.MODULE_PATH,
+        description="The whole nightly evaluation.",
+    )
+    stages: list[Any] = [
+        stage.to_deployment(
+            name,
+            tags=[_TAG],
+            entrypoint_type=EntrypointType.MODULE_PATH,
+            description=stage.description,
+        )
+        for name, stage in STAGE_FLOWS.items()
+    ]
+    return [night, *stages]
+
+
+def sweep_orphans() -> int:
+    """Mark runs of our deployments that nobody can be running as crashed; return how many.
+
+    One runner owns these deployments, so before it serves none of their runs can be alive.
+    """
+    unfinished = FlowRunFilterStateType(
+        any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
+    )
+    with get_client(sync_client=True) as api:
+        ours = api.read_deployments(
+            deployment_filter=DeploymentFilter(tags=DeploymentFilterTags(all_=[_TAG])),
+            limit=100,
+            sort=DeploymentSort.NAME_ASC,
+        )
+        ids = {deployment.id for deployment in ours}
+        runs = api.read_flow_runs(
+            flow_run_filter=FlowRunFilter(state=FlowRunFilterState(type=unfinished)),
+            limit=200,
+            sort=FlowRunSort.START_TIME_DESC,
+        )
+        orphans = [run for run in runs if run.deployment_id in ids]
+        for run in orphans:
+            state: State[None] = Crashed(
+                message="orphaned: the server was restarted; Retry takes it up again"
+            )
+            api.set_flow_run_state(run.id, state, force=True)
+    return len(orphans)
+
+
+def install_heartbeat_automation() -> None:
+    """Crash flow runs whose process has died without a word, 90 s after their last heartbeat."""
+    try:
+        known: Any = Automation.read(name=_ZOMBIES)
+    except (ValueError, ObjectNotFound):
+        pass  # not installed yet: that is what comes next
+    else:
+        log.debug("heartbeat automation %s is installed", known.id)
+        return
+    endings = ("heartbeat", "Completed", "Failed", "Cancelled", "Crashed")
+    automation = Automation(
+        name=_ZOMBIES,
+        trigger=EventTrigger(
+            after={"prefect.flow-run.heartbeat"},
+            expect={f"prefect.flow-run.{ending}" for ending in endings},
+            match={"prefect.resource.id": ["prefect.flow-run.*"]},
+            for_each={"prefect.resource.id"},
+            posture=Posture.Proactive,
+            threshold=1,
+            within=_HEARTBEAT_WITHIN,
+        ),
+        actions=[
+            ChangeFlowRunState(state=StateType.CRASHED, message="no heartbeat for 90 seconds")
+        ],
+    )
+    installed: Any = automation.create()
+    log.info("heartbeat automation %s installed", installed.id)

@@ -1,0 +1,76 @@
+"""Holding a gate of a run: rows from the store, suites from `quality`, results back.
+
+A gate is one or more suites over what one stage hands to the next. Every validation result is
+kept as an artifact, whether it held or not.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from flows import publishing
+from quality.gates import Suite, hold, require
+from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
+from quality.suites.tasks import rules_for, task_rows, tasks_suite
+from quality.suites.trial_scores import trial_rows, trial_scores_suite
+from taskdata.errors import Misuse
+from taskdata.schema.run import StageReport
+from taskdata.store import Store
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def hold_gate(store: Store, run_id: str, gate: str) -> StageReport:
+    """Hold every suite of the gate and store what each found.
+
+    Raises:
+        Misuse: if there is no such gate.
+        GateFailed: if one does not hold; names the offending rows.
+    """
+    if gate not in GATES:
+        raise Misuse(f"gate {gate!r} is unknown; there are {', '.join(GATES)}")
+    started = time.monotonic()
+    results = []
+    for suite, rows in GATES[gate](store, run_id):
+        result, validation = hold(suite, rows, run_id)
+        kept = store.artifacts.put_bytes(json.dumps(validation, default=str).encode())
+        result = result.model_copy(update={"validation_sha256": kept})
+        store.record_gate(result)
+        publishing.gate_artifact(result)
+        results.append(result)
+    for result in results:
+        require(result)
+    return StageReport(
+        stage=f"gate {gate}",
+        run_id=run_id,
+        due=0,
+        done=0,
+        seconds=time.monotonic() - started,
+        note="; ".join(f"{r.expectations} expectations over {r.rows} rows hold" for r in results),
+    )
+
+
+def _tasks(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
+    from stages.score.checks.registry import check_names
+
+    from environments.tools.catalogue import catalogue
+
+    config = store.run(run_id).config
+    tasks = list(store.tasks_of_run(run_id).values())
+    return [(tasks_suite(rules_for(config)), task_rows(tasks, list(catalogue()), check_names()))]
+
+
+def _scores(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
+    results, tasks = store.results(run_id), store.tasks_of_run(run_id)
+    return [
+        (leaf_scores_suite(), leaf_rows(results)),
+        (trial_scores_suite(), trial_rows(results, tasks)),
+    ]
+
+
+GATES: dict[str, Callable[[Store, str], list[tuple[Suite, Rows]]]] = {
+    "tasks": _tasks,
+    "scores": _scores,
+}
+"""The gates of a night by name."""

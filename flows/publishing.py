@@ -1,0 +1,102 @@
+"""What a run shows to people: the dashboard, and artifacts in the Prefect UI."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from prefect.artifacts import (
+    create_link_artifact,
+    create_markdown_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
+from prefect.runtime import flow_run
+
+from flows.config import Settings
+from flows.summaries import headline, summary_of
+from taskdata.schema.run import GateResult, StageReport
+from taskdata.store import Store
+
+
+def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
+    """Write the run's dashboard and say where it is."""
+    from dashboards.build import build
+
+    started = time.monotonic()
+    summary = summary_of(store, run_id)
+    folder = settings.run_folder(run_id)
+    folder.mkdir(parents=True, exist_ok=True)
+    page = folder / "dashboard.html"
+    page.write_text(build(store, summary), encoding="utf-8")
+    store.set_dashboard(run_id, str(page))
+    return StageReport(
+        stage="publish",
+        run_id=run_id,
+        due=0,
+        done=0,
+        seconds=time.monotonic() - started,
+        note=f"{page} ({page.stat().st_size / 1e6:.1f} MB)",
+    )
+
+
+def stage_artifact(report: StageReport) -> None:
+    """Show a stage's counts on its flow run."""
+    if not flow_run.get_id():
+        return
+    rows = [{"what": name, "value": str(value)} for name, value in report.model_dump().items()]
+    create_table_artifact(rows, key=_key("stage", report.stage), description=report.note)
+
+
+def gate_artifact(result: GateResult) -> None:
+    """Show a gate's result on its flow run: every broken expectation with its rows."""
+    if not flow_run.get_id():
+        return
+    verdict = "holds" if result.success else "**does not hold**"
+    lines = [
+        f"# Gate `{result.gate}` {verdict}",
+        f"{result.expectations} expectations over {result.rows} rows of run `{result.run_id}`.",
+    ]
+    for failure in result.failures:
+        lines.append(f"## {_plain(failure.expectation)}")
+        lines.append(f"{failure.unexpected_count} rows:")
+        lines += [f"- {_plain(row)}" for row in failure.rows]
+    lines.append(f"Validation result: artifact `{result.validation_sha256}`.")
+    create_markdown_artifact("\n\n".join(lines), key=_key("gate", result.gate))
+
+
+def night_artifact(store: Store, run_id: str) -> None:
+    """Show the headline table and the way to the dashboard on the night's flow run."""
+    if not flow_run.get_id():
+        return
+    summary = summary_of(store, run_id)
+    create_table_artifact(headline(summary), key="headline", description=f"Run {run_id}")
+    if summary.run.dashboard:
+        create_link_artifact(
+            f"file://{summary.run.dashboard}", link_text="Dashboard", key="dashboard"
+        )
+
+
+@contextmanager
+def progress_artifact(stage: str) -> Iterator[Callable[[float], None]]:
+    """Yield a function that shows how far a stage is, in percent, on its flow run."""
+    artifact = create_progress_artifact(0.0, key=_key("progress", stage), description=stage)
+    last = 0.0
+
+    def tell(percent: float) -> None:
+        nonlocal last
+        if percent >= last + 5 or percent >= 100:
+            last = percent
+            update_progress_artifact(artifact, progress=percent)
+
+    yield tell
+
+
+def _key(*parts: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
+
+
+def _plain(text: str) -> str:
+    """Keep text that a task or an agent wrote from being read as markup."""
+    return re.sub(r"([\\`*_\[\]()<>#|!])", r"\\\1", text.replace("\n", " "))

@@ -1,0 +1,153 @@
+"""Dask under a stage: batches of trials as plain futures, never a Prefect task run per trial.
+
+Workers write each trial to the store themselves, so what a future returns is only a count, and a
+batch that is lost with its worker is simply run again for what it had not finished.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from flows.config import Settings
+from taskdata.store import Store, StoreAddress
+
+log = logging.getLogger(__name__)
+
+BatchWork = Callable[[Store, str, list[str], dict[str, Any]], int]
+"""Run a batch of trials of a run; returns how many were dealt with."""
+
+_SCHEDULER = "NIGHTSHIFT_DASK_SCHEDULER"
+_RETRIES = 2
+_LARGEST_BATCH = 16
+
+
+@contextmanager
+def cluster(settings: Settings, workers: int) -> Iterator[None]:
+    """Keep one local cluster for every stage within the block, unless a scheduler is configured.
+
+    Starting worker processes takes seconds; a night in one process pays that once.
+    """
+    if settings.dask_scheduler:
+        yield
+        return
+    with _local_cluster(settings, workers) as address:
+        os.environ[_SCHEDULER] = address
+        try:
+            yield
+        finally:
+            del os.environ[_SCHEDULER]
+
+
+@contextmanager
+def client(settings: Settings, workers: int) -> Iterator[Any]:
+    """Yield a Dask client: of the configured scheduler, else of a local cluster of its own."""
+    from distributed import Client
+
+    if settings.dask_scheduler:
+        with Client(settings.dask_scheduler, set_as_default=False) as connected:
+            yield connected
+        return
+    with (
+        _local_cluster(settings, workers) as address,
+        Client(address, set_as_default=False) as connected,
+    ):
+        yield connected
+
+
+@contextmanager
+def _local_cluster(settings: Settings, workers: int) -> Iterator[str]:
+    import dask
+    from distributed import LocalCluster
+
+    scratch = settings.home.resolve() / "dask"
+    scratch.mkdir(parents=True, exist_ok=True)
+    with (
+        dask.config.set(
+            {"temporary-directory": str(scratch), "distributed.admin.tick.limit": "1h"}
+        ),
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=logging.ERROR,
+        ) as running,
+    ):
+        yield str(running.scheduler_address)
+
+
+def batches(trial_ids: Sequence[str], workers: int, in_flight: int) -> list[list[str]]:
+    """Deal trials into batches: small enough to balance, large enough to fill a worker's loop.
+
+    Neighbours in the list (one agent's trials) go to different batches, so that cheap and dear
+    agents mix.
+    """
+    if not trial_ids:
+        return []
+    size = min(_LARGEST_BATCH, max(in_flight, -(-len(trial_ids) // (workers * 4))))
+    count = -(-len(trial_ids) // size)
+    return [list(trial_ids[start::count]) for start in range(count)]
+
+
+def run_batches(
+    connected: Any,
+    work: BatchWork,
+    address: StoreAddress,
+    run_id: str,
+    due: Sequence[list[str]],
+    extra: dict[str, Any],
+    advanced: Callable[[int], None],
+) -> list[str]:
+    """Run `work` over all batches on the cluster; return the causes of batches that failed.
+
+    A failed batch is not an exception here: its trials stay due, and the stage decides.
+    """
+    from distributed import as_completed
+
+    futures = [
+        connected.submit(
+            _run_batch, work, address, run_id, batch, extra, pure=False, retries=_RETRIES
+        )
+        for batch in due
+    ]
+    causes, done = [], 0
+    for future in as_completed(futures):
+        if future.status == "finished":
+            done += future.result()
+            advanced(done)
+        else:
+            error = future.exception()
+            log.error("a batch of trials failed", exc_info=error)
+            causes.append(f"{type(error).__name__}: {error}")
+    return causes
+
+
+def _run_batch(
+    work: BatchWork, address: StoreAddress, run_id: str, batch: list[str], extra: dict[str, Any]
+) -> int:
+    return work(_store(address), run_id, batch, extra)
+
+
+@cache
+def _store(address: StoreAddress) -> Store:
+    """Return this worker process's one store at that address."""
+    return Store(address)
+
+
+def execute_batch(store: Store, run_id: str, batch: list[str], extra: dict[str, Any]) -> int:
+    """Execute a batch of trials; `extra` holds `endpoints`, the local models' addresses."""
+    from stages.execute.work import execute_trials
+
+    execute_trials(store, run_id, batch, extra["endpoints"])
+    return len(batch)
+
+
+def score_batch(store: Store, run_id: str, batch: list[str], _extra: dict[str, Any]) -> int:
+    """Score a batch of trials."""
+    from stages.score.work import score_trials
+
+    score_trials(store, run_id, batch)
+    return len(batch)

@@ -1,0 +1,173 @@
+"""One flow per stage: each can be run again alone, from the CLI, the Prefect UI or the night.
+
+A stage flow opens the store, does what is due for its run, stores a report and says so; what it
+hands over is in the store. Running it again does only what is missing.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+import stages.diagnose.work as diagnosing
+import stages.execute.work as executing
+import stages.refine.work as refining
+import stages.score.work as scoring
+from prefect import Flow, flow
+
+import stages.prepare.work as preparing
+from flows import publishing
+from flows.config import Settings, load_settings
+from flows.gates import hold_gate
+from flows.locks import run_lock
+from flows.progress import progress
+from flows.runners import BatchWork, batches, client, execute_batch, run_batches, score_batch
+from flows.waking import wake_parent
+from taskdata.errors import StageFailed
+from taskdata.schema.run import StageReport
+from taskdata.store import Store
+
+log = logging.getLogger(__name__)
+
+holds_run: ContextVar[bool] = ContextVar("holds_run", default=False)
+"""Whether the caller in this process already holds the run's lock."""
+
+
+def _lock(settings: Settings, run_id: str) -> AbstractContextManager[None]:
+    return nullcontext() if holds_run.get() else run_lock(settings.home, run_id)
+
+
+def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageReport]) -> None:
+    settings = load_settings()
+    store = Store.open(settings.address)
+    try:
+        with _lock(settings, run_id):
+            report = work(settings, store)
+            store.record_stage(report)
+            progress.get().ended(stage, report)
+            publishing.stage_artifact(report)
+        _require_done(report)
+    finally:
+        store.close()
+
+
+def _require_done(report: StageReport) -> None:
+    """Fail a stage that has got nothing done although it should: red in the UI, with the cause."""
+    if report.due and report.errors == report.due and report.stage != "execute":
+        raise StageFailed(f"{report.stage}: all {report.due} trials failed; {report.note}")
+
+
+def _name(stage: str, round_: int) -> str:
+    return f"{stage} (round {round_})" if round_ else stage
+
+
+def _spread(
+    settings: Settings,
+    store: Store,
+    run_id: str,
+    stage: str,
+    due: Sequence[str],
+    work: BatchWork,
+    extra: dict[str, Any],
+) -> None:
+    """Run a stage's due trials over the Dask workers, telling how far it is."""
+    listener = progress.get()
+    listener.started(stage, len(due))
+    if not due:
+        return
+    config = store.run(run_id).config
+    dealt = batches(due, config.workers, config.trials_per_worker)
+    with client(settings, config.workers) as connected, publishing.progress_artifact(stage) as tell:
+
+        def advanced(done: int) -> None:
+            listener.advanced(stage, done)
+            tell(100 * done / len(due))
+
+        causes = run_batches(connected, work, store.address, run_id, dealt, extra, advanced)
+    if causes:
+        raise StageFailed(
+            f"{stage}: {len(causes)} of {len(dealt)} batches of trials were lost; "
+            f"first cause: {causes[0]}"
+        )
+
+
+@flow(name="gate", flow_run_name="gate-{gate}-{run_id}", on_completion=[wake_parent])
+def gate_flow(run_id: str, gate: str) -> None:
+    """Hold one gate of the run, `tasks` or `scores`; fails naming the rows that broke it."""
+    _staged(run_id, f"gate {gate}", lambda _settings, store: hold_gate(store, run_id, gate))
+
+
+@flow(name="prepare", flow_run_name="prepare-{run_id}", on_completion=[wake_parent])
+def prepare_flow(run_id: str) -> None:
+    """Plan the trials of the run."""
+    _staged(run_id, "prepare", lambda _settings, store: preparing.do(store, run_id))
+
+
+@flow(name="execute", flow_run_name="execute-{round}-{run_id}", on_completion=[wake_parent])
+def execute_flow(run_id: str, round: int = 0) -> None:
+    """Let the agents work on the trials of one refinement round that have not finished."""
+
+    def work(settings: Settings, store: Store) -> StageReport:
+        due = executing.due(store, run_id, round)
+        with executing.local_models(store.run(run_id).config, settings.home) as endpoints:
+            _spread(
+                settings,
+                store,
+                run_id,
+                _name("execute", round),
+                due,
+                execute_batch,
+                {"endpoints": endpoints},
+            )
+        return executing.report(store, run_id, round)
+
+    _staged(run_id, _name("execute", round), work)
+
+
+@flow(name="score", flow_run_name="score-{round}-{run_id}", on_completion=[wake_parent])
+def score_flow(run_id: str, round: int = 0) -> None:
+    """Score the finished trials of one refinement round that have no score."""
+
+    def work(settings: Settings, store: Store) -> StageReport:
+        due = scoring.due(store, run_id, round)
+        _spread(settings, store, run_id, _name("score", round), due, score_batch, {})
+        return scoring.report(store, run_id, round)
+
+    _staged(run_id, _name("score", round), work)
+
+
+@flow(name="diagnose", flow_run_name="diagnose-{round}-{run_id}", on_completion=[wake_parent])
+def diagnose_flow(run_id: str, round: int = 0) -> None:
+    """Say why the scored trials of one refinement round failed."""
+    _staged(
+        run_id,
+        _name("diagnose", round),
+        lambda _settings, store: diagnosing.do(store, run_id, round),
+    )
+
+
+@flow(name="refine", flow_run_name="refine-{round}-{run_id}", on_completion=[wake_parent])
+def refine_flow(run_id: str, round: int = 1) -> None:
+    """Plan the trials of a refinement round, each with feedback on the attempt before."""
+    _staged(
+        run_id, _name("refine", round), lambda _settings, store: refining.do(store, run_id, round)
+    )
+
+
+@flow(name="publish", flow_run_name="publish-{run_id}", on_completion=[wake_parent])
+def publish_flow(run_id: str) -> None:
+    """Publish the run's dashboard and its summary."""
+    _staged(run_id, "publish", lambda settings, store: publishing.publish(settings, store, run_id))
+
+
+STAGE_FLOWS: dict[str, Flow[Any, None]] = {
+    "gate": gate_flow,
+    "prepare": prepare_flow,
+    "execute": execute_flow,
+    "score": score_flow,
+    "diagnose": diagnose_flow,
+    "refine": refine_flow,
+    "publish": publish_flow,
+}
+"""Every stage by name; its deployment has the same name."""

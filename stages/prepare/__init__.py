@@ -1,0 +1,1 @@
+"""Select a bank release and plan the trials of a run."""

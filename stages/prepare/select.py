@@ -1,0 +1,41 @@
+"""Start a run: read the bank, release it, and store what is to be evaluated."""
+
+import secrets
+from datetime import UTC, datetime
+
+from taskdata.banks.loader import load_bank
+from taskdata.errors import Misuse
+from taskdata.schema.run import Run, RunConfig, RunStatus
+from taskdata.store import Store
+from taskdata.version import code_version
+
+
+def new_run_id() -> str:
+    """Return an id that sorts by time and is short enough to type."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def select(store: Store, config: RunConfig, run_id: str) -> Run:
+    """Return the run of that id; if it is new, release its bank and store it first.
+
+    Raises:
+        Misuse: if the bank or one of its tasks is unknown.
+        BadTaskData: if a task is malformed.
+    """
+    known = store.find_run(run_id)
+    if known is not None:
+        return known
+    bank = load_bank(config.bank, config.tasks)
+    if not bank.tasks:
+        raise Misuse(f"bank {config.bank!r} holds no task")
+    release = store.add_release(bank.name, bank.tasks, bank.files)
+    run = Run(
+        id=run_id,
+        status=RunStatus.RUNNING,
+        config=config,
+        release_hash=release.hash,
+        code_version=code_version(),
+        created_at=datetime.now(UTC),
+    )
+    store.add_run(run)
+    return run

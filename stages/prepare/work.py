@@ -1,0 +1,78 @@
+"""The prepare stage: check what the run needs, and plan the trials of its first round."""
+
+import time
+
+from environments.models.registry import require_model
+from environments.sandbox.providers import sandbox_provider
+from environments.tools.catalogue import catalogue
+from stages.execute.harness import harness_needs_model, require_harness
+from taskdata.errors import BadTaskData, Misuse, SandboxFailed
+from taskdata.schema.run import RunConfig, StageReport, Trial
+from taskdata.schema.task import Task
+from taskdata.store import Store
+
+
+def require(config: RunConfig) -> None:
+    """Check what can be known before the run starts: agents, models, keys, judge, sandbox.
+
+    Raises:
+        Misuse: if an agent, provider, model or key is unknown or missing.
+        SandboxFailed: if the sandbox does not work on this machine.
+    """
+    for agent in config.agents:
+        require_harness(agent.harness)
+        if harness_needs_model(agent.harness) != (agent.model is not None):
+            wants = "needs a model" if agent.model is None else "takes no model"
+            raise Misuse(f"agent {agent.name!r}: harness {agent.harness!r} {wants}")
+        if agent.model is not None:
+            require_model(agent.model, agent.base_url)
+    if config.judge is not None:
+        require_model(config.judge, config.judge_base_url)
+    reason = sandbox_provider(config.sandbox).unavailable()
+    if reason:
+        raise SandboxFailed(f"sandbox {config.sandbox}: {reason}")
+
+
+def do(store: Store, run_id: str) -> StageReport:
+    """Plan every trial of round 0 that is not planned yet."""
+    started = time.monotonic()
+    run = store.run(run_id)
+    require(run.config)
+    tasks = store.tasks_of_run(run_id)
+    for task in tasks.values():
+        _require_tools(task)
+    trials = [
+        _trial(run_id, agent.name, task_hash, task, repetition)
+        for agent in run.config.agents
+        for task_hash, task in tasks.items()
+        for repetition in range(run.config.repetitions)
+    ]
+    new = store.plan_trials(trials)
+    return StageReport(
+        stage="prepare",
+        run_id=run_id,
+        due=len(trials),
+        done=len(trials),
+        seconds=time.monotonic() - started,
+        note=f"{new} trials planned over {len(tasks)} tasks",
+    )
+
+
+def _require_tools(task: Task) -> None:
+    unknown = sorted(set(task.tools) - set(catalogue()))
+    if unknown:
+        raise BadTaskData(f"task {task.id!r} names unknown tools: {', '.join(unknown)}")
+
+
+def _trial(run_id: str, agent: str, task_hash: str, task: Task, repetition: int) -> Trial:
+    return Trial(
+        id=Trial.make_id(run_id, agent, task.id, repetition, 0),
+        run_id=run_id,
+        agent=agent,
+        task_id=task.id,
+        task_hash=task_hash,
+        tier=task.tier,
+        category=task.category,
+        repetition=repetition,
+        round=0,
+    )
