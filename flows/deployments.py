@@ -19,8 +19,8 @@ from prefect.deployments.runner import RunnerDeployment
 from prefect.events.actions import ChangeFlowRunState
 from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.exceptions import ObjectNotFound
-from prefect.flows import EntrypointType
 from prefect.states import Crashed
+from prefect.types.entrypoint import EntrypointType
 
 from flows.config import Settings
 from flows.nightly import nightly_evaluation

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from prefect.artifacts import (
     create_link_artifact,
@@ -81,7 +82,7 @@ def night_artifact(store: Store, run_id: str) -> None:
 @contextmanager
 def progress_artifact(stage: str) -> Iterator[Callable[[float], None]]:
     """Yield a function that shows how far a stage is, in percent, on its flow run."""
-    artifact = create_progress_artifact(0.0, key=_key("progress", stage), description=stage)
+    artifact: Any = create_progress_artifact(0.0, key=_key("progress", stage), description=stage)
     last = 0.0
 
     def tell(percent: float) -> None:

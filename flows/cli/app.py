@@ -5,7 +5,6 @@ import sys
 from typing import Annotated
 
 import typer
-from pythonjsonlogger.json import JsonFormatter
 
 from flows.cli import banks, console, doctor, reading, running
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
@@ -33,6 +32,8 @@ def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug logs.")] = False,
 ) -> None:
     """Evaluate tool-using agents on real, long-horizon tasks, every night."""
+    from pythonjsonlogger.json import JsonFormatter
+
     console.debug = debug
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))

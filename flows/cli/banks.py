@@ -1,14 +1,15 @@
 """Commands that look at task banks."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli import console
 from flows.cli.reading import JsonOption
-from taskdata.banks.loader import bundled_banks, load_bank
-from taskdata.schema.checkpoint import Check, Checkpoint
-from taskdata.schema.task import Task
+
+if TYPE_CHECKING:
+    from taskdata.schema.checkpoint import Checkpoint
+    from taskdata.schema.task import Task
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -18,6 +19,8 @@ BankOption = Annotated[str, typer.Option(help="Bundled bank, or a folder of task
 @app.command("list")
 def list_tasks(bank: BankOption = "starter", as_json: JsonOption = False) -> None:
     """List the tasks of a bank."""
+    from taskdata.banks.loader import bundled_banks, load_bank
+
     tasks = load_bank(bank).tasks
     if as_json:
         console.write_json({"bank": bank, "tasks": [_outline(task) for task in tasks]})
@@ -47,6 +50,8 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show one task: query, files, tools, deliverables and checkpoint tree."""
+    from taskdata.banks.loader import load_bank
+
     (task,) = load_bank(bank, [task_id]).tasks
     if as_json:
         console.write_json(task.model_dump(mode="json") | {"hash": task.content_hash})
@@ -61,7 +66,7 @@ def show(
     _tree(task.checkpoints)
 
 
-def _outline(task: Task) -> dict[str, object]:
+def _outline(task: "Task") -> dict[str, object]:
     return {
         "id": task.id,
         "hash": task.content_hash,
@@ -76,11 +81,10 @@ def _outline(task: Task) -> dict[str, object]:
     }
 
 
-def _tree(node: Checkpoint, indent: int = 1) -> None:
+def _tree(node: "Checkpoint", indent: int = 1) -> None:
     how = ""
     if node.verifier is not None:
-        verifier = node.verifier
-        how = f"  <{verifier.name if isinstance(verifier, Check) else verifier.kind}>"
+        how = f"  <{getattr(node.verifier, 'name', node.verifier.kind)}>"
     console.say(f"{'  ' * indent}{node.weight:g} x {node.requirement}{how}")
     for child in node.children:
         _tree(child, indent + 1)

@@ -3,17 +3,22 @@
 import shutil
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from flows.cli import console
 from flows.cli.reading import JsonOption
-from flows.config import Settings, load_settings
 from taskdata.errors import Misuse, NightshiftError
+
+if TYPE_CHECKING:
+    from flows.config import Settings
 
 READY = "ready"
 
 
 def doctor(as_json: JsonOption = False) -> None:
     """Say what works here, and how to get what does not."""
+    from flows.config import load_settings
+
     settings = load_settings()
     found = list(_checks(settings))
     tools = [{"name": name, "state": state} for name, state in _tools()]
@@ -29,7 +34,7 @@ def doctor(as_json: JsonOption = False) -> None:
             console.say(f"  {tool['name']}: {tool['state']}")
 
 
-def _checks(settings: Settings) -> Iterator[tuple[str, str]]:
+def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     yield "python", f"{READY}: {sys.version.split()[0]}"
     yield "database", _database(settings)
     yield "free space", _space(settings)
@@ -40,7 +45,7 @@ def _checks(settings: Settings) -> Iterator[tuple[str, str]]:
     yield "prefect server", _prefect(settings)
 
 
-def _database(settings: Settings) -> str:
+def _database(settings: "Settings") -> str:
     from taskdata.store import Store
 
     try:
@@ -50,7 +55,7 @@ def _database(settings: Settings) -> str:
     return f"{READY}: {settings.address.database_url.split('://', 1)[0]}"
 
 
-def _space(settings: Settings) -> str:
+def _space(settings: "Settings") -> str:
     folder = settings.home if settings.home.exists() else settings.home.resolve().parent
     free = shutil.disk_usage(folder).free / 1e9
     return f"{READY}: {free:.0f} GB" if free > 2 else f"only {free:.1f} GB free; make room"
@@ -76,7 +81,7 @@ def _model(name: str) -> str:
     return READY
 
 
-def _prefect(settings: Settings) -> str:
+def _prefect(settings: "Settings") -> str:
     from flows.prefect_server import running_server
 
     url = running_server(settings.home)

@@ -1,39 +1,47 @@
 """Commands that read: runs, results, show, report."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.cli import console
-from flows.config import Settings, load_settings
 from taskdata.errors import Misuse
-from taskdata.schema.run import Run, RunStatus, TrialResult
-from taskdata.store import Store
+
+if TYPE_CHECKING:
+    from flows.config import Settings
+    from taskdata.schema.run import Run, TrialResult
+    from taskdata.store import Store
 
 RunArgument = Annotated[str | None, typer.Argument(help="Run id; default: the latest.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def _opened(run_id: str | None) -> tuple[Settings, Store, Run]:
+def _store() -> "tuple[Settings, Store]":
+    from flows.config import load_settings
+    from taskdata.store import Store
+
     settings = load_settings()
-    store = Store.open(settings.address)
+    return settings, Store.open(settings.address)
+
+
+def _opened(run_id: str | None) -> "tuple[Settings, Store, Run]":
+    settings, store = _store()
     return settings, store, store.run(run_id) if run_id else store.latest_run()
 
 
-def _status(settings: Settings, run: Run) -> str:
+def _status(settings: "Settings", run: "Run") -> str:
     """Return the run's status; a run that nobody works on any more was interrupted."""
     from flows.locks import is_worked_on
 
-    if run.status is RunStatus.RUNNING and not is_worked_on(settings.home, run.id):
+    if run.status == "running" and not is_worked_on(settings.home, run.id):
         return "interrupted"
     return run.status.value
 
 
 def runs(as_json: JsonOption = False) -> None:
     """List the runs, newest first."""
-    settings = load_settings()
-    store = Store.open(settings.address)
+    settings, store = _store()
     found = [
         {
             "id": run.id,
@@ -114,7 +122,7 @@ def show(
     if trial_id is None:
         _list_trials(run_id, as_json)
         return
-    store = Store.open(load_settings().address)
+    _settings, store = _store()
     trial = store.trial(trial_id)
     found = next(r for r in store.results(trial.run_id) if r.trial.id == trial_id)
     record = store.transcript(trial_id)
@@ -151,7 +159,7 @@ def _list_trials(run_id: str | None, as_json: bool) -> None:
     console.table(rows, title=f"Trials of run {run.id}")
 
 
-def _state(result: TrialResult) -> str:
+def _state(result: "TrialResult") -> str:
     if result.scoring_error:
         return f"scoring error: {result.scoring_error}"
     if result.outcome is None:
@@ -161,7 +169,7 @@ def _state(result: TrialResult) -> str:
     return str(result.outcome.ending)
 
 
-def _show_trial(result: TrialResult) -> None:
+def _show_trial(result: "TrialResult") -> None:
     trial, outcome = result.trial, result.outcome
     console.say(f"Trial {trial.id} of run {trial.run_id}: {trial.agent} on {trial.task_id}")
     console.say(f"Repetition {trial.repetition}, round {trial.round}: {_state(result)}")

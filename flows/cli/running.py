@@ -1,14 +1,16 @@
 """Commands that do the work: run, stage, serve."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli import console
-from flows.config import Settings, load_settings, run_config
 from taskdata.errors import Misuse, NightshiftError
-from taskdata.schema.run import RunConfig
+
+if TYPE_CHECKING:
+    from flows.config import Settings
+    from taskdata.schema.run import RunConfig
 
 
 def run(
@@ -32,6 +34,7 @@ def run(
     ] = False,
 ) -> None:
     """Evaluate agents over a bank, from the tasks to the dashboard."""
+    from flows.config import load_settings, run_config
     from stages.prepare.select import new_run_id
     from stages.prepare.work import require
     from taskdata.banks.loader import load_bank
@@ -70,7 +73,7 @@ def _model(name: str | None) -> dict[str, str] | None:
     return None if name is None else ModelSpec.parse(name).model_dump()
 
 
-def _night(settings: Settings, run_id: str, config: RunConfig, keep_server: bool) -> None:
+def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: bool) -> None:
     from flows.cli.watching import watched
     from flows.locks import run_lock
     from flows.prefect_server import prefect_server, ui_url
@@ -92,7 +95,7 @@ def _night(settings: Settings, run_id: str, config: RunConfig, keep_server: bool
         raise NightshiftError(f"{failure} ({resume})")
 
 
-def _evaluate(run_id: str, config: RunConfig) -> None:
+def _evaluate(run_id: str, config: "RunConfig") -> None:
     from flows.nightly import nightly_evaluation
     from flows.stage_flows import holds_run
 
@@ -103,7 +106,7 @@ def _evaluate(run_id: str, config: RunConfig) -> None:
         holds_run.reset(token)
 
 
-def _closing_lines(settings: Settings, run_id: str, ui: str, keep_server: bool) -> None:
+def _closing_lines(settings: "Settings", run_id: str, ui: str, keep_server: bool) -> None:
     from flows.summaries import headline, summary_of
     from taskdata.store import Store
 
@@ -128,6 +131,7 @@ def stage(
 ) -> None:
     """Run one stage of a run again: only what is missing is done."""
     from flows.cli.watching import watched
+    from flows.config import load_settings
     from flows.prefect_server import prefect_server
     from taskdata.store import Store
 
@@ -158,6 +162,7 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port of the Prefect server.")] = None,
 ) -> None:
     """Serve the Prefect UI, the nightly deployment on its schedule, and every stage."""
+    from flows.config import load_settings
     from flows.prefect_server import prefect_server, ui_url
 
     settings = load_settings()

@@ -1,0 +1,33 @@
+# The two commands a newcomer needs are `make evaluate` and `make test`; each sets itself up.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup evaluate test lint bench serve image
+
+RUN := scripts/uv run --no-sync
+
+help: ## List the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup: ## Install uv and the locked environment if they are missing
+	@scripts/setup
+
+evaluate: setup ## Evaluate the default agents on the starter bank
+	@$(RUN) nightshift run
+
+test: setup ## Run every test
+	@$(RUN) pytest
+
+lint: setup ## Check style, types and import direction
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+	@$(RUN) mypy
+	@$(RUN) lint-imports
+
+bench: setup ## Run the benchmarks
+	@for file in benchmarks/*.py; do echo "== $$file"; $(RUN) python "$$file" || exit 1; done
+
+serve: setup ## Serve the Prefect UI, the nightly schedule and every stage
+	@$(RUN) nightshift serve
+
+image: setup ## Build the Docker sandbox image (BASE=debootstrap where no registry is reachable)
+	@environments/image/build.sh

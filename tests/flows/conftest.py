@@ -1,0 +1,36 @@
+"""A home of one's own for tests that run the command."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder whose path has a space, and no settings of the surrounding machine."""
+    folder = tmp_path / "night home"
+    for name in list(os.environ):
+        if name.startswith(("NIGHTSHIFT_", "PREFECT_", "OPENAI_", "ANTHROPIC_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("NIGHTSHIFT_HOME", str(folder))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.fixture
+def nightshift(home: Path):
+    """Run the command as a user does; returns the completed process."""
+
+    def run(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "flows.cli.app", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,59 @@
+"""Settings come from arguments, the environment and nightshift.toml, in that order."""
+
+import pytest
+
+from flows.config import LOCAL_BUDGET, load_settings, run_config
+from taskdata.errors import Misuse
+
+
+def test_a_new_run_evaluates_the_default_agents(home):
+    config = run_config(load_settings())
+    assert [a.name for a in config.agents] == ["reference", "nop", "react:local/smollm2-135m"]
+    assert config.agent("react:local/smollm2-135m").budget == LOCAL_BUDGET
+    assert config.bank == "starter"
+
+
+def test_the_file_gives_defaults_and_arguments_win(home, tmp_path):
+    (tmp_path / "nightshift.toml").write_text(
+        'schedule = "0 3 * * *"\n[run]\nagents = ["nop"]\nrepetitions = 3\n'
+    )
+    settings = load_settings()
+    assert settings.schedule == "0 3 * * *"
+    assert run_config(settings).repetitions == 3
+    assert run_config(settings, repetitions=1).repetitions == 1
+    assert [a.name for a in run_config(settings, agents=("reference",)).agents] == ["reference"]
+
+
+def test_the_environment_wins_over_the_file(home, tmp_path, monkeypatch):
+    (tmp_path / "nightshift.toml").write_text("prefect_port = 5000\n")
+    monkeypatch.setenv("NIGHTSHIFT_PREFECT_PORT", "5001")
+    assert load_settings().prefect_port == 5001
+
+
+def test_an_agent_can_be_a_table_with_its_own_budget(home, tmp_path):
+    (tmp_path / "nightshift.toml").write_text(
+        '[[run.agents]]\nname = "react:openai/gpt-5.2"\ntemperature = 0.2\n'
+        "budget = {max_turns = 7}\n"
+    )
+    (agent,) = run_config(load_settings()).agents
+    assert agent.temperature == 0.2
+    assert agent.budget.max_turns == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("prefect_port = 99999999", "prefect_port"),
+        ("no_such_setting = 1", "no_such_setting"),
+        ("schedule = [", r"nightshift\.toml"),
+        ('[run]\nagents = ["Re act"]', "expected a bare name"),
+        ("[run]\nrepetitions = 0", "repetitions"),
+        ('[run]\nagents = ["nop", "nop"]', "twice"),
+        ("[run]\nthreshold = 11", "threshold"),
+    ],
+)
+def test_a_bad_setting_is_one_line_that_names_it(home, tmp_path, text, message):
+    (tmp_path / "nightshift.toml").write_text(text)
+    with pytest.raises(Misuse, match=message) as caught:
+        run_config(load_settings())
+    assert "\n" not in str(caught.value)
