@@ -52,13 +52,14 @@ def hold_gate(store: Store, run_id: str, gate: str) -> StageReport:
 
 
 def _tasks(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
-    from stages.score.checks.registry import check_names
-
     from environments.tools.catalogue import catalogue
+    from stages.score.library import check_library
 
     config = store.run(run_id).config
     tasks = list(store.tasks_of_run(run_id).values())
-    return [(tasks_suite(rules_for(config)), task_rows(tasks, list(catalogue()), check_names()))]
+    return [
+        (tasks_suite(rules_for(config)), task_rows(tasks, list(catalogue()), list(check_library())))
+    ]
 
 
 def _scores(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:

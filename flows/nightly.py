@@ -20,7 +20,6 @@ from flows.stage_flows import STAGE_FLOWS
 from flows.waking import call_deployed
 from stages.prepare.select import select
 from stages.prepare.work import require
-from taskdata.errors import NightshiftError
 from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.store import Store
 
@@ -76,8 +75,8 @@ def nightly_evaluation(
         store.set_run_status(run_id, RunStatus.RUNNING)
         try:
             _walk(settings, run, in_process=in_process)
-        except NightshiftError as exc:
-            store.set_run_status(run_id, RunStatus.FAILED, str(exc))
+        except Exception as exc:
+            store.set_run_status(run_id, RunStatus.FAILED, f"{type(exc).__name__}: {exc}")
             raise
         store.set_run_status(run_id, RunStatus.COMPLETED)
         publishing.night_artifact(store, run_id)

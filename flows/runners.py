@@ -114,7 +114,7 @@ def run_batches(
         for batch in due
     ]
     causes, done = [], 0
-    for future in as_completed(futures):
+    for future in as_completed(futures, loop=connected.loop):
         if future.status == "finished":
             done += future.result()
             advanced(done)

@@ -25,7 +25,7 @@ def headline(summary: RunSummary) -> list[dict[str, str]]:
             "trials": str(agent.trials),
             "errors": str(agent.errors),
             "root score": _estimate(agent.root_score.mean, agent.root_score.ci95),
-            f"root SR > {summary.run.threshold:g}": _share(agent.root_sr.mean),
+            f"root SR > {summary.run.threshold:g}": _share(agent.root_sr),
             "leaf SR": _share(agent.leaf_sr),
             "tool SR": _share(agent.tool_sr),
             "coverage": _share(agent.coverage),

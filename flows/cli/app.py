@@ -36,6 +36,7 @@ def options(
 
     console.debug = debug
     handler = logging.StreamHandler()
+    handler.setLevel(logging.DEBUG if debug else logging.ERROR)
     handler.setFormatter(JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=logging.DEBUG if debug else logging.ERROR, handlers=[handler])
 
@@ -49,6 +50,11 @@ def main() -> None:
             raise
         console.error(str(exc))
         sys.exit(2 if isinstance(exc, Misuse | BadTaskData) else 1)
+    except Exception as exc:
+        if console.debug:
+            raise
+        console.error(f"internal error, {type(exc).__name__}: {exc}; --debug shows the traceback")
+        sys.exit(1)
     except KeyboardInterrupt:
         console.error("interrupted; what was finished is kept")
         sys.exit(130)

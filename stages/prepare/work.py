@@ -6,7 +6,9 @@ from environments.models.registry import require_model
 from environments.sandbox.providers import sandbox_provider
 from environments.tools.catalogue import catalogue
 from stages.execute.harness import harness_needs_model, require_harness
+from stages.score.library import validate_check
 from taskdata.errors import BadTaskData, Misuse, SandboxFailed
+from taskdata.schema.checkpoint import Check
 from taskdata.schema.run import RunConfig, StageReport, Trial
 from taskdata.schema.task import Task
 from taskdata.store import Store
@@ -40,7 +42,7 @@ def do(store: Store, run_id: str) -> StageReport:
     require(run.config)
     tasks = store.tasks_of_run(run_id)
     for task in tasks.values():
-        _require_tools(task)
+        _require_usable(task)
     trials = [
         _trial(run_id, agent.name, task_hash, task, repetition)
         for agent in run.config.agents
@@ -58,10 +60,16 @@ def do(store: Store, run_id: str) -> StageReport:
     )
 
 
-def _require_tools(task: Task) -> None:
+def _require_usable(task: Task) -> None:
     unknown = sorted(set(task.tools) - set(catalogue()))
     if unknown:
         raise BadTaskData(f"task {task.id!r} names unknown tools: {', '.join(unknown)}")
+    for leaf in task.checkpoints.leaves():
+        if isinstance(leaf.verifier, Check):
+            try:
+                validate_check(leaf.verifier)
+            except BadTaskData as exc:
+                raise BadTaskData(f"task {task.id!r}, checkpoint {leaf.id!r}: {exc}") from exc
 
 
 def _trial(run_id: str, agent: str, task_hash: str, task: Task, repetition: int) -> Trial:

@@ -51,9 +51,15 @@ class AgentSummary(Value):
     pending: int
     """Neither finished nor failed yet."""
     root_score: Estimate
-    root_sr: Estimate
+    root_sr: float | None
+    """Share of scored trials whose root score is above the threshold."""
+    root_sr_ci95: tuple[float, float] | None
     root_sr_at: dict[str, float | None]
     """Root SR at k = 5..9 (GTA-2, section 6.4.1)."""
+    pass_at_k: dict[str, Estimate]
+    """Any of k repetitions succeeds; for each k from 1 to the repetitions."""
+    pass_hat_k: dict[str, Estimate]
+    """All k repetitions succeed (pass^k)."""
     leaf_sr: float | None
     tool_sr: float | None
     coverage: float | None
@@ -91,11 +97,25 @@ class RefinementGain(Value):
     """Mean of the paired differences of root scores."""
 
 
+class AgentComparison(Value):
+    """Two agents over the tasks that both were scored on, paired by task."""
+
+    first: str
+    second: str
+    tasks: int
+    difference: Estimate
+    """Mean root score of `second` minus that of `first`."""
+    p_value: float | None
+    """Two-sided sign-flip permutation test; None below two common tasks."""
+
+
 class RunSummary(Value):
     """Everything that `results` reports about a run."""
 
     run: RunHeader
     agents: tuple[AgentSummary, ...]
     refinement: tuple[RefinementGain, ...]
+    comparisons: tuple[AgentComparison, ...] = ()
+    """Every pair of agents, in the order of the run's configuration."""
     gates: tuple[GateResult, ...] = ()
     stages: tuple[StageReport, ...] = ()

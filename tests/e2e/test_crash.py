@@ -32,8 +32,13 @@ def kill_family(pid):
 
 def test_a_killed_night_carries_on_where_it_was(tmp_path, command):
     home = tmp_path / "home"
+    listed = command.read(home, "bank", "list")["tasks"]
+    atomic = [t["id"] for t in listed if t["tier"] == "atomic"]
+    workflow = [t["id"] for t in listed if t["tier"] == "workflow"]
+    tasks = [part for task in atomic[:6] + workflow[:2] for part in ("--task", task)]
+    agents = ["--agent", "reference", "--agent", "nop", "--rounds", "0"]
     night = subprocess.Popen(
-        [*command.argv, "run", "--agent", "reference", "--agent", "nop", "--rounds", "0"],
+        [*command.argv, "run", *agents, *tasks],
         env=command.environment(home),
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,

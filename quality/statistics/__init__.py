@@ -1,0 +1,1 @@
+"""Estimates that respect clustering by task: intervals, paired comparisons, pass@k."""

@@ -1,0 +1,217 @@
+"""The gate before a run: are these tasks fit to be asked and scored?
+
+`task_rows` derives one row per task; nothing here opens a file or knows a tool, the names of the
+tools and checks that exist are passed in.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quality.gates import Suite
+from quality.suites.expectations import between, empty, filled, like, one_of, unique
+from taskdata.schema.checkpoint import Check, Judge
+from taskdata.schema.run import RunConfig
+from taskdata.schema.task import Capability, Category, Task, Tier
+
+if TYPE_CHECKING:
+    from great_expectations.expectations.expectation import Expectation
+
+ALWAYS_ALLOWED = frozenset({"finish", "list_files", "read_file"})
+"""Tools that every agent has, whatever the task lists."""
+
+_COLUMNS = (
+    "task_id",
+    "tier",
+    "category",
+    "query_length",
+    "tools_named",
+    "unknown_tools",
+    "unknown_checks",
+    "capabilities",
+    "leaves",
+    "depth",
+    "weightless_nodes",
+    "checkable_share",
+    "deliverables",
+    "unseen_deliverables",
+    "misnamed_deliverables",
+    "files",
+    "empty_files",
+    "repeated_paths",
+    "has_reference",
+    "reference_tools_not_allowed",
+)
+
+
+@dataclass(frozen=True)
+class TaskRules:
+    """What the gate asks of a task beyond being well formed."""
+
+    min_checkable_share: float = 0.0
+    """Least share (0-1) of a workflow task's weight that code can verify."""
+    needs_check: bool = False
+    """Something of every task can be verified without a judge."""
+    needs_files: bool = False
+    needs_reference: bool = False
+    query_length: tuple[int, int] = (20, 20_000)
+    workflow_leaves: tuple[int, int] = (3, 19)
+    """GTA-2, section 6.2.1: short trees have 3-7 leaves, long ones 13-19."""
+    workflow_depth: tuple[int, int] = (2, 3)
+    atomic_leaves: tuple[int, int] = (1, 19)
+
+
+def rules_for(config: RunConfig) -> TaskRules:
+    """Return the rules for a run: the starter bank promises more than a bank of the user's."""
+    starter = config.bank == "starter"
+    return TaskRules(
+        min_checkable_share=0.7 if starter else 0.0,
+        needs_check=config.judge is None,
+        needs_files=starter,
+        needs_reference=starter or any(a.harness == "reference" for a in config.agents),
+    )
+
+
+def task_rows(
+    tasks: Sequence[Task], tools: Collection[str], checks: Collection[str]
+) -> list[dict[str, Any]]:
+    """Return one row per task; columns that name faults are None where there are none."""
+    return [_row(task, tools, checks) for task in tasks]
+
+
+def tasks_suite(rules: TaskRules) -> Suite:
+    """Return the suite named `tasks` over `task_rows`."""
+    return Suite(
+        name="tasks",
+        id_column="task_id",
+        columns=_COLUMNS,
+        expectations=lambda: [*_identity(rules), *_tree(rules), *_hand_outs(rules)],
+    )
+
+
+def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[str, Any]:
+    leaves = task.checkpoints.leaves()
+    asked = {d.name for d in task.deliverables}
+    seen: set[str | None] = set()
+    for leaf in leaves:
+        if isinstance(leaf.verifier, Check):
+            seen.add(leaf.verifier.deliverable)
+        elif isinstance(leaf.verifier, Judge):
+            seen.update(leaf.verifier.deliverables)
+    used_checks = {leaf.verifier.name for leaf in leaves if isinstance(leaf.verifier, Check)}
+    steps = task.reference.steps if task.reference else ()
+    paths = [f.path for f in task.files] + [d.name for d in task.deliverables]
+    inner = [node for node in task.checkpoints.nodes() if node.children]
+    return {
+        "task_id": task.id,
+        "tier": task.tier.value,
+        "category": task.category.value,
+        "query_length": len(task.query.strip()),
+        "tools_named": _listed(tools_named(task.query, {*tools, *task.tools})),
+        "unknown_tools": _listed(set(task.tools) - set(tools)),
+        "unknown_checks": _listed(used_checks - set(checks)),
+        "capabilities": _listed(c.value for c in set(task.capabilities)),
+        "leaves": len(leaves),
+        "depth": task.checkpoints.depth(),
+        "weightless_nodes": _listed(n.id for n in inner if not sum(c.weight for c in n.children)),
+        "checkable_share": task.checkpoints.checkable_share(),
+        "deliverables": len(asked),
+        "unseen_deliverables": _listed(asked - seen),
+        "misnamed_deliverables": _listed(
+            d.name for d in task.deliverables if not d.name.lower().endswith(f".{d.type}")
+        ),
+        "files": len(task.files),
+        "empty_files": _listed(f.path for f in task.files if f.size_bytes == 0),
+        "repeated_paths": _listed({p for p in paths if paths.count(p) > 1}),
+        "has_reference": task.reference is not None,
+        "reference_tools_not_allowed": _listed(
+            {s.tool for s in steps} - set(task.tools) - ALWAYS_ALLOWED
+        ),
+    }
+
+
+def tools_named(query: str, tools: Iterable[str]) -> set[str]:
+    """Return the tools that `query` gives away; a real user names none.
+
+    A name that is no ordinary word (`ReadCSV`, `python_execute`) counts wherever it stands. One
+    that is (`Plot`, `finish`) counts only in backticks or before the word tool.
+    """
+    named = set()
+    for tool in tools:
+        word = re.escape(tool)
+        ordinary = re.fullmatch(r"[A-Za-z]?[a-z]+", tool)
+        pattern = rf"`{word}`|\b{word} tool\b" if ordinary else rf"\b{word}\b"
+        if re.search(pattern, query, re.IGNORECASE):
+            named.add(tool)
+    return named
+
+
+def _listed(names: Iterable[str]) -> str | None:
+    return ", ".join(sorted(names)) or None
+
+
+def _identity(rules: TaskRules) -> list["Expectation"]:
+    shortest, longest = rules.query_length
+    capability = "|".join(Capability)
+    return [
+        unique("task_id", "task ids are unique"),
+        like("task_id", "a task id is a slug", r"^[a-z0-9][a-z0-9_\-]{0,79}$"),
+        one_of("tier", "the tier is a known one", [t.value for t in Tier]),
+        one_of("category", "the category is a known one", [c.value for c in Category]),
+        filled("capabilities", "a task exercises at least one capability"),
+        like(
+            "capabilities",
+            "the capabilities are known ones",
+            rf"^(?:{capability})(?:, (?:{capability}))*$",
+        ),
+        between(
+            "query_length", f"a query has {shortest} to {longest} characters", shortest, longest
+        ),
+        empty("tools_named", "a query names no tool"),
+        empty("unknown_tools", "every tool a task allows exists"),
+    ]
+
+
+def _tree(rules: TaskRules) -> list["Expectation"]:
+    tree = [
+        _sized(Tier.WORKFLOW, "leaves", rules.workflow_leaves),
+        _sized(Tier.WORKFLOW, "depth", rules.workflow_depth),
+        _sized(Tier.ATOMIC, "leaves", rules.atomic_leaves),
+        empty("weightless_nodes", "the children of every inner node have some weight"),
+        empty("unknown_checks", "every check of a tree exists"),
+        empty("unseen_deliverables", "every deliverable is looked at by some leaf"),
+    ]
+    if rules.min_checkable_share:
+        tree.append(_at_least("checkable_share", rules.min_checkable_share))
+    if rules.needs_check:
+        says = "without a judge, some leaf of every task can be verified by code"
+        tree.append(between("checkable_share", says, 0, above_low=True))
+    return tree
+
+
+def _hand_outs(rules: TaskRules) -> list["Expectation"]:
+    hand_outs = [
+        _at_least("deliverables", 1),
+        empty("misnamed_deliverables", "the name of a deliverable ends with its type"),
+        empty("empty_files", "no input file is empty"),
+        empty("repeated_paths", "the paths of a task's files and deliverables are distinct"),
+        empty("reference_tools_not_allowed", "a reference solution uses the task's own tools"),
+    ]
+    if rules.needs_files:
+        hand_outs.append(_at_least("files", 1))
+    if rules.needs_reference:
+        says = "every task carries a reference solution"
+        hand_outs.append(one_of("has_reference", says, [True]))
+    return hand_outs
+
+
+def _sized(tier: Tier, column: str, bounds: tuple[int, int]) -> "Expectation":
+    low, high = bounds
+    says = f"the {column} of a {tier} task's tree number {low} to {high}"
+    return between(column, says, low, high, tier=tier)
+
+
+def _at_least(column: str, least: float) -> "Expectation":
+    says = f"the {column} of a workflow task is at least {least:g}"
+    return between(column, says, least, tier=Tier.WORKFLOW)

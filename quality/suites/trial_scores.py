@@ -1,0 +1,137 @@
+"""The gate after scoring, trial by trial: may these scores be published?
+
+It also holds the bank to its promise: a task that its own reference solution does not solve, or
+that rewards doing nothing, is a broken task, and the numbers of every other agent on it are wrong.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quality.gates import Suite
+from quality.suites.expectations import between, empty, none_of, unique
+from taskdata.schema.run import OutcomeStatus, TrialResult
+from taskdata.schema.task import Task, Tier
+
+if TYPE_CHECKING:
+    from great_expectations.expectations.expectation import Expectation
+
+FULL_SCORE = 10 - 1e-6
+"""A weighted mean of tens may fall short of ten by rounding."""
+NOTHING_SCORE = 1.0
+"""The most that a task may give an agent that does nothing."""
+
+
+@dataclass(frozen=True)
+class ScoreRules:
+    """How much of a run may go wrong before its scores are not published."""
+
+    max_error_share: float = 0.5
+    """Trials lost to infrastructure errors, of all."""
+    max_unscored_share: float = 0.05
+    """Trials of which no verifier could score a leaf (judge outages), of all."""
+
+
+def trial_rows(results: Sequence[TrialResult], tasks: Mapping[str, Task]) -> list[dict[str, Any]]:
+    """Return one row per trial, all rounds; `tasks` by content hash.
+
+    `state` is `pending`, `error` (infrastructure), `not_scored` (finished, and no score was
+    recorded), `unscored` (no leaf of it could be scored) or `scored`.
+    """
+    return [_row(result, tasks[result.trial.task_hash]) for result in results]
+
+
+def trial_scores_suite(rules: ScoreRules = ScoreRules()) -> Suite:
+    """Return the suite named `trial_scores` over `trial_rows`."""
+    return Suite(
+        name="trial_scores",
+        id_column="trial",
+        columns=(
+            "trial",
+            "trial_id",
+            "state",
+            "root_score",
+            "coverage",
+            "leaves_not_of_task",
+            "reference_score",
+            "nop_score",
+        ),
+        expectations=lambda: [*_accounted(rules), *_sound()],
+    )
+
+
+def _row(result: TrialResult, task: Task) -> dict[str, Any]:
+    trial, score = result.trial, result.score
+    root = result.root_score
+    plays_reference = trial.agent == "reference" and trial.tier == Tier.WORKFLOW
+    return {
+        "trial": f"{trial.id} ({trial.agent} on {trial.task_id}, round {trial.round})",
+        "trial_id": trial.id,
+        "state": _state(result),
+        "root_score": root,
+        "coverage": None if score is None else score.root.coverage,
+        "leaves_not_of_task": _leaf_mismatch(result, task),
+        "reference_score": root if plays_reference else None,
+        "nop_score": root if trial.agent == "nop" else None,
+    }
+
+
+def _state(result: TrialResult) -> str:
+    if result.is_infrastructure_error:
+        return "error"
+    if result.outcome is None or result.outcome.status is not OutcomeStatus.FINISHED:
+        return "pending"
+    if result.score is None:
+        return "not_scored"
+    return "unscored" if result.root_score is None else "scored"
+
+
+def _leaf_mismatch(result: TrialResult, task: Task) -> str | None:
+    """Return the leaves that are scored or asked for, but not both."""
+    if result.score is None:
+        return None
+    scored = {leaf.leaf_id for leaf in result.score.leaves}
+    asked = {leaf.id for leaf in task.checkpoints.leaves()}
+    return ", ".join(sorted(scored ^ asked)) or None
+
+
+def _accounted(rules: ScoreRules) -> list["Expectation"]:
+    errors, unscored = rules.max_error_share, rules.max_unscored_share
+    return [
+        unique("trial_id", "a trial counts once"),
+        none_of(
+            "state",
+            "every trial was executed and scored, or its error is recorded",
+            ["pending", "not_scored"],
+        ),
+        none_of(
+            "state",
+            f"at most {errors:.0%} of the trials are lost to infrastructure errors",
+            ["error"],
+            errors,
+        ),
+        none_of(
+            "state",
+            f"at most {unscored:.0%} of the trials have no scored leaf",
+            ["unscored"],
+            unscored,
+        ),
+        empty("leaves_not_of_task", "the leaves scored are the leaves of the task"),
+    ]
+
+
+def _sound() -> list["Expectation"]:
+    return [
+        between("root_score", "a root score is between 0 and 10, or None", 0, 10),
+        between("coverage", "coverage is between 0 and 1", 0, 1),
+        between(
+            "reference_score",
+            "the reference solution of a workflow task earns 10, else the task is broken",
+            FULL_SCORE,
+        ),
+        between(
+            "nop_score",
+            f"doing nothing earns at most {NOTHING_SCORE:g}, else the task is broken",
+            high=NOTHING_SCORE,
+        ),
+    ]

@@ -1,0 +1,304 @@
+"""The summary of a run: what `results` prints and the dashboard draws, from stored facts alone.
+
+Scores are those of the first attempts (round 0); refinement rounds show as gains. Infrastructure
+errors stand beside the scores, never inside them.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from statistics import fmean
+from typing import Any
+
+from quality.statistics.intervals import clustered_mean, clustered_share
+from quality.statistics.paired import compare_by_task
+from quality.statistics.passk import mean_pass_at_k, mean_pass_hat_k
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge
+from taskdata.schema.diagnosis import FailureLevels, FailureStage, FailureType
+from taskdata.schema.run import (
+    GateResult,
+    OutcomeStatus,
+    Run,
+    StageReport,
+    TrialOutcome,
+    TrialResult,
+)
+from taskdata.schema.summary import (
+    AgentComparison,
+    AgentSummary,
+    Estimate,
+    RefinementGain,
+    RunHeader,
+    RunSummary,
+)
+from taskdata.schema.task import Capability, Task
+
+SUCCESS_THRESHOLDS = (5, 6, 7, 8, 9)
+"""The k of Root SR@k (GTA-2, section 6.4.1)."""
+ANSWER = "answer"
+"""The deliverable type of leaves that look at the final answer."""
+_CAUSE_LENGTH = 160
+
+
+def summarise(
+    run: Run,
+    results: Sequence[TrialResult],
+    tasks: Mapping[str, Task],
+    gates: Sequence[GateResult] = (),
+    stages: Sequence[StageReport] = (),
+) -> RunSummary:
+    """Return the summary of `run` over the trials of all its rounds; `tasks` by content hash."""
+    by_agent = {
+        agent.name: [r for r in results if r.trial.agent == agent.name]
+        for agent in run.config.agents
+    }
+    return RunSummary(
+        run=_header(run, tasks),
+        agents=tuple(
+            _agent(agent, [r for r in own if r.trial.round == 0], tasks, run.config.threshold)
+            for agent, own in by_agent.items()
+        ),
+        refinement=tuple(
+            _gain(agent, round_, run.config.feedback, own)
+            for agent, own in by_agent.items()
+            for round_ in sorted({r.trial.round for r in own} - {0})
+        ),
+        comparisons=tuple(
+            _comparison(first, second, by_agent) for first, second in combinations(by_agent, 2)
+        ),
+        gates=tuple(gates),
+        stages=tuple(stages),
+    )
+
+
+def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:
+    config = run.config
+    return RunHeader(
+        id=run.id,
+        status=run.status.value,
+        bank=config.bank,
+        release_hash=run.release_hash,
+        code_version=run.code_version,
+        created_at=run.created_at,
+        finished_at=run.finished_at,
+        threshold=config.threshold,
+        judge=None if config.judge is None else str(config.judge),
+        sandbox=config.sandbox,
+        repetitions=config.repetitions,
+        refinement_rounds=config.refinement_rounds,
+        tasks=len(tasks),
+        dashboard=run.dashboard,
+        error=run.error,
+    )
+
+
+def _agent(
+    agent: str, results: Sequence[TrialResult], tasks: Mapping[str, Task], threshold: float
+) -> AgentSummary:
+    scored = [r for r in results if r.root_score is not None]
+    errors = [r for r in results if r.is_infrastructure_error]
+    leaves = _leaf_scores(scored, tasks)
+    return AgentSummary(
+        agent=agent,
+        trials=len(results),
+        scored=len(scored),
+        errors=len(errors),
+        pending=sum(r.score is None and not r.is_infrastructure_error for r in results),
+        root_score=_root_score(scored),
+        root_sr=_root_sr(scored, threshold).mean,
+        root_sr_ci95=_root_sr(scored, threshold).ci95,
+        **_pass_k(scored, threshold),
+        root_sr_at={str(k): _root_sr(scored, k).mean for k in SUCCESS_THRESHOLDS},
+        leaf_sr=_mean([score > threshold for _, _, score in leaves]),
+        coverage=_mean([r.score.root.coverage for r in results if r.score is not None]),
+        capability_sr=_by_capability(scored, tasks, threshold),
+        category=_grouped(results, lambda r: r.trial.category),
+        deliverable_type=_by_deliverable(leaves, tasks),
+        tier=_grouped(results, lambda r: r.trial.tier),
+        score_per_usd=_score_per_usd(scored),
+        failures=_failures(results),
+        error_causes=dict(Counter(_cause(r) for r in errors).most_common()),
+        **_effort([o for r in results if (o := _finished(r)) is not None]),
+    )
+
+
+def _finished(result: TrialResult) -> TrialOutcome | None:
+    """Return the outcome of a trial that the agent ended itself."""
+    outcome = result.outcome
+    if outcome is None or outcome.status is not OutcomeStatus.FINISHED:
+        return None
+    return outcome
+
+
+def _effort(finished: Sequence[TrialOutcome]) -> dict[str, Any]:
+    """Return the fields of an agent's summary that say what its trials took."""
+    calls = sum(o.tool_calls for o in finished)
+    return {
+        "tool_sr": 1 - sum(o.tool_errors for o in finished) / calls if calls else None,
+        "cost_usd": _cost(finished),
+        "wall_s": sum(o.wall_seconds for o in finished),
+        "turns": _mean([o.turns for o in finished]),
+        "tokens": sum(o.usage.total for o in finished),
+    }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _root_score(results: Sequence[TrialResult]) -> Estimate:
+    known = [(r.root_score, r.trial.task_id) for r in results if r.root_score is not None]
+    return _score_estimate(known)
+
+
+def _score_estimate(scores: Sequence[tuple[float, str]]) -> Estimate:
+    return clustered_mean([s for s, _ in scores], [t for _, t in scores], lowest=0, highest=10)
+
+
+def _root_sr(scored: Sequence[TrialResult], threshold: float) -> Estimate:
+    successes = [r.root_score is not None and r.root_score > threshold for r in scored]
+    return clustered_share(successes, [r.trial.task_id for r in scored])
+
+
+def _by_task(scored: Sequence[TrialResult]) -> dict[str, list[float]]:
+    scores: dict[str, list[float]] = {}
+    for result in scored:
+        if result.root_score is not None:
+            scores.setdefault(result.trial.task_id, []).append(result.root_score)
+    return scores
+
+
+def _pass_k(scored: Sequence[TrialResult], threshold: float) -> dict[str, Any]:
+    outcomes = {t: [s > threshold for s in scores] for t, scores in _by_task(scored).items()}
+    ks = range(1, max(map(len, outcomes.values()), default=0) + 1)
+    return {
+        "pass_at_k": {str(k): mean_pass_at_k(outcomes, k) for k in ks},
+        "pass_hat_k": {str(k): mean_pass_hat_k(outcomes, k) for k in ks},
+    }
+
+
+def _comparison(
+    first: str, second: str, by_agent: Mapping[str, Sequence[TrialResult]]
+) -> AgentComparison:
+    """Compare first attempts, task by task."""
+    ours, theirs = (
+        _by_task([r for r in by_agent[name] if r.trial.round == 0]) for name in (first, second)
+    )
+    found = compare_by_task(ours, theirs)
+    return AgentComparison(
+        first=first,
+        second=second,
+        tasks=found.tasks,
+        difference=found.difference,
+        p_value=found.p_value,
+    )
+
+
+def _by_capability(
+    scored: Sequence[TrialResult], tasks: Mapping[str, Task], threshold: float
+) -> dict[str, float | None]:
+    """Return Root SR over the tasks that carry each capability (GTA-2, section 4.2.2)."""
+    shares = {}
+    for capability in Capability:
+        carrying = [r for r in scored if capability in tasks[r.trial.task_hash].capabilities]
+        shares[capability.value] = _root_sr(carrying, threshold).mean
+    return shares
+
+
+def _grouped(
+    results: Sequence[TrialResult], group: Callable[[TrialResult], str]
+) -> dict[str, Estimate]:
+    names = sorted({group(r) for r in results})
+    return {name: _root_score([r for r in results if group(r) == name]) for name in names}
+
+
+def _leaf_scores(
+    scored: Sequence[TrialResult], tasks: Mapping[str, Task]
+) -> list[tuple[TrialResult, Checkpoint, float]]:
+    """Return the scored leaves with the trial and the checkpoint behind each."""
+    found = []
+    for result in scored:
+        checkpoints = {c.id: c for c in tasks[result.trial.task_hash].checkpoints.leaves()}
+        for leaf in result.score.leaves if result.score else ():
+            if leaf.score is not None:
+                found.append((result, checkpoints[leaf.leaf_id], leaf.score))
+    return found
+
+
+def _by_deliverable(
+    leaves: Sequence[tuple[TrialResult, Checkpoint, float]], tasks: Mapping[str, Task]
+) -> dict[str, Estimate]:
+    """Return leaf scores by deliverable type; a leaf that looks at two types counts for both."""
+    groups: dict[str, list[tuple[float, str]]] = {}
+    for result, checkpoint, score in leaves:
+        for kind in _types_looked_at(checkpoint, tasks[result.trial.task_hash]):
+            groups.setdefault(kind, []).append((score, result.trial.task_id))
+    return {kind: _score_estimate(groups[kind]) for kind in sorted(groups)}
+
+
+def _types_looked_at(checkpoint: Checkpoint, task: Task) -> set[str]:
+    types: dict[str | None, str] = {d.name: d.type.value for d in task.deliverables}
+    types[None] = ANSWER
+    verifier = checkpoint.verifier
+    if isinstance(verifier, Check):
+        return {types[verifier.deliverable]}
+    if isinstance(verifier, Judge):
+        return {types[name] for name in verifier.deliverables} or {ANSWER}
+    return set()
+
+
+def _cost(outcomes: Sequence[TrialOutcome]) -> float | None:
+    """Return the sum in dollars, or None where one price is unknown or nothing has run."""
+    known = [o.cost_usd for o in outcomes if o.cost_usd is not None]
+    return sum(known) if known and len(known) == len(outcomes) else None
+
+
+def _score_per_usd(scored: Sequence[TrialResult]) -> float | None:
+    """Return root score per dollar (GTA-2, section 4.2.3); None where nothing was paid."""
+    cost = _cost([r.outcome for r in scored if r.outcome is not None])
+    return sum(r.root_score or 0.0 for r in scored) / cost if cost else None
+
+
+def _failures(results: Sequence[TrialResult]) -> dict[str, dict[str, int]]:
+    labels = [r.diagnosis for r in results if r.diagnosis is not None]
+    return {
+        "stage": {s.value: sum(d.stage is s for d in labels) for s in FailureStage},
+        "type": {t.value: sum(d.type is t for d in labels) for t in FailureType},
+        "level": {
+            name: sum(getattr(d.levels, name) for d in labels)
+            for name in FailureLevels.model_fields
+        },
+    }
+
+
+def _cause(result: TrialResult) -> str:
+    """Return the first line of why a trial was lost."""
+    error = None if result.outcome is None else result.outcome.error
+    text = error or result.scoring_error or "no cause was recorded"
+    return text.strip().splitlines()[0][:_CAUSE_LENGTH]
+
+
+def _gain(agent: str, round_: int, feedback: str, results: Sequence[TrialResult]) -> RefinementGain:
+    parents = {r.trial.id: r for r in results}
+    refined = [r for r in results if r.trial.round == round_]
+    pairs = []
+    for result in refined:
+        parent = parents.get(result.trial.parent_trial_id or "")
+        if parent is None or parent.root_score is None or result.root_score is None:
+            continue
+        pairs.append((parent.root_score, result.root_score, result.trial.task_id))
+    return RefinementGain(
+        agent=agent,
+        round=round_,
+        feedback=feedback,
+        trials=len(refined),
+        errors=sum(r.is_infrastructure_error for r in refined),
+        mean_before=_mean([before for before, _, _ in pairs]),
+        mean_after=_mean([after for _, after, _ in pairs]),
+        gain=clustered_mean(
+            [after - before for before, after, _ in pairs],
+            [task for _, _, task in pairs],
+            lowest=-10,
+            highest=10,
+        ),
+    )

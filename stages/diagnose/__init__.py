@@ -1,0 +1,1 @@
+"""Why a trial failed: labels from deterministic signals, with the evidence behind each."""

@@ -1,0 +1,112 @@
+"""Which type of failure a leaf stands for (GTA-2, appendix .4, table 9).
+
+Data extraction is about getting facts out of sources, reasoning about recommendations and their
+justification, content synthesis about analysis, computation and narrative, formatting about files,
+names, layout and the like. The type of a trial is the one that cost it the most points.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from stages.diagnose.signals import LeafSignal
+from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
+from taskdata.schema.diagnosis import FailureType
+
+FORM_CHECKS = frozenset(
+    [
+        "file_exists",
+        "headings",
+        "table_shape",
+        "xlsx_sheets",
+        "xlsx_columns",
+        "xlsx_format",
+        "xlsx_charts",
+        "csv_columns",
+        "csv_rows",
+        "csv_unique",
+        "csv_no_missing",
+        "csv_column_matches",
+        "json_schema",
+        "json_length",
+        "pptx_slides",
+        "pptx_titles",
+        "pptx_text_size",
+        "pptx_words_per_slide",
+        "pptx_notes",
+        "pptx_charts",
+        "pptx_images",
+        "pdf_pages",
+        "pdf_page_size",
+        "docx_images",
+        "docx_footer",
+        "html_ids",
+        "html_links",
+        "html_images",
+        "html_scripts",
+        "html_lang",
+        "html_external",
+        "image_size",
+        "image_format",
+        "image_colour",
+        "image_region",
+        "image_contrast",
+        "image_transparency",
+        "audio_duration",
+        "audio_format",
+        "audio_level",
+        "audio_silence",
+        "audio_sound",
+    ]
+)
+FACT_CHECKS = frozenset(
+    [
+        "answer_contains",
+        "text_contains",
+        "text_matches",
+        "pdf_page_contains",
+        "pptx_slide_contains",
+        "json_values",
+        "json_items",
+    ]
+)
+_REASONING = re.compile(r"\b(recommend|justif|rational|trade-?off|argue|reasons?\b)", re.IGNORECASE)
+_SOURCES = re.compile(r"\b(cit(es?|ed|ation)|sources?|quot(es?|ed)|extracts?)\b", re.IGNORECASE)
+_LAYOUT = re.compile(r"\b(layout|legible|readable|typograph|format|visual)", re.IGNORECASE)
+
+
+def leaf_type(leaf: Checkpoint) -> FailureType:
+    """Return the type of failure that it is when this leaf does not hold.
+
+    The check's name decides where it is telling; the words of the requirement where it is not.
+    """
+    verifier = leaf.verifier
+    if isinstance(verifier, ToolResultCheck):
+        return FailureType.DATA_EXTRACTION
+    if isinstance(verifier, Check) and verifier.name in FORM_CHECKS:
+        return FailureType.FORMATTING
+    if _REASONING.search(leaf.requirement):
+        return FailureType.REASONING
+    if isinstance(verifier, Check):
+        facts = verifier.name in FACT_CHECKS
+        return FailureType.DATA_EXTRACTION if facts else FailureType.CONTENT_SYNTHESIS
+    if _SOURCES.search(leaf.requirement):
+        return FailureType.DATA_EXTRACTION
+    if _LAYOUT.search(leaf.requirement):
+        return FailureType.FORMATTING
+    return FailureType.CONTENT_SYNTHESIS
+
+
+def costliest_type(leaves: Iterable[LeafSignal], is_handoff: bool) -> FailureType | None:
+    """Return the type that cost the most points; None if nothing was lost.
+
+    In a handoff failure, what could not be looked at counts as formatting (delivery); elsewhere
+    it counts as what the leaf asked for, since the work behind it is missing too.
+    """
+    lost: dict[FailureType, float] = defaultdict(float)
+    for leaf in leaves:
+        undelivered = is_handoff and leaf.undelivered
+        kind = FailureType.FORMATTING if undelivered else leaf_type(leaf.checkpoint)
+        lost[kind] += leaf.lost
+    worst = max(lost, key=lambda kind: lost[kind], default=None)
+    return worst if worst is not None and lost[worst] > 0 else None

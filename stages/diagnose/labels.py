@@ -1,0 +1,147 @@
+"""Failure labels from signals: stage, type and levels (GTA-2, section 5.3), with evidence.
+
+A trial failed when its root score is not above the run's threshold. The stage is the first one
+whose rule fits, in the order of the work: where the plan never came to anything, bad execution
+cannot be told, and so on.
+
+- plan: nothing was set about. No tool was called, or not one call was well formed, or the trial
+  ended without a step toward any of the deliverables.
+- execute: the tools were used and it broke down there. Most calls failed, or the trial ended on
+  failing calls or on its budget with something undelivered.
+- handoff: work was done and did not arrive. Deliverables that are missing, misnamed or unreadable
+  cost at least half of the points.
+- refine: most leaves hold and finer requirements do not.
+- reason: the work was done and most of it arrived, and most of what it says is wrong.
+
+Levels are told for every scored trial, also for one that succeeded:
+A (leaf), some leaf does not hold; B (composition), some inner node does not hold though most of
+its leaves do; C (deliverable), one is missing, misnamed or unreadable, or a leaf about form does
+not hold.
+"""
+
+from collections.abc import Callable
+
+from stages.diagnose.failure_types import costliest_type, leaf_type
+from stages.diagnose.signals import LeafSignal, Signals, one_line
+from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
+from taskdata.schema.transcript import Ending
+
+LABELLER = "rules@1"
+_QUOTED = 3
+
+
+def diagnose(trial_id: str, signals: Signals) -> Diagnosis:
+    """Return the labels of a trial, and one sentence for each signal that led to them."""
+    stage, reason = _stage(signals)
+    kind = costliest_type(signals.leaves, stage is FailureStage.HANDOFF) if stage else None
+    levels, findings = _levels(signals)
+    return Diagnosis(
+        trial_id=trial_id,
+        stage=stage,
+        type=kind,
+        levels=levels,
+        evidence=(reason, *findings),
+        labeller=LABELLER,
+    )
+
+
+def _stage(signals: Signals) -> tuple[FailureStage | None, str]:
+    score = f"root score {signals.root_score:.1f}"
+    if signals.succeeded:
+        return None, f"{score} is above the threshold {signals.threshold:g}"
+    rules: list[tuple[FailureStage, Callable[[Signals], str | None]]] = [
+        (FailureStage.PLAN, _never_set_about),
+        (FailureStage.EXECUTE, _broke_down),
+        (FailureStage.HANDOFF, _did_not_arrive),
+        (FailureStage.REFINE, _nearly_right),
+    ]
+    for stage, rule in rules:
+        reason = rule(signals)
+        if reason is not None:
+            return stage, reason
+    held = sum(leaf.holds for leaf in signals.leaves)
+    return FailureStage.REASON, (
+        f"the work was done and most of it delivered, but only {held} of "
+        f"{len(signals.leaves)} scored leaves hold"
+    )
+
+
+def _never_set_about(signals: Signals) -> str | None:
+    if signals.calls == 0:
+        return f"no tool was called in {_count(signals.turns, 'turn')}"
+    if signals.malformed_calls == signals.calls:
+        return (
+            f"none of {_count(signals.calls, 'tool call')} named a known tool with readable "
+            f"arguments, first: {signals.first_error}"
+        )
+    nothing_delivered = set(signals.missing) == set(signals.asked)
+    if nothing_delivered and not signals.writing_calls and not signals.failed_calls:
+        return (
+            f"{_count(signals.calls, 'tool call')}, none of them toward {', '.join(signals.asked)}"
+        )
+    return None
+
+
+def _broke_down(signals: Signals) -> str | None:
+    failed, calls = signals.failed_calls, signals.calls
+    first = f"first: {signals.first_error}"
+    if 2 * failed > calls:
+        return f"{failed} of {_count(calls, 'tool call')} failed, {first}"
+    if not signals.undelivered:
+        return None
+    if signals.failures_at_end:
+        return f"the last {_count(signals.failures_at_end, 'tool call')} failed, {first}"
+    if signals.ending is not Ending.FINISHED:
+        missing = ", ".join(signals.undelivered)
+        return f"the trial ended {signals.ending.replace('_', ' ')} without {missing}"
+    return None
+
+
+def _did_not_arrive(signals: Signals) -> str | None:
+    lost = sum(leaf.lost for leaf in signals.leaves)
+    undelivered = sum(leaf.lost for leaf in signals.leaves if leaf.undelivered)
+    if not undelivered or 2 * undelivered < lost:
+        return None
+    return (
+        f"what was not delivered cost {undelivered:.1f} of the {lost:.1f} points lost, "
+        f"after {_count(signals.calls, 'tool call')}"
+    )
+
+
+def _nearly_right(signals: Signals) -> str | None:
+    held = sum(leaf.holds for leaf in signals.leaves)
+    if 2 * held < len(signals.leaves):
+        return None
+    return f"{held} of {len(signals.leaves)} scored leaves hold, the finer ones do not"
+
+
+def _levels(signals: Signals) -> tuple[FailureLevels, list[str]]:
+    broken = [leaf for leaf in signals.leaves if not leaf.holds]
+    form = [leaf for leaf in broken if leaf_type(leaf.checkpoint) is FailureType.FORMATTING]
+    levels = FailureLevels(
+        leaf=bool(broken),
+        composition=bool(signals.broken_nodes),
+        deliverable=bool(signals.undelivered or form),
+    )
+    findings = [f"deliverable {name} is missing" for name in signals.missing]
+    findings += [
+        f"{one_line(name)} was delivered, of the type of a missing one"
+        for name in signals.misnamed[:_QUOTED]
+    ]
+    findings += [f"deliverable {name} could not be read" for name in signals.unreadable]
+    findings += [f"refused on collection: {one_line(r)}" for r in signals.rejected[:_QUOTED]]
+    findings += [
+        f"{node} does not hold though most of its leaves do" for node in signals.broken_nodes
+    ]
+    costliest = sorted(broken, key=lambda leaf: -leaf.lost)[:_QUOTED]
+    findings += [_leaf_sentence(leaf) for leaf in costliest]
+    return levels, findings
+
+
+def _leaf_sentence(leaf: LeafSignal) -> str:
+    requirement = one_line(leaf.checkpoint.requirement)
+    return f"leaf {leaf.checkpoint.id} scored {leaf.score:.1f} of 10: {requirement}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

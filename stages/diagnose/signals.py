@@ -1,0 +1,213 @@
+"""What can be seen of a scored trial without any model: its tool calls, its files, its leaves.
+
+Signals are facts; `labels` says what they mean. An infrastructure failure has no signals, for
+only finished and scored trials get here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import PurePosixPath
+
+from taskdata.errors import NightshiftError
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge
+from taskdata.schema.run import TrialOutcome
+from taskdata.schema.scores import NodeScore, TrialScore
+from taskdata.schema.task import Task
+from taskdata.schema.tool import ToolErrorKind
+from taskdata.schema.transcript import Ending, ToolEvent, Transcript
+from taskdata.schema.views import RenderedDeliverable, UnreadableView
+
+ANSWER = "final answer"
+"""Stands for the final answer among the names of deliverables."""
+_TEXT_LENGTH = 160
+_MALFORMED = {ToolErrorKind.UNKNOWN_TOOL, ToolErrorKind.BAD_ARGUMENTS}
+_WRITERS = {"python_execute", "write_file", "Plot"}
+
+
+@dataclass(frozen=True)
+class LeafSignal:
+    """A scored leaf of the checkpoint tree."""
+
+    checkpoint: Checkpoint
+    score: float
+    holds: bool
+    """The score is above the run's threshold."""
+    share: float
+    """Share (0-1) of the root score that the leaf decides, among the scored leaves."""
+    undelivered: bool
+    """What it looks at is missing, unreadable or empty."""
+
+    @property
+    def lost(self) -> float:
+        """Points of the root score (0-10) that the leaf cost."""
+        return self.share * (10 - self.score)
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What was seen of one trial."""
+
+    root_score: float
+    threshold: float
+    ending: Ending
+    turns: int
+    calls: int
+    """Tool calls other than finish."""
+    failed_calls: int
+    malformed_calls: int
+    """Calls of a tool that does not exist, or with arguments that could not be read."""
+    failures_at_end: int
+    """How many calls in a row had failed when the trial ended."""
+    first_error: str
+    """`tool: message` of the first failed call; empty if none failed."""
+    writing_calls: int
+    """Calls that wrote a file, or were of a tool that writes files."""
+    asked: tuple[str, ...]
+    """Names of the deliverables; the final answer where no file is asked for."""
+    missing: tuple[str, ...]
+    misnamed: tuple[str, ...]
+    """Files delivered under another name, of the type of a missing one."""
+    unreadable: tuple[str, ...]
+    rejected: tuple[str, ...]
+    """What collection refused, with its reasons."""
+    leaves: tuple[LeafSignal, ...]
+    broken_nodes: tuple[str, ...]
+    """Inner nodes that fail though most of their scored leaves hold."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the root score is above the threshold."""
+        return self.root_score > self.threshold
+
+    @property
+    def undelivered(self) -> tuple[str, ...]:
+        """Deliverables that are missing or unreadable."""
+        return self.missing + self.unreadable
+
+
+def observe(
+    task: Task,
+    outcome: TrialOutcome,
+    transcript: Transcript,
+    score: TrialScore,
+    rendered: Sequence[RenderedDeliverable],
+    threshold: float,
+) -> Signals:
+    """Return the signals of a finished and scored trial.
+
+    Raises:
+        NightshiftError: if no leaf of it was scored, for then nothing is known to have failed.
+    """
+    if score.root.score is None:
+        raise NightshiftError(f"trial {score.trial_id} has no scored leaf to learn from")
+    calls = [event for event in transcript.tool_events if event.call.tool != "finish"]
+    failed = [event for event in calls if event.error is not None]
+    missing, misnamed = _missing(task, outcome)
+    unreadable = tuple(r.name for r in rendered if isinstance(r.view, UnreadableView))
+    asked = tuple(d.name for d in task.deliverables)
+    return Signals(
+        root_score=score.root.score,
+        threshold=threshold,
+        ending=transcript.ending,
+        turns=transcript.turns,
+        calls=len(calls),
+        failed_calls=len(failed),
+        malformed_calls=sum(event.error in _MALFORMED for event in calls),
+        failures_at_end=len(list(takewhile(lambda e: e.error is not None, reversed(calls)))),
+        first_error=_error(failed[0]) if failed else "",
+        writing_calls=sum(_writes(event) for event in calls),
+        asked=asked or (ANSWER,),
+        missing=missing,
+        misnamed=misnamed,
+        unreadable=tuple(name for name in asked if name in unreadable),
+        rejected=outcome.rejected_files,
+        leaves=_leaves(task, score, {*missing, *unreadable}, outcome, threshold),
+        broken_nodes=tuple(_broken(score.root, threshold)),
+    )
+
+
+def one_line(text: str, length: int = _TEXT_LENGTH) -> str:
+    """Return text that an agent or tool wrote as one printable line of at most `length`."""
+    line = "".join(c if c.isprintable() else " " for c in text[: 4 * length])
+    line = " ".join(line.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _error(event: ToolEvent) -> str:
+    return f"{one_line(event.call.tool, 40)}: {one_line(event.text)}"
+
+
+def _writes(event: ToolEvent) -> bool:
+    tool = event.call.tool
+    return bool(event.files) or tool in _WRITERS or tool.endswith("FileGenerator")
+
+
+def _missing(task: Task, outcome: TrialOutcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the deliverables that are missing, and the files that may be meant for them."""
+    delivered = {d.name for d in outcome.deliverables}
+    asked = {d.name for d in task.deliverables}
+    missing = tuple(d.name for d in task.deliverables if d.name not in delivered)
+    types = {PurePosixPath(name).suffix.lower() for name in missing}
+    others = sorted(delivered - asked)
+    misnamed = tuple(o for o in others if PurePosixPath(o).suffix.lower() in types)
+    if not asked and not outcome.final_answer.strip():
+        missing = (ANSWER,)
+    return missing, misnamed
+
+
+def _leaves(
+    task: Task,
+    score: TrialScore,
+    undelivered: set[str],
+    outcome: TrialOutcome,
+    threshold: float,
+) -> tuple[LeafSignal, ...]:
+    checkpoints = {leaf.id: leaf for leaf in task.checkpoints.leaves()}
+    if not outcome.final_answer.strip():
+        undelivered = undelivered | {ANSWER}
+    leaves = []
+    for leaf_id, leaf_score, share in _shares(score.root, 1.0):
+        looked_at = _looked_at(checkpoints[leaf_id])
+        leaves.append(
+            LeafSignal(
+                checkpoint=checkpoints[leaf_id],
+                score=leaf_score,
+                holds=leaf_score > threshold,
+                share=share,
+                undelivered=bool(looked_at) and looked_at <= undelivered,
+            )
+        )
+    return tuple(leaves)
+
+
+def _shares(node: NodeScore, share: float) -> list[tuple[str, float, float]]:
+    """Return id, score and share of the root score of each scored leaf below `node`."""
+    if node.leaf is not None:
+        scored = node.leaf.score
+        return [] if scored is None else [(node.leaf.leaf_id, scored, share)]
+    seen = sum(child.weight * child.coverage for child in node.children)
+    return [
+        leaf
+        for child in node.children
+        if child.weight * child.coverage > 0
+        for leaf in _shares(child, share * child.weight * child.coverage / seen)
+    ]
+
+
+def _looked_at(leaf: Checkpoint) -> set[str]:
+    if isinstance(leaf.verifier, Check):
+        return {leaf.verifier.deliverable or ANSWER}
+    if isinstance(leaf.verifier, Judge):
+        return set(leaf.verifier.deliverables) or {ANSWER}
+    return set()
+
+
+def _broken(node: NodeScore, threshold: float) -> list[str]:
+    if node.leaf is not None:
+        return []
+    below = [n for child in node.children for n in _broken(child, threshold)]
+    scores = [n.leaf.score for n in node.nodes() if n.leaf and n.leaf.score is not None]
+    most_hold = sum(s > threshold for s in scores) * 2 > len(scores)
+    fails = node.score is not None and node.score <= threshold
+    return [node.id, *below] if fails and most_hold else below

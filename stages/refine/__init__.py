@@ -1,0 +1,1 @@
+"""Another attempt at what failed, fed with feedback on the attempt before."""

@@ -1,0 +1,134 @@
+from collections.abc import Callable
+
+import pytest
+
+from quality.gates import hold
+from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
+from quality.suites.trial_scores import ScoreRules, trial_rows, trial_scores_suite
+from taskdata.schema.run import GateResult, TrialResult
+from taskdata.schema.task import Task
+
+MakeTask = Callable[..., Task]
+MakeResult = Callable[..., TrialResult]
+LEAVES = ("totals", "sheets", "answer", "tone")
+
+
+def gate(task: Task, *results: TrialResult, rules: ScoreRules | None = None) -> GateResult:
+    suite = trial_scores_suite(rules) if rules else trial_scores_suite()
+    return hold(suite, trial_rows(results, {task.content_hash: task}), "r1")[0]
+
+
+def test_scored_trials_and_a_few_infrastructure_errors_pass(
+    make_task: MakeTask, make_result: MakeResult
+):
+    good = [make_result(repetition=i, leaves=dict.fromkeys(LEAVES, 3.0)) for i in range(3)]
+
+    result = gate(make_task(), *good, make_result(repetition=3, error="model server is down"))
+
+    assert result.success, result.failures
+
+
+def test_more_infrastructure_errors_than_allowed_stop_the_run(
+    make_task: MakeTask, make_result: MakeResult
+):
+    lost = [make_result(repetition=i, error="down") for i in range(3)]
+    results = [make_result(repetition=4), *lost]
+
+    (failure,) = gate(make_task(), *results).failures
+    assert "at most 50% of the trials are lost" in failure.expectation
+    assert set(failure.rows) == {
+        f"{r.trial.id} ({r.trial.agent} on shop-totals, round 0)" for r in lost
+    }
+    assert gate(make_task(), *results, rules=ScoreRules(max_error_share=0.8)).success
+
+
+def test_a_trial_that_finished_without_a_score_stops_the_run(
+    make_task: MakeTask, make_result: MakeResult
+):
+    (failure,) = gate(make_task(), make_result(scored=False), make_result(repetition=1)).failures
+
+    assert "executed and scored" in failure.expectation
+    assert len(failure.rows) == 1
+
+
+def test_a_trial_still_to_be_executed_stops_the_run(make_task: MakeTask, make_result: MakeResult):
+    planned = TrialResult(trial=make_result().trial)
+
+    assert not gate(make_task(), planned, make_result(repetition=1)).success
+
+
+def test_a_trial_without_any_scored_leaf_stops_the_run(
+    make_task: MakeTask, make_result: MakeResult
+):
+    blank = make_result(leaves=dict.fromkeys(LEAVES, None))
+
+    (failure,) = gate(make_task(), blank, make_result(repetition=1)).failures
+    assert "have no scored leaf" in failure.expectation
+
+
+@pytest.mark.parametrize("agent", ["reference", "nop"])
+def test_the_reference_must_earn_ten_and_doing_nothing_at_most_one(
+    make_task: MakeTask, make_result: MakeResult, agent: str
+):
+    broken = make_result(agent=agent, leaves=dict.fromkeys(LEAVES, 6.0))
+    other = make_result(leaves=dict.fromkeys(LEAVES, 6.0))
+
+    (failure,) = gate(make_task(), broken, other).failures
+
+    assert failure.expectation.endswith("else the task is broken (found: 6.0)")
+    assert failure.rows == (f"{broken.trial.id} ({agent} on shop-totals, round 0)",)
+
+
+def test_judged_leaves_without_a_judge_do_not_spoil_the_references_ten(
+    make_task: MakeTask, make_result: MakeResult
+):
+    leaves = dict.fromkeys(LEAVES, 10.0) | {"tone": None}
+
+    assert gate(make_task(), make_result(agent="reference", leaves=leaves)).success
+
+
+def test_leaves_that_are_not_the_tasks_are_named(make_task: MakeTask, make_result: MakeResult):
+    strange = make_result(leaves={"totals": 10.0, "sheets": 1.0, "tone": 1.0, "bonus": 1.0})
+
+    (failure,) = gate(make_task(), strange, make_result(repetition=1)).failures
+
+    assert failure.expectation.endswith("(found: answer, bonus)")
+
+
+def test_leaf_scores_in_range_with_unscored_ones_pass(make_result: MakeResult):
+    rows = leaf_rows([make_result(leaves=dict.fromkeys(LEAVES, 10.0) | {"tone": None})])
+
+    assert hold(leaf_scores_suite(), rows, "r1")[0].success
+    assert [row["score"] for row in rows] == [10.0, 10.0, 10.0, None]
+
+
+@pytest.mark.parametrize(
+    ("fault", "column"),
+    [
+        ({"score": 10.5}, "score"),
+        ({"verifier": "guess"}, "verifier"),
+        ({"reason_length": 0}, "reason_length"),
+        ({"leaf_id": "sheets"}, None),
+    ],
+)
+def test_a_faulty_leaf_row_is_named(
+    make_result: MakeResult, fault: dict[str, object], column: str | None
+):
+    rows = leaf_rows([make_result()])
+    rows[0] |= fault
+
+    result = hold(leaf_scores_suite(), rows, "r1")[0]
+
+    (failure,) = result.failures
+    assert failure.column == column
+    assert rows[0]["leaf"] in failure.rows
+
+
+def test_a_run_whose_trials_were_all_lost_is_stopped_with_its_trials_named(
+    make_task: MakeTask, make_result: MakeResult
+):
+    lost = make_result(error="down")
+
+    assert hold(leaf_scores_suite(), leaf_rows([lost]), "r1")[0].success
+    (failure,) = gate(make_task(), lost).failures
+    assert failure.rows == (f"{lost.trial.id} ({lost.trial.agent} on shop-totals, round 0)",)

@@ -1,0 +1,185 @@
+from collections.abc import Callable
+
+import pytest
+
+from quality.gates import hold
+from quality.suites.tasks import TaskRules, rules_for, task_rows, tasks_suite, tools_named
+from taskdata.schema.agent import AgentSpec, ModelSpec
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge
+from taskdata.schema.run import GateResult, RunConfig
+from taskdata.schema.task import DeliverableSpec, InputFile, ReferenceSolution, ReferenceStep, Task
+
+TOOLS = {"ReadCSV", "XlsxFileGenerator", "Plot", "finish"}
+CHECKS = {"xlsx_table", "xlsx_sheets", "answer_number"}
+STARTER = TaskRules(min_checkable_share=0.7, needs_files=True, needs_reference=True)
+
+MakeTask = Callable[..., Task]
+
+
+def gate(*tasks: Task, rules: TaskRules = STARTER) -> GateResult:
+    return hold(tasks_suite(rules), task_rows(tasks, TOOLS, CHECKS), "r1")[0]
+
+
+def leaf(leaf_id: str, name: str = "xlsx_table", weight: float = 1) -> Checkpoint:
+    check = Check(name=name, deliverable="totals.xlsx")
+    return Checkpoint(id=leaf_id, requirement="r", weight=weight, verifier=check)
+
+
+def node(node_id: str, *children: Checkpoint) -> Checkpoint:
+    return Checkpoint(id=node_id, requirement="r", children=children)
+
+
+JUDGED = Checkpoint(
+    id="j", requirement="r", weight=2, verifier=Judge(rubric="?", deliverables=("totals.xlsx",))
+)
+TWO_FILES = (
+    DeliverableSpec(name="totals.xlsx", type="xlsx"),
+    DeliverableSpec(name="notes.md", type="md"),
+)
+ONE_FILE = TWO_FILES[:1]
+
+
+def test_sound_tasks_pass(make_task: MakeTask):
+    result = gate(make_task(), make_task("another"))
+
+    assert result.success, result.failures
+    assert result.rows == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"query": "Sum it."}, "a query has 20 to 20000 characters"),
+        ({"query": "Use ReadCSV on the file and sum it."}, "a query names no tool"),
+        ({"tools": ("ReadCSV", "ReadXLS")}, "every tool a task allows exists (found: ReadXLS)"),
+        ({"files": ()}, "the files of a workflow task is at least 1"),
+        (
+            {"files": (InputFile(path="sales.csv", sha256="a" * 64, size_bytes=0),)},
+            "no input file is empty (found: sales.csv)",
+        ),
+        ({"reference": None}, "every task carries a reference solution"),
+        (
+            {"reference": ReferenceSolution(steps=(ReferenceStep(tool="Plot"),), final_answer="")},
+            "a reference solution uses the task's own tools (found: Plot)",
+        ),
+        (
+            {"deliverables": TWO_FILES, "checkpoints": node("root", *map(leaf, "abc"))},
+            "every deliverable is looked at by some leaf (found: notes.md)",
+        ),
+        (
+            {
+                "deliverables": (DeliverableSpec(name="totals.xlsx", type="csv"),),
+                "checkpoints": node("root", *map(leaf, "abc")),
+            },
+            "the name of a deliverable ends with its type (found: totals.xlsx)",
+        ),
+        (
+            {"deliverables": ONE_FILE * 2, "checkpoints": node("root", *map(leaf, "abc"))},
+            "the paths of a task's files and deliverables are distinct (found: totals.xlsx)",
+        ),
+        (
+            {"deliverables": ONE_FILE, "checkpoints": node("root", leaf("a"), leaf("b"))},
+            "the leaves of a workflow task's tree number 3 to 19",
+        ),
+        (
+            {
+                "deliverables": ONE_FILE,
+                "checkpoints": node("root", *(leaf(f"l{i}") for i in range(20))),
+            },
+            "the leaves of a workflow task's tree number 3 to 19",
+        ),
+        (
+            {
+                "deliverables": ONE_FILE,
+                "checkpoints": node("root", node("n", node("m", *map(leaf, "abc")))),
+            },
+            "the depth of a workflow task's tree number 2 to 3",
+        ),
+        (
+            {
+                "deliverables": ONE_FILE,
+                "checkpoints": node(
+                    "root", node("n", leaf("a", weight=0)), leaf("b"), leaf("c"), leaf("d")
+                ),
+            },
+            "the children of every inner node have some weight (found: n)",
+        ),
+        (
+            {"deliverables": ONE_FILE, "checkpoints": node("root", *map(leaf, "abc"), JUDGED)},
+            "the checkable_share of a workflow task is at least 0.7",
+        ),
+        (
+            {
+                "deliverables": ONE_FILE,
+                "checkpoints": node("root", leaf("a", "guess"), leaf("b"), leaf("c")),
+            },
+            "every check of a tree exists (found: guess)",
+        ),
+    ],
+)
+def test_a_broken_task_is_stopped_and_named(
+    make_task: MakeTask, fields: dict[str, object], says: str
+):
+    result = gate(make_task(), make_task("broken", **fields))
+
+    (failure,) = result.failures
+    assert failure.expectation.startswith(says)
+    assert failure.rows == ("broken",)
+
+
+def test_two_tasks_of_one_id_are_stopped(make_task: MakeTask):
+    result = gate(make_task(), make_task(title="Another"))
+
+    assert [f.expectation for f in result.failures] == ["task ids are unique"]
+
+
+def test_an_atomic_task_may_have_a_single_leaf_and_no_deliverable(make_task: MakeTask):
+    answer = Checkpoint(id="root", requirement="r", verifier=Check(name="answer_number"))
+
+    assert gate(make_task(tier="atomic", checkpoints=answer, deliverables=())).success
+
+
+def test_without_a_judge_a_task_that_only_a_judge_can_score_is_stopped(make_task: MakeTask):
+    task = make_task(tier="atomic", checkpoints=JUDGED, deliverables=ONE_FILE)
+
+    assert gate(task, rules=TaskRules()).success
+    (failure,) = gate(task, rules=TaskRules(needs_check=True)).failures
+    assert failure.expectation.startswith("without a judge")
+
+
+def test_a_row_that_never_was_a_task_is_stopped(make_task: MakeTask):
+    row = task_rows([make_task()], TOOLS, CHECKS)[0]
+    foreign = row | {"task_id": "Not A Slug", "tier": "epic", "category": "cooking"}
+
+    result = hold(tasks_suite(STARTER), [foreign], "r1")[0]
+
+    assert {f.column for f in result.failures} == {"task_id", "tier", "category"}
+
+
+def test_the_starter_bank_promises_more_than_a_users_bank():
+    react = AgentSpec.parse("react:openai/gpt-5.2")
+    judge = ModelSpec(provider="openai", model="gpt-5.2")
+
+    assert rules_for(RunConfig(agents=(react,))) == TaskRules(
+        min_checkable_share=0.7, needs_check=True, needs_files=True, needs_reference=True
+    )
+    assert rules_for(RunConfig(bank="./mine", agents=(react,), judge=judge)) == TaskRules()
+    reference = AgentSpec.parse("reference")
+    assert rules_for(RunConfig(bank="./mine", agents=(reference,))).needs_reference
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("Plot the revenue and finish the report by Monday.", set()),
+        ("Read the CSV please.", set()),
+        ("Use the Plot tool for it.", {"Plot"}),
+        ("Call `finish` at the end.", {"finish"}),
+        ("Let readcsv open it.", {"ReadCSV"}),
+        ("Let python_execute do it.", {"python_execute"}),
+    ],
+)
+def test_a_tool_is_named_only_where_its_name_cannot_be_an_ordinary_word(
+    query: str, named: set[str]
+):
+    assert tools_named(query, {"Plot", "finish", "ReadCSV", "python_execute"}) == named

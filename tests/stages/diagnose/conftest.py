@@ -1,0 +1,195 @@
+"""Builders for trials to diagnose: a task of two files, its scores, and what the agent did."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from stages.diagnose.signals import Signals, observe
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge
+from taskdata.schema.run import Deliverable, OutcomeStatus, TrialOutcome
+from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
+from taskdata.schema.task import DeliverableSpec, Task
+from taskdata.schema.tool import ToolErrorKind
+from taskdata.schema.transcript import (
+    Ending,
+    Event,
+    MessageEvent,
+    ModelEvent,
+    ToolCall,
+    ToolEvent,
+    Transcript,
+)
+from taskdata.schema.views import RenderedDeliverable, TextView, UnreadableView
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+Call = tuple[str, ToolErrorKind | None]
+
+
+def _leaf(leaf_id: str, name: str, deliverable: str | None) -> Checkpoint:
+    return Checkpoint(
+        id=leaf_id,
+        requirement=f"The {leaf_id} are right.",
+        verifier=Check(name=name, deliverable=deliverable),
+    )
+
+
+@pytest.fixture
+def trip_task() -> Task:
+    """budget (totals, sheets) in plan.xlsx, report (facts, headings, tone) in memo.docx."""
+    tone = Checkpoint(
+        id="tone",
+        requirement="The recommendation is justified.",
+        verifier=Judge(rubric="?", deliverables=("memo.docx",)),
+    )
+    return Task(
+        id="trip",
+        tier="workflow",
+        category="planning_decision",
+        capabilities=("logic",),
+        title="A trip",
+        query="Plan a trip for two and write down what it costs.",
+        tools=("ReadCSV", "XlsxFileGenerator", "DocxFileGenerator"),
+        deliverables=(
+            DeliverableSpec(name="plan.xlsx", type="xlsx"),
+            DeliverableSpec(name="memo.docx", type="docx"),
+        ),
+        checkpoints=Checkpoint(
+            id="root",
+            requirement="all",
+            children=(
+                Checkpoint(
+                    id="budget",
+                    requirement="The budget is right.",
+                    children=(
+                        _leaf("totals", "xlsx_table", "plan.xlsx"),
+                        _leaf("sheets", "xlsx_sheets", "plan.xlsx"),
+                    ),
+                ),
+                Checkpoint(
+                    id="report",
+                    requirement="The report is right.",
+                    children=(
+                        _leaf("facts", "text_contains", "memo.docx"),
+                        _leaf("headings", "headings", "memo.docx"),
+                        tone,
+                    ),
+                ),
+            ),
+        ),
+    )
+
+
+def scored(node: Checkpoint, scores: dict[str, float | None]) -> NodeScore:
+    """The tree's scores: the mean over scored leaves, weight by weight."""
+    if not node.children:
+        score = scores[node.id]
+        leaf = LeafScore(leaf_id=node.id, score=score, verifier="check:x@1", reason="seen")
+        coverage = 0.0 if score is None else 1.0
+        return NodeScore(
+            id=node.id,
+            requirement=node.requirement,
+            weight=node.weight,
+            score=score,
+            coverage=coverage,
+            leaf=leaf,
+        )
+    children = tuple(scored(child, scores) for child in node.children)
+    seen = sum(c.weight * c.coverage for c in children)
+    points = sum(c.weight * c.coverage * (c.score or 0) for c in children)
+    return NodeScore(
+        id=node.id,
+        requirement=node.requirement,
+        weight=node.weight,
+        score=points / seen if seen else None,
+        coverage=seen / sum(c.weight for c in children),
+        children=children,
+    )
+
+
+@pytest.fixture
+def make_transcript() -> Callable[..., Transcript]:
+    """A transcript of `turns` model calls and these tool calls, each with its error or None."""
+
+    def make(
+        calls: Sequence[Call] = (),
+        turns: int = 3,
+        ending: Ending = Ending.FINISHED,
+        answer: str = "",
+    ) -> Transcript:
+        events: list[Event] = [MessageEvent(role="user", text="Plan a trip.")]
+        events += [
+            ModelEvent(text="hm", model="small", started_at=NOON, seconds=1) for _ in range(turns)
+        ]
+        for number, (tool, error) in enumerate(calls):
+            call = ToolCall(id=str(number), tool=tool, arguments={})
+            text = "ok" if error is None else f"{tool} could\nnot do it"
+            events.append(
+                ToolEvent(call=call, text=text, error=error, started_at=NOON, seconds=0.1)
+            )
+        return Transcript(events=tuple(events), final_answer=answer, ending=ending)
+
+    return make
+
+
+@pytest.fixture
+def make_outcome() -> Callable[..., TrialOutcome]:
+    """A finished outcome that left these files behind."""
+
+    def make(files: Sequence[str] = (), answer: str = "", trial_id: str = "t1") -> TrialOutcome:
+        return TrialOutcome(
+            trial_id=trial_id,
+            attempt=1,
+            status=OutcomeStatus.FINISHED,
+            ending=Ending.FINISHED,
+            final_answer=answer,
+            deliverables=tuple(
+                Deliverable(name=name, sha256="a" * 64, size_bytes=1) for name in files
+            ),
+            sandbox="bubblewrap",
+            code_version="test",
+            started_at=NOON,
+            finished_at=NOON,
+        )
+
+    return make
+
+
+@pytest.fixture
+def see(
+    trip_task: Task,
+    make_transcript: Callable[..., Transcript],
+    make_outcome: Callable[..., TrialOutcome],
+) -> Callable[..., Signals]:
+    """Signals of a trial of the trip; leaves not named score 10."""
+
+    def observed(
+        scores: dict[str, float | None] | None = None,
+        *,
+        calls: Sequence[Call] = (("ReadCSV", None), ("XlsxFileGenerator", None)),
+        files: Sequence[str] = ("plan.xlsx", "memo.docx"),
+        unreadable: Sequence[str] = (),
+        answer: str = "done",
+        task: Task | None = None,
+        turns: int = 3,
+        ending: Ending = Ending.FINISHED,
+    ) -> Signals:
+        task = task or trip_task
+        leaves = {leaf.id: 10.0 for leaf in task.checkpoints.leaves()} | (scores or {})
+        tree = scored(task.checkpoints, leaves)
+        return observe(
+            task,
+            make_outcome(files, answer),
+            make_transcript(calls, turns, ending, answer),
+            TrialScore(trial_id="t1", root=tree, scorer_version="1"),
+            [_rendered(name, name in unreadable) for name in files],
+            threshold=7.0,
+        )
+
+    return observed
+
+
+def _rendered(name: str, broken: bool) -> RenderedDeliverable:
+    view = UnreadableView(reason="not a ZIP file") if broken else TextView(text="x")
+    return RenderedDeliverable(name=name, sha256="a" * 64, view=view)

@@ -1,0 +1,211 @@
+from collections.abc import Callable
+
+import pytest
+
+from stages.diagnose.failure_types import FACT_CHECKS, FORM_CHECKS
+from stages.diagnose.labels import diagnose
+from stages.diagnose.signals import Signals
+from stages.score.library import check_library
+from taskdata.schema.checkpoint import Check, Checkpoint
+from taskdata.schema.diagnosis import Diagnosis, FailureStage, FailureType
+from taskdata.schema.task import Task
+from taskdata.schema.tool import ToolErrorKind
+from taskdata.schema.transcript import Ending
+
+See = Callable[..., Signals]
+REFUSED, BAD, UNKNOWN = (
+    ToolErrorKind.REFUSED,
+    ToolErrorKind.BAD_ARGUMENTS,
+    ToolErrorKind.UNKNOWN_TOOL,
+)
+READ, WRITE = ("ReadCSV", None), ("XlsxFileGenerator", None)
+NOTHING = dict.fromkeys(("totals", "sheets", "facts", "headings", "tone"), 0.0)
+NO_BUDGET = {"totals": 0.0, "sheets": 0.0}
+ONLY_HEADINGS = NOTHING | {"headings": 10.0}
+
+
+@pytest.mark.parametrize(
+    ("stage", "says", "scores", "seen"),
+    [
+        (None, "root score 10.0 is above the threshold 7", {}, {}),
+        ("plan", "no tool was called in 3 turns", NOTHING, {"calls": [], "files": []}),
+        (
+            "plan",
+            "no tool was called in 1 turn",
+            NOTHING,
+            {"calls": [("finish", None)], "files": [], "turns": 1},
+        ),
+        (
+            "plan",
+            "none of 2 tool calls named a known tool with readable arguments, first: Reader:",
+            NOTHING,
+            {"calls": [("Reader", UNKNOWN), ("ReadCSV", BAD)], "files": []},
+        ),
+        (
+            "plan",
+            "2 tool calls, none of them toward plan.xlsx, memo.docx",
+            NOTHING,
+            {"calls": [READ, READ], "files": [], "ending": Ending.OUT_OF_TURNS},
+        ),
+        (
+            "execute",
+            "3 of 4 tool calls failed, first: ReadXLSX: ReadXLSX could not do it",
+            NOTHING,
+            {"calls": [READ, *[("ReadXLSX", REFUSED)] * 3], "files": []},
+        ),
+        (
+            "execute",
+            "the last 1 tool call failed, first: DocxFileGenerator:",
+            NOTHING,
+            {"calls": [READ, WRITE, ("DocxFileGenerator", BAD)], "files": ["plan.xlsx"]},
+        ),
+        (
+            "execute",
+            "the trial ended out of turns without memo.docx",
+            NOTHING,
+            {"calls": [READ, WRITE], "files": ["plan.xlsx"], "ending": Ending.OUT_OF_TURNS},
+        ),
+        (
+            "handoff",
+            "what was not delivered cost 5.0 of the 5.0 points lost, after 2 tool calls",
+            NO_BUDGET,
+            {"files": ["Plan.xlsx", "memo.docx"]},
+        ),
+        (
+            "handoff",
+            "what was not delivered cost 5.0 of the 5.0 points lost",
+            NO_BUDGET,
+            {"unreadable": ["plan.xlsx"]},
+        ),
+        ("refine", "3 of 5 scored leaves hold", {"totals": 0.0, "facts": 0.0}, {}),
+        ("reason", "only 1 of 5 scored leaves hold", ONLY_HEADINGS, {}),
+        # One of five calls failed on the way and everything was delivered: not execution.
+        (
+            "reason",
+            "only 1 of 5 scored leaves hold",
+            ONLY_HEADINGS,
+            {"calls": [READ, READ, READ, WRITE, ("ReadPDF", REFUSED)]},
+        ),
+    ],
+)
+def test_stage(see: See, stage: str | None, says: str, scores: dict, seen: dict):
+    diagnosis = diagnose("t1", see(scores, **seen))
+
+    assert diagnosis.stage == stage
+    assert says in diagnosis.evidence[0]
+    assert (diagnosis.type is None) == (stage is None)
+    assert diagnosis.labeller == "rules@1"
+
+
+@pytest.mark.parametrize(
+    ("levels", "scores", "seen"),
+    [
+        ("", {}, {}),
+        ("", {"tone": None}, {}),
+        ("A", {"totals": 6.0}, {}),
+        ("AB", {"facts": 0.0}, {}),
+        ("AC", {"sheets": 6.0, "totals": 8.0}, {}),
+        ("ABC", {"headings": 0.0}, {}),
+        ("C", {}, {"unreadable": ["memo.docx"]}),
+        ("AC", NOTHING, {"files": [], "calls": []}),
+    ],
+)
+def test_levels_are_each_told_by_themselves(see: See, levels: str, scores: dict, seen: dict):
+    found = diagnose("t1", see(scores, **seen)).levels
+
+    told = {"A": found.leaf, "B": found.composition, "C": found.deliverable}
+    assert "".join(level for level, yes in told.items() if yes) == levels
+
+
+def test_every_check_that_tells_a_type_is_in_the_check_library():
+    assert set(check_library()) >= FORM_CHECKS | FACT_CHECKS
+
+
+def typed(see: See, task: Task, checks: dict[str, tuple[str, str]], **seen: object) -> Diagnosis:
+    leaves = tuple(
+        Checkpoint(
+            id=leaf_id,
+            requirement=requirement,
+            verifier=Check(name=name, deliverable="plan.xlsx"),
+        )
+        for leaf_id, (name, requirement) in checks.items()
+    )
+    tree = Checkpoint(id="root", requirement="all", children=leaves)
+    changed = task.model_copy(update={"checkpoints": tree})
+    scores = {leaf_id: 0.0 if leaf_id.startswith("bad") else 10.0 for leaf_id in checks}
+    return diagnose("t1", see(scores, task=changed, **seen))
+
+
+@pytest.mark.parametrize(
+    ("check", "requirement", "expected"),
+    [
+        ("xlsx_sheets", "There is a sheet per region.", FailureType.FORMATTING),
+        ("xlsx_table", "The totals are right.", FailureType.CONTENT_SYNTHESIS),
+        ("text_contains", "The contract's end date is named.", FailureType.DATA_EXTRACTION),
+        ("text_contains", "The recommendation weighs cost.", FailureType.REASONING),
+    ],
+)
+def test_the_type_is_told_by_the_check_and_the_requirement(
+    see: See, trip_task: Task, check: str, requirement: str, expected: FailureType
+):
+    diagnosis = typed(
+        see, trip_task, {"bad": (check, requirement), "good": ("headings", "It has headings.")}
+    )
+
+    assert diagnosis.type is expected
+
+
+def test_the_type_that_cost_most_points_wins(see: See, trip_task: Task):
+    table, sheet = ("xlsx_table", "The sums are right."), ("xlsx_sheets", "Sheets are there.")
+
+    diagnosis = typed(see, trip_task, {"bad-1": sheet, "bad-2": table, "bad-3": table})
+
+    assert diagnosis.type is FailureType.CONTENT_SYNTHESIS
+
+
+def test_what_did_not_arrive_is_a_formatting_failure_only_where_the_handoff_failed(
+    see: See, trip_task: Task
+):
+    tables = {"bad-1": ("xlsx_table", "Sums."), "bad-2": ("xlsx_table", "Means.")}
+
+    lost = typed(see, trip_task, tables, files=["Plan.xlsx", "memo.docx"])
+    idle = typed(see, trip_task, tables, files=[], calls=[])
+
+    assert (lost.stage, lost.type) == (FailureStage.HANDOFF, FailureType.FORMATTING)
+    assert (idle.stage, idle.type) == (FailureStage.PLAN, FailureType.CONTENT_SYNTHESIS)
+
+
+def test_evidence_names_files_and_the_costliest_leaves(see: See):
+    evidence = diagnose("t1", see(NO_BUDGET, files=["Plan.xlsx", "memo.docx"])).evidence
+
+    assert "deliverable plan.xlsx is missing" in evidence
+    assert "Plan.xlsx was delivered, of the type of a missing one" in evidence
+    assert "leaf totals scored 0.0 of 10: The totals are right." in evidence
+
+
+def test_an_atomic_task_that_was_answered_wrongly_after_its_tools_failed_is_execution(
+    see: See, trip_task: Task
+):
+    leaf = Checkpoint(id="root", requirement="r", verifier=Check(name="answer_number"))
+    atomic = trip_task.model_copy(update={"deliverables": (), "checkpoints": leaf})
+
+    wrong = {"scores": {"root": 0.0}, "task": atomic, "files": (), "answer": "41"}
+    failed = diagnose("t1", see(**wrong, calls=[("ReadPDF", REFUSED)]))
+    worked = diagnose("t1", see(**wrong, calls=[("ReadPDF", None)]))
+
+    assert failed.stage is FailureStage.EXECUTE
+    assert worked.stage is FailureStage.REASON
+
+
+def test_a_missing_file_that_cost_little_is_not_what_the_trial_died_of(see: See, trip_task: Task):
+    leaves = tuple(
+        Checkpoint(id=name, requirement="r", verifier=Check(name="xlsx_table", deliverable=file))
+        for name, file in (("a", "plan.xlsx"), ("b", "memo.docx"), ("c", "memo.docx"))
+    )
+    tree = Checkpoint(id="root", requirement="all", children=leaves)
+    task = trip_task.model_copy(update={"checkpoints": tree})
+
+    diagnosis = diagnose("t1", see(dict.fromkeys("abc", 0.0), task=task, files=["memo.docx"]))
+
+    assert diagnosis.stage is FailureStage.REASON
+    assert diagnosis.levels.deliverable
