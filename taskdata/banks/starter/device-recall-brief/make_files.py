@@ -255,7 +255,7 @@ def settle(path: Path) -> None:
             archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
 
 
-def print_expected(devices: list[Device], stale: list[str]) -> None:
+def print_expected(devices: list[Device], loans: list[list[object]], stale: list[str]) -> None:
     affected = [d for d in devices if d.action]
     for d in sorted(affected, key=lambda d: (d.action[0], d.asset)):
         print(d.action[0], f"- [{d.asset}, {d.serial}, {d.ward}, {d.action[1]}, {d.action[2]}]")
@@ -263,6 +263,8 @@ def print_expected(devices: list[Device], stale: list[str]) -> None:
     wards = sorted({d.ward for d in affected})
     for page, ward in enumerate(wards, start=1):
         print(page, ward, WARDS[ward], sorted(d.asset for d in affected if d.ward == ward))
+    away = {loan[0] for loan in loans if loan[4] is None}
+    print("on loan", [[d.asset, d.ward] for d in affected if d.asset in away])
     print("stale", stale)
     traps = {
         "retired": lambda d: d.status == "retired" and d.model in ("Velia P4", "Monea 12"),
@@ -285,7 +287,7 @@ def main() -> None:
     write_pdf("notices.md", "safety_notices.pdf", "Field safety notices")
     write_pdf("flyer.md", "flyer_medtrade.pdf", "Kardis D2")
     write_correction()
-    print_expected(devices, stale)
+    print_expected(devices, loans, stale)
 
 
 if __name__ == "__main__":

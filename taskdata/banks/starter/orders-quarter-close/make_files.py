@@ -69,6 +69,7 @@ MISSPELT = {
 }
 # Lille was flooded: whatever was ordered from it in these two weeks was cancelled.
 OUTAGE = (date(2025, 9, 8), date(2025, 9, 21))
+DISCOUNTS = ["0", "0.05", "0.10", "0.15", "0.20"]
 OWN_DOMAIN = "brambleandoak.example"
 HEADER = ["order_no", "order_date", "channel", "warehouse", "region", "sku", "product", "category"]
 HEADER += ["qty", "unit_price", "discount", "status", "customer_email"]
@@ -152,7 +153,7 @@ def draw_order(serial: int, day: date, test: bool = False) -> list[Line]:
                 quantity=1 if dear else RNG.choices([1, 2, 3, 4, 6, 12], [40, 25, 14, 9, 8, 4])[0],
                 price=charged(sku, currency),
                 currency=currency,
-                discount=Decimal(RNG.choices(["0", "0.05", "0.10", "0.15", "0.20"], W_DISCOUNT)[0]),
+                discount=Decimal(RNG.choices(DISCOUNTS, [70, 8, 12, 5, 5])[0]),
                 status="cancelled" if flooded else status,
                 email=email,
             )
@@ -162,7 +163,6 @@ def draw_order(serial: int, day: date, test: bool = False) -> list[Line]:
 
 FIRST = ["anna", "ben", "carla", "dario", "eva", "finn", "greta", "hugo", "ines", "jakub", "mara"]
 LAST = ["weber", "rossi", "nowak", "lefevre", "murphy", "jensen", "garcia", "hansen", "sala"]
-W_DISCOUNT = [70, 8, 12, 5, 5]
 
 
 def draw_lines() -> list[Line]:
@@ -269,7 +269,7 @@ def write_rates() -> None:
     for month in range(6, 11):
         for currency, rates in RATES.items():
             rows.append(f"2025-{month:02d};{currency};{rates[month].replace('.', ',')}")
-    (FILES / "fx_rates.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (FILES / "fx_rates.csv").write_text("\n".join([*rows, ""]), encoding="utf-8")
 
 
 def write_price_list() -> None:
@@ -369,7 +369,7 @@ def print_expected(lines: list[Line], known: dict[str, int]) -> None:
         print([region, *(float(sums[m]) for m in (7, 8, 9, 0))], "Sep-Aug", sums[9] - sums[8])
     for category, sums in sorted(categories.items(), key=lambda item: -item[1]["revenue"]):
         print([category, sums["lines"], sums["quantity"], float(sums["revenue"])])
-    specimens = (  # one line for each trap, past the tidy beginning of the file
+    specimens = (  # one line for each trap
         lambda x: x.currency == "GBP" and x.discount,
         lambda x: x.currency == "PLN" and x.quantity > 2,
         lambda x: x.price is None and x.warehouse == "LEI",
@@ -381,10 +381,9 @@ def print_expected(lines: list[Line], known: dict[str, int]) -> None:
     )
     for wanted in specimens:
         line = next(x for x in kept[150:] if wanted(x))
-        name, category = f"{line.order}/{line.sku}", PRODUCTS[line.sku][1]
-        print([name, f"{line.day:%Y-%m}", line.region, category, line.quantity, str(line.revenue)])
-    lost = [x for x in lines if x.warehouse == "LIL" and OUTAGE[0] <= x.day <= OUTAGE[1]]
-    print("flooded at LIL:", Counter(x.dropped_for for x in lost))
+        category, month = PRODUCTS[line.sku][1], f"{line.day:%Y-%m}"
+        print(line.order, line.sku, month, line.region, category, line.quantity, line.revenue)
+    print("flooded", sum(x.warehouse == "LIL" and OUTAGE[0] <= x.day <= OUTAGE[1] for x in lines))
 
 
 def main() -> None:

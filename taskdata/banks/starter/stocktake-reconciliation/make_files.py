@@ -321,7 +321,7 @@ def settle(path: Path) -> None:
             archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
 
 
-def print_expected(articles: list[Article]) -> None:
+def print_expected(articles: list[Article], recounted: set[str]) -> None:
     """Print what task.yaml expects, from the truth alone."""
     for a in articles:
         if a.counted is None:
@@ -331,6 +331,7 @@ def print_expected(articles: list[Article]) -> None:
             print([*row, a.status], a.account if a.status == "post" else "")
     closed = [a for a in articles if a.counted is not None]
     print("ok", [a.sku for a in closed if a.difference == 0][::9])
+    print("recounted", [[a.sku, a.counted, a.status] for a in closed if a.sku in recounted])
     for aisle in [*range(1, 8), "Total"]:
         mine = [a for a in articles if aisle in (a.aisle, "Total")]
         wrong = [a for a in mine if a.counted is not None and a.difference]
@@ -356,7 +357,7 @@ def main() -> None:
     write_workbook(articles, lists, movements)
     recounted.counted = truth
     write_procedure()
-    print_expected(articles)
+    print_expected(articles, {row[0] for row in lists["R"]})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Renderers: an untrusted deliverable becomes a structured view, inside a sandbox."""

@@ -1,0 +1,72 @@
+"""What a renderer will look at. A file beyond a limit is unreadable, never half read.
+
+Reading the first part only would let a file hide what a check must not find, and would turn a sum
+over a cut table into a wrong fact about the agent; so the limits are generous and absolute.
+"""
+
+from pathlib import Path
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+MAX_TEXT_CHARACTERS = 1_000_000
+"""Of all text taken from one file together."""
+MAX_CELL_CHARACTERS = 32_767
+"""Of one cell; the limit of the XLSX format."""
+MAX_CELLS = 200_000
+"""Of all tables or worksheets of one file together."""
+MAX_PAGES = 200
+"""Pages of a PDF, slides of a presentation."""
+MAX_SHEETS = 100
+MAX_JSON_BYTES = 8 * 1024 * 1024
+MAX_JSON_DEPTH = 64
+MAX_JSON_VALUES = 200_000
+MAX_HTML_BYTES = 16 * 1024 * 1024
+MAX_PIXELS = 50_000_000
+MAX_SOUND_SECONDS = 1800
+MAX_SAMPLES = 400_000_000
+MAX_ARCHIVE_ENTRIES = 5_000
+MAX_ARCHIVE_BYTES = 256 * 1024 * 1024
+"""Of an office file, unpacked."""
+
+PREVIEW_PIXELS = 480
+MAX_PREVIEW_BYTES = 300 * 1024
+MAX_REPLY_BYTES = 24 * 1024 * 1024
+"""View and preview as JSON."""
+
+
+class Unreadable(Exception):
+    """The file cannot be viewed; the message says why and becomes the view's reason."""
+
+
+def refuse_beyond(count: float, limit: float, what: str) -> None:
+    """Raise `Unreadable` when `count` is over `limit`, naming both."""
+    if count > limit:
+        raise Unreadable(f"it has {count:,.0f} {what}; at most {limit:,.0f} are looked at")
+
+
+def read_bytes(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
+    """Return the file's bytes, or raise `Unreadable` when there are more than `limit`."""
+    refuse_beyond(path.stat().st_size, limit, "bytes")
+    return path.read_bytes()
+
+
+class Meter:
+    """Counts what a reader has taken from a file, and stops it at the limits."""
+
+    def __init__(self) -> None:
+        self._characters = 0
+        self._cells = 0
+
+    def text(self, text: str | None) -> str:
+        """Return `text` (None as empty) after counting its characters."""
+        if not text:
+            return ""
+        self._characters += len(text)
+        refuse_beyond(self._characters, MAX_TEXT_CHARACTERS, "characters")
+        return text
+
+    def cell(self, text: str | None) -> str:
+        """Return a cell's text, white space at its ends removed, after counting it."""
+        self._cells += 1
+        refuse_beyond(self._cells, MAX_CELLS, "cells")
+        refuse_beyond(len(text or ""), MAX_CELL_CHARACTERS, "characters in one cell")
+        return self.text(text).strip()

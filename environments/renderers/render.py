@@ -1,0 +1,109 @@
+"""The host's side: has a deliverable rendered in a sandbox and checks what comes back.
+
+The reply is as untrusted as the file: a file that breaks its parser could write anything there.
+"""
+
+import base64
+import binascii
+import json
+import logging
+import struct
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from pydantic import TypeAdapter, ValidationError
+
+from environments.ports import Completed, Sandbox
+from environments.renderers.limits import MAX_PREVIEW_BYTES, MAX_REPLY_BYTES, PREVIEW_PIXELS
+from environments.renderers.worker import READERS
+from taskdata.errors import SandboxFailed
+from taskdata.schema.task import Resources
+from taskdata.schema.views import UnreadableView, View
+
+logger = logging.getLogger(__name__)
+
+RENDER_RESOURCES = Resources(
+    cpu_seconds=60,
+    # A busy host must not turn into a score of 0: far more time than the CPU limit needs.
+    wall_seconds=300,
+    memory_mb=2048,
+    processes=128,
+    disk_mb=64,
+    output_kb=(MAX_REPLY_BYTES + 2 * MAX_PREVIEW_BYTES) // 1024 + 1,
+)
+"""What reading one deliverable may use."""
+
+_VIEW: TypeAdapter[View] = TypeAdapter(View)
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_MAX_REASON = 500
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A deliverable's view, and a small picture where one could be drawn."""
+
+    view: View
+    preview_png: bytes | None = None
+    reply_bytes: int = 0
+    """Size of the worker's reply: about what keeping this costs."""
+
+
+async def render(sandbox: Sandbox, name: str) -> Rendered:
+    """Return the view of `input/<name>` in the sandbox's workspace.
+
+    A file that cannot be read within the limits gives an `UnreadableView`.
+
+    Raises:
+        SandboxFailed: The sandbox, or the renderer before it looked at the file, failed.
+    """
+    if PurePosixPath(name).suffix.lower() not in READERS:
+        return Rendered(UnreadableView(reason=f"nothing reads files of this type: {name}"[:200]))
+    completed = await sandbox.run(
+        [*sandbox.python(), "-P", "-m", "environments.renderers.worker"],
+        stdin=json.dumps({"name": name}).encode(),
+    )
+    return read_reply(completed)
+
+
+def read_reply(completed: Completed) -> Rendered:
+    """Turn the worker's output into a view, whatever it is; see `render`."""
+    lines = completed.stdout.split(b"\n", 3)
+    if lines[0] != b"ready":
+        tail = completed.stderr[-300:].decode("utf-8", "replace").strip().replace("\n", " | ")
+        raise SandboxFailed(
+            f"the renderer did not start (exit code {completed.exit_code}, "
+            f"limit {completed.limit}): {tail or 'no message'}; check the sandbox's Python"
+        )
+    if len(lines) < 3:
+        return Rendered(UnreadableView(reason=_why_stopped(completed)))
+    try:
+        view = _VIEW.validate_json(lines[1])
+    except ValidationError as exc:
+        logger.warning("a renderer replied with %d faults in its view", exc.error_count())
+        return Rendered(UnreadableView(reason="its renderer gave no valid view"))
+    if isinstance(view, UnreadableView):
+        return Rendered(UnreadableView(reason=view.reason[:_MAX_REASON]))
+    return Rendered(view, _preview(lines[2]), len(completed.stdout))
+
+
+def _why_stopped(completed: Completed) -> str:
+    if completed.limit is not None:
+        return f"could not be opened within the limits: {completed.limit}"
+    if completed.exit_code < 0:
+        return f"could not be opened within the limits: killed by signal {-completed.exit_code}"
+    return f"could not be opened: its parser broke off (exit code {completed.exit_code})"
+
+
+def _preview(line: bytes) -> bytes | None:
+    """Return the PNG in the reply's third line, None if there is none or it is not a small one."""
+    if len(line) > 2 * MAX_PREVIEW_BYTES:
+        return None
+    try:
+        encoded = json.loads(line)
+        png = base64.b64decode(encoded, validate=True) if isinstance(encoded, str) else b""
+    except (ValueError, RecursionError, binascii.Error):
+        return None
+    if len(png) > MAX_PREVIEW_BYTES or png[:8] != _PNG_SIGNATURE or png[12:16] != b"IHDR":
+        return None
+    width, height = struct.unpack(">II", png[16:24])
+    return png if 0 < width <= PREVIEW_PIXELS and 0 < height <= PREVIEW_PIXELS else None

@@ -1,0 +1,117 @@
+"""What runs inside the sandbox: reads one deliverable and replies with its view.
+
+`python -m environments.renderers.worker` takes `{"name": ...}` on stdin, looks at that file in
+`input/`, and writes three lines to the stdout it was started with: `ready` once everything of ours
+is imported (whatever goes wrong later is the file's doing), the view, and the preview. Anything
+else printed on the way, by a library or by what a file makes it do, goes to stderr.
+"""
+
+import base64
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from environments.renderers.limits import MAX_PREVIEW_BYTES, MAX_REPLY_BYTES, Unreadable
+from taskdata.schema.views import UnreadableView, View
+
+READERS = {
+    ".xlsx": ("xlsx", "read_xlsx"),
+    ".docx": ("docx", "read_docx"),
+    ".pptx": ("pptx", "read_pptx"),
+    ".pdf": ("pdf", "read_pdf"),
+    ".html": ("html", "read_html"),
+    ".htm": ("html", "read_html"),
+    ".csv": ("text", "read_csv"),
+    ".json": ("text", "read_json"),
+    ".txt": ("text", "read_text"),
+    ".md": ("text", "read_text"),
+    ".png": ("image", "read_image"),
+    ".jpg": ("image", "read_image"),
+    ".jpeg": ("image", "read_image"),
+    ".gif": ("image", "read_image"),
+    ".webp": ("image", "read_image"),
+    ".wav": ("audio", "read_audio"),
+}
+"""Module of this package and its function, by file ending."""
+
+
+def main() -> None:
+    """Serve one request."""
+    with os.fdopen(os.dup(1), "wb") as reply:
+        os.dup2(2, 1)
+        name = json.load(sys.stdin)["name"]
+        path = Path("input") / name
+        module_name, reader = READERS[path.suffix.lower()]
+        module = importlib.import_module(f"environments.renderers.{module_name}")
+        _send(reply, b"ready")
+        view = _view(getattr(module, reader), path)
+        _send(reply, _view_line(view))
+        _send(reply, json.dumps(_preview(module, module_name, path, view)).encode())
+
+
+def _send(reply: BinaryIO, line: bytes) -> None:
+    reply.write(line + b"\n")
+    reply.flush()
+
+
+def _view(read: Callable[[Path], View], path: Path) -> View:
+    try:
+        if path.stat().st_size == 0:
+            raise Unreadable("it is empty")
+        return read(path)
+    except Unreadable as exc:
+        return UnreadableView(reason=str(exc))
+    except MemoryError:
+        return UnreadableView(reason="opening it takes more memory than allowed")
+    except Exception as exc:  # noqa: BLE001 - a malformed file can raise anything in a parser
+        return UnreadableView(reason=f"it cannot be parsed: {type(exc).__name__}: {exc}"[:500])
+
+
+def _view_line(view: View) -> bytes:
+    fields = _storable(view.model_dump(mode="python"))
+    try:
+        line = json.dumps(fields, allow_nan=False).encode()
+    except ValueError:
+        return _view_line(UnreadableView(reason="it holds a number that is not finite"))
+    if len(line) > MAX_REPLY_BYTES:
+        reason = f"its content takes {len(line):,} bytes; at most {MAX_REPLY_BYTES:,} are looked at"
+        return _view_line(UnreadableView(reason=reason))
+    return line
+
+
+def _storable(value: Any) -> Any:
+    """Return the value without what databases and UTF-8 refuse: NUL and lone surrogates."""
+    if isinstance(value, str):
+        return value.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_storable(item) for item in value]
+    return value
+
+
+def _preview(module: Any, module_name: str, path: Path, view: View) -> str | None:
+    """Return a small PNG in base64, where the format has a picture and it can be drawn."""
+    try:
+        if isinstance(view, UnreadableView):
+            return None
+        if module_name == "image":
+            png = module.preview_image(path)
+        elif module_name == "pdf":
+            png = module.preview_pdf(path)
+        elif module_name == "audio":
+            png = module.preview_audio(view)
+        else:
+            return None
+    except Exception as exc:  # noqa: BLE001 - no picture is no reason to lose the view
+        sys.stderr.write(f"no preview: {type(exc).__name__}: {exc}\n")
+        return None
+    return base64.b64encode(png).decode() if len(png) <= MAX_PREVIEW_BYTES else None
+
+
+if __name__ == "__main__":
+    main()

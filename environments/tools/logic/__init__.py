@@ -1,0 +1,1 @@
+"""Tools that calculate, solve and draw data."""

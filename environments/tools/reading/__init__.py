@@ -1,0 +1,1 @@
+"""Tools that read tables, documents and presentations."""

@@ -1,0 +1,105 @@
+"""The outside half of a tool call: validate, send to the worker in the sandbox, read the result.
+
+What comes back was made beside code that an agent wrote: it is parsed strictly and trimmed.
+"""
+
+import json
+import logging
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from environments.ports import Completed, Sandbox
+from environments.tools.toolkit import ToolDefinition, cut_text, explain_bad_arguments
+from taskdata.errors import SandboxFailed
+from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
+
+_log = logging.getLogger(__name__)
+
+_WORKER = "environments.tools.worker"
+_MAX_PATH_CHARS = 240
+
+_LIMITS = {
+    "wall": "it took longer than the sandbox allows",
+    "cpu": "it used more CPU time than the sandbox allows",
+    "output": "it wrote more output than the sandbox allows",
+    "memory": "it used more memory than the sandbox allows",
+    "processes": "it started more processes than the sandbox allows",
+    "disk": "it wrote more to disk than the sandbox allows",
+}
+_SIGNAL_LIMITS = {
+    signal.SIGKILL: "it was killed, most likely for using too much memory",
+    signal.SIGXCPU: _LIMITS["cpu"],
+    signal.SIGXFSZ: _LIMITS["disk"],
+}
+
+
+@dataclass(frozen=True)
+class SandboxedTool:
+    """A tool whose function runs inside the sandbox; implements the `Tool` protocol."""
+
+    definition: ToolDefinition[Any]
+    spec: ToolSpec
+
+    async def run(self, arguments: dict[str, Any], sandbox: Sandbox) -> ToolResult:
+        """Return the result of one call; arguments that do not fit come back as an error.
+
+        Raises:
+            SandboxFailed: the sandbox could not start, or its Python cannot run the tool.
+        """
+        tool = self.definition
+        try:
+            tool.arguments.model_validate(arguments)
+        except ValidationError as exc:
+            text = explain_bad_arguments(tool.name, tool.arguments, arguments, exc)
+            return ToolResult(text=text, error=ToolErrorKind.BAD_ARGUMENTS)
+        request = json.dumps({"tool": tool.name, "arguments": arguments})
+        # -P: a module that the agent left in its workspace must not shadow ours.
+        argv = [*sandbox.python(), "-P", "-m", _WORKER]
+        completed = await sandbox.run(argv, stdin=request.encode())
+        return _read_result(tool, completed)
+
+
+def _read_result(tool: ToolDefinition[Any], completed: Completed) -> ToolResult:
+    stopped = _why_stopped(completed)
+    if stopped:
+        text = f"{tool.name} was stopped after {completed.seconds:.0f} s: {stopped}. {tool.paging}"
+        return ToolResult(text=text, error=ToolErrorKind.LIMIT, seconds=completed.seconds)
+    complaint = completed.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:300]
+    if completed.exit_code > 0:
+        raise SandboxFailed(
+            f"{tool.name}: the worker in the sandbox ended with code {completed.exit_code}: "
+            f"{complaint or 'no message'}"
+        )
+    try:
+        result = ToolResult.model_validate_json(completed.stdout)
+    except ValidationError:
+        _log.warning("%s gave no readable result: %s", tool.name, complaint)
+        text = f"{tool.name} ended without a readable result."
+        return ToolResult(text=text, error=ToolErrorKind.REFUSED, seconds=completed.seconds)
+    if result.error and complaint:
+        _log.info("%s: %s", tool.name, complaint)
+    return ToolResult(
+        text=cut_text(result.text, tool.paging),
+        files=tuple(path for path in result.files if _is_plain_path(path)),
+        error=result.error,
+        seconds=completed.seconds,
+    )
+
+
+def _why_stopped(completed: Completed) -> str | None:
+    if completed.limit:
+        return _LIMITS[completed.limit]
+    code = completed.exit_code
+    # A signal shows as a negative code, or as 128 + number where a shell or init stood between.
+    number = -code if code < 0 else code - 128
+    if number <= 0:
+        return None
+    reason = _SIGNAL_LIMITS.get(number)  # type: ignore[call-overload]
+    return reason or f"it crashed (signal {number})"
+
+
+def _is_plain_path(path: str) -> bool:
+    return path.startswith("output/") and len(path) <= _MAX_PATH_CHARS and path.isprintable()

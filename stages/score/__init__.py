@@ -1,0 +1,1 @@
+"""Score: deliverables against checkpoint trees, after the agent's sandbox is gone."""

@@ -1,0 +1,145 @@
+"""What a check is: a named, versioned, pure function from evidence and arguments to a verdict."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import regex
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from stages.score.matching import Expected, fold
+from taskdata.schema.views import View
+
+REGEX_SECONDS = 5.0
+"""A pattern that takes longer on an agent's text has found nothing."""
+
+
+class CheckArgs(BaseModel):
+    """Arguments of a check, as a task writes them; unknown ones are an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Score 0-10 and, for the reader of the dashboard, what was found and expected."""
+
+    score: float
+    reason: str
+
+
+Evidence = View | str
+"""A deliverable's view, or the final answer."""
+
+
+@dataclass(frozen=True)
+class CheckSpec:
+    """A check as the library knows it."""
+
+    name: str
+    args: type[CheckArgs]
+    looks_at: tuple[type, ...]
+    """Kinds of view it can judge; `str` is the final answer."""
+    function: Callable[[Any, Any], Verdict]
+    version: int = 1
+
+    @property
+    def label(self) -> str:
+        """Name and version as stored with every score."""
+        return f"check:{self.name}@{self.version}"
+
+
+def passed(reason: str) -> Verdict:
+    """Return the full score."""
+    return Verdict(10.0, reason)
+
+
+def failed(reason: str) -> Verdict:
+    """Return no score."""
+    return Verdict(0.0, reason)
+
+
+def holds(condition: bool, reason: str) -> Verdict:
+    """Return all or nothing."""
+    return passed(reason) if condition else failed(reason)
+
+
+def share(right: float, asked: float, reason: str) -> Verdict:
+    """Return 10 x right / asked, at most 10; `asked` is positive."""
+    return Verdict(10.0 * min(1.0, right / asked), reason)
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        regex.compile(pattern)
+    except regex.error as exc:
+        raise ValueError(f"{pattern!r} is not a regular expression: {exc}") from exc
+    return pattern
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("YAML reads yes, no, on and off as truth values: put it in quotes")
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _flat(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        return value
+    groups = (item if isinstance(item, list | tuple) else [item] for item in value)
+    return [alias for group in groups for alias in group]
+
+
+def _has_text(text: str) -> str:
+    if not fold(text):
+        raise ValueError("must hold some text")
+    return text
+
+
+Pattern = Annotated[str, AfterValidator(_compiles)]
+"""A regular expression, searched without regard to case, `^` and `$` at every line."""
+
+Phrase = Annotated[str, BeforeValidator(_as_text), AfterValidator(_has_text)]
+
+Aliases = Annotated[tuple[Phrase, ...], Field(min_length=1)]
+"""Ways to say one thing; one of them is enough."""
+
+Groups = Annotated[tuple[Aliases, ...], Field(min_length=1)]
+"""Things that must all be said."""
+
+Forbidden = Annotated[tuple[Phrase, ...], BeforeValidator(_flat)]
+"""Things none of which may be said; grouping them makes no difference."""
+
+Names = Annotated[tuple[Phrase, ...], Field(min_length=1)]
+
+Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+Count = Annotated[int, Field(ge=0)]
+
+Rows = Annotated[tuple[tuple[Expected, ...], ...], Field(min_length=1)]
+
+
+def find_all(pattern: str, text: str, most: int = 10_000) -> Sequence[str] | None:
+    """Return the matches in `text` (at most `most`), None when searching took too long."""
+    found = []
+    try:
+        for match in regex.finditer(
+            pattern, text, flags=regex.IGNORECASE | regex.MULTILINE, timeout=REGEX_SECONDS
+        ):
+            found.append(match[0])
+            if len(found) >= most:
+                break
+    except TimeoutError:
+        return None
+    return found
+
+
+def matches_whole(pattern: str, text: str) -> bool:
+    """Return whether the pattern matches all of `text`, in time."""
+    try:
+        return (
+            regex.fullmatch(pattern, text, flags=regex.IGNORECASE, timeout=REGEX_SECONDS)
+            is not None
+        )
+    except TimeoutError:
+        return False

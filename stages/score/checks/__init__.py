@@ -1,0 +1,1 @@
+"""The check library: one family of deterministic checks per file, all pure functions."""

@@ -1,0 +1,168 @@
+"""Checks of PPTX presentations."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from stages.score.check import (
+    CheckArgs,
+    CheckSpec,
+    Count,
+    Groups,
+    Names,
+    Verdict,
+    failed,
+    holds,
+    share,
+)
+from stages.score.checks.text import groups_found, longest_common_order
+from stages.score.grids import bounds
+from stages.score.matching import contains_phrase, fold, listed
+from stages.score.numbers import plain
+from stages.score.plain_text import slide_text
+from taskdata.schema.views import SlidesView
+
+
+class PptxSlides(CheckArgs):
+    """Number of slides."""
+
+    min: Count | None = None
+    max: Count | None = None
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("needs min or max")
+        return self
+
+
+def pptx_slides(view: SlidesView, args: PptxSlides) -> Verdict:
+    """Give 10 when the number of slides that are not hidden is within the bounds."""
+    found = len(view.slides)
+    fits = found >= max(1, args.min or 0) and (args.max is None or found <= args.max)
+    return holds(fits, f"{found} slides; expected {bounds(args.min, args.max)}")
+
+
+class PptxTitles(CheckArgs):
+    """These texts occur in slide titles."""
+
+    expected: Names
+    in_order: bool = True
+
+
+def pptx_titles(view: SlidesView, args: PptxTitles) -> Verdict:
+    """Give the share of expected titles found, in order where that is asked."""
+    found = [fold(slide.title) for slide in view.slides]
+    expected = [fold(text) for text in args.expected]
+    if args.in_order:
+        right = longest_common_order(expected, found)
+    else:
+        right = sum(any(contains_phrase(f, e) for f in found) for e in expected)
+    reason = f"{right} of {len(expected)} expected titles; found: {listed(found, 8) or 'none'}"
+    return share(right, len(expected), reason)
+
+
+class PptxTextSize(CheckArgs):
+    """No text smaller than this; text whose size the file does not state counts as smaller."""
+
+    min_pt: float = Field(gt=0, allow_inf_nan=False)
+    scope: Literal["body", "title", "all"] = "all"
+
+
+def pptx_text_size(view: SlidesView, args: PptxTextSize) -> Verdict:
+    """Give the share of text runs that are large enough."""
+    runs = [
+        run
+        for slide in view.slides
+        for run in slide.runs
+        if args.scope == "all" or run.is_title == (args.scope == "title")
+    ]
+    if not runs:
+        return failed(f"there is no {'' if args.scope == 'all' else args.scope + ' '}text")
+    sizes = [run.size_pt for run in runs]
+    right = sum(size is not None and size >= args.min_pt for size in sizes)
+    known = [size for size in sizes if size is not None]
+    smallest = f"the smallest has {plain(min(known))} pt" if known else "no size is stated"
+    reason = f"{right} of {len(runs)} texts have {plain(args.min_pt)} pt or more; {smallest}"
+    return share(right, len(runs), reason)
+
+
+class PptxWordsPerSlide(CheckArgs):
+    """No slide has more words than this."""
+
+    max: Annotated[int, Field(ge=1)]
+
+
+def pptx_words_per_slide(view: SlidesView, args: PptxWordsPerSlide) -> Verdict:
+    """Give the share of slides with few enough words, notes and tables not counted."""
+    words = [sum(len(run.text.split()) for run in slide.runs) for slide in view.slides]
+    if not any(words):
+        return failed("there is no text on any slide")
+    right = sum(count <= args.max for count in words)
+    reason = f"{right} of {len(words)} slides have {args.max} words or fewer; most: {max(words)}"
+    return share(right, len(words), reason)
+
+
+class PptxNotes(CheckArgs):
+    """Speaker notes of at least this many words, on all slides or on any."""
+
+    min_words: Annotated[int, Field(ge=1)]
+    slides: Literal["all", "any"] = "all"
+
+
+def pptx_notes(view: SlidesView, args: PptxNotes) -> Verdict:
+    """Give the share of slides with notes, or 10 for any one."""
+    if not view.slides:
+        return failed("there are no slides")
+    right = sum(len(slide.notes.split()) >= args.min_words for slide in view.slides)
+    reason = f"{right} of {len(view.slides)} slides have notes of {args.min_words} words or more"
+    if args.slides == "any":
+        return holds(right > 0, reason)
+    return share(right, len(view.slides), reason)
+
+
+class AtLeast(CheckArgs):
+    """At least this many."""
+
+    min: Annotated[int, Field(ge=1)] = 1
+
+
+def pptx_charts(view: SlidesView, args: AtLeast) -> Verdict:
+    """Give the share of the native charts asked for."""
+    kinds = [kind for slide in view.slides for kind in slide.charts]
+    reason = f"{len(kinds)} charts ({listed(kinds) or 'none'}); expected {args.min}"
+    return share(len(kinds), args.min, reason)
+
+
+def pptx_images(view: SlidesView, args: AtLeast) -> Verdict:
+    """Give the share of the images asked for."""
+    found = sum(slide.images for slide in view.slides)
+    return share(found, args.min, f"{found} images; expected {args.min}")
+
+
+class PptxSlideContains(CheckArgs):
+    """Texts on one slide."""
+
+    slide: Annotated[int, Field(ge=1)]
+    all: Groups
+
+
+def pptx_slide_contains(view: SlidesView, args: PptxSlideContains) -> Verdict:
+    """Give the share of groups of which an alias is on the slide."""
+    if args.slide > len(view.slides):
+        return failed(f"there is no slide {args.slide}; there are {len(view.slides)}")
+    text = slide_text(view.slides[args.slide - 1])
+    return groups_found(text, args.all, f"slide {args.slide}")
+
+
+_VIEWS = (SlidesView,)
+CHECKS = (
+    CheckSpec("pptx_slides", PptxSlides, _VIEWS, pptx_slides),
+    CheckSpec("pptx_titles", PptxTitles, _VIEWS, pptx_titles),
+    CheckSpec("pptx_text_size", PptxTextSize, _VIEWS, pptx_text_size),
+    CheckSpec("pptx_words_per_slide", PptxWordsPerSlide, _VIEWS, pptx_words_per_slide),
+    CheckSpec("pptx_notes", PptxNotes, _VIEWS, pptx_notes),
+    CheckSpec("pptx_charts", AtLeast, _VIEWS, pptx_charts),
+    CheckSpec("pptx_images", AtLeast, _VIEWS, pptx_images),
+    CheckSpec("pptx_slide_contains", PptxSlideContains, _VIEWS, pptx_slide_contains),
+)

@@ -1,0 +1,189 @@
+"""Checks of running text and headings, in any format that has them."""
+
+import re
+from typing import Self
+
+from pydantic import model_validator
+
+from stages.score.check import (
+    CheckArgs,
+    CheckSpec,
+    Count,
+    Evidence,
+    Forbidden,
+    Groups,
+    Names,
+    Pattern,
+    Verdict,
+    failed,
+    find_all,
+    holds,
+    share,
+)
+from stages.score.matching import contains_phrase, contains_whole, fold, listed
+from stages.score.plain_text import searchable_text
+from taskdata.schema.views import (
+    DocumentView,
+    HtmlView,
+    Paragraph,
+    PdfView,
+    SlidesView,
+    TextView,
+)
+
+_TEXTS = (TextView, DocumentView, PdfView, SlidesView, HtmlView)
+
+
+class TextContains(CheckArgs):
+    """One alias of every group in `all`; no alias of `none` as whole words."""
+
+    all: Groups
+    none: Forbidden = ()
+
+
+def groups_found(text: str, groups: Groups, where: str) -> Verdict:
+    """Return the share of groups of which an alias is in `text`."""
+    folded = fold(text)
+    missing = [g for g in groups if not any(contains_phrase(folded, fold(a)) for a in g)]
+    right = len(groups) - len(missing)
+    reason = f"{where} has {right} of {len(groups)} expected texts"
+    if missing:
+        reason += f"; missing: {listed([g[0] for g in missing])}"
+    return share(right, len(groups), reason)
+
+
+def text_contains(evidence: Evidence, args: TextContains) -> Verdict:
+    """Give the share of groups found, and nothing when a text of `none` is there."""
+    text = searchable_text(evidence)
+    folded = fold(text)
+    wrong = [a for a in args.none if contains_whole(folded, fold(a))]
+    if wrong:
+        return failed(f"the text has {listed(wrong)}, which must not be there")
+    return groups_found(text, args.all, "the text")
+
+
+class TextMatches(CheckArgs):
+    """The pattern occurs `min_count` to `max_count` times."""
+
+    pattern: Pattern
+    min_count: Count = 1
+    max_count: Count | None = None
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if self.min_count == 0 and self.max_count is None:
+            raise ValueError("needs min_count above 0 or max_count")
+        return self
+
+
+def text_matches(evidence: Evidence, args: TextMatches) -> Verdict:
+    """Give the share of the matches asked for; nothing when there are too many."""
+    text = searchable_text(evidence)
+    if not text.strip():
+        return failed("there is no text")
+    matches = find_all(args.pattern, text)
+    if matches is None:
+        return failed(f"searching the text for {args.pattern} took too long")
+    found = f"{len(matches)} matches of {args.pattern}"
+    if args.max_count is not None and len(matches) > args.max_count:
+        return failed(f"{found}; at most {args.max_count} expected")
+    if args.min_count == 0:
+        return holds(True, f"{found}; at most {args.max_count} expected")
+    return share(len(matches), args.min_count, f"{found}; at least {args.min_count} expected")
+
+
+class TextLength(CheckArgs):
+    """The text has this many words."""
+
+    min_words: Count | None = None
+    max_words: Count | None = None
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if self.min_words is None and self.max_words is None:
+            raise ValueError("needs min_words or max_words")
+        return self
+
+
+def text_length(evidence: Evidence, args: TextLength) -> Verdict:
+    """Give 10 when the number of words, split at white space, is within the bounds."""
+    words = len(searchable_text(evidence).split())
+    least = max(1, args.min_words or 0)
+    most = args.max_words
+    expected = f"at least {least}" if most is None else f"{least} to {most}"
+    return holds(
+        words >= least and (most is None or words <= most), f"{words} words; expected {expected}"
+    )
+
+
+class Headings(CheckArgs):
+    """These texts occur in headings."""
+
+    expected: Names
+    in_order: bool = True
+    level: int | None = None
+    """Only headings of this level count: 1-9, 0 for a title."""
+
+
+def headings(evidence: DocumentView | HtmlView | TextView, args: Headings) -> Verdict:
+    """Give the share of expected headings found, in order where that is asked."""
+    found = [
+        fold(p.text)
+        for p in _headings(evidence)
+        if p.level is not None and (args.level is None or p.level == args.level)
+    ]
+    expected = [fold(text) for text in args.expected]
+    if args.in_order:
+        right = longest_common_order(expected, found)
+        how = " in this order"
+    else:
+        right = sum(any(contains_phrase(f, e) for f in found) for e in expected)
+        how = ""
+    reason = f"{right} of {len(expected)} expected headings{how}; found: {listed(found, 6)}"
+    return share(right, len(expected), reason)
+
+
+def longest_common_order(expected: list[str], found: list[str]) -> int:
+    """Return how many of the expected phrases are found, one text each, in the same order."""
+    best = [0] * (len(expected) + 1)
+    for text in found:
+        for index in range(len(expected), 0, -1):
+            if contains_phrase(text, expected[index - 1]):
+                best[index] = max(best[index], best[index - 1] + 1)
+        for index in range(1, len(best)):
+            best[index] = max(best[index], best[index - 1])
+    return best[-1]
+
+
+def _headings(evidence: DocumentView | HtmlView | TextView) -> tuple[Paragraph, ...]:
+    if isinstance(evidence, DocumentView):
+        return evidence.paragraphs
+    return evidence.headings if isinstance(evidence, HtmlView) else _markdown(evidence.text)
+
+
+def _markdown(text: str) -> tuple[Paragraph, ...]:
+    """Return the headings of a Markdown text, code blocks left out."""
+    found = []
+    in_code, previous = False, ""
+    for line in text.split("\n"):
+        if re.match(r" {0,3}(```|~~~)", line):
+            in_code = not in_code
+        elif not in_code:
+            mark = re.match(r" {0,3}(#{1,6})[ \t]+(.*)", line)
+            underline = re.fullmatch(r" {0,3}(=+|-+)[ \t]*", line)
+            if mark:
+                title = mark[2].rstrip().rstrip("#").rstrip()
+                found.append(Paragraph(text=title, level=len(mark[1])))
+            elif underline and previous.strip():
+                level = 1 if "=" in underline[1] else 2
+                found.append(Paragraph(text=previous.strip(), level=level))
+        previous = "" if in_code else line
+    return tuple(found)
+
+
+CHECKS = (
+    CheckSpec("text_contains", TextContains, (*_TEXTS, str), text_contains),
+    CheckSpec("text_matches", TextMatches, (*_TEXTS, str), text_matches),
+    CheckSpec("text_length", TextLength, (*_TEXTS, str), text_length),
+    CheckSpec("headings", Headings, (DocumentView, HtmlView, TextView), headings),
+)

@@ -1,0 +1,24 @@
+"""What a trial left behind, as far as its score may depend on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stages.score.matching import listed
+from taskdata.schema.transcript import Transcript
+from taskdata.schema.views import View
+
+
+@dataclass(frozen=True)
+class TrialEvidence:
+    """The views of what was asked for and delivered, the final answer, and the tool log."""
+
+    views: Mapping[str, View]
+    """By the deliverable's name."""
+    delivered: tuple[str, ...] = ()
+    """Names of all files delivered, also of those nobody asked for."""
+    final_answer: str = ""
+    transcript: Transcript | None = None
+
+    def not_delivered(self, name: str) -> str:
+        """Return the reason for a score of 0 when a file is missing."""
+        return f"{name} was not delivered (delivered: {listed(self.delivered, 8) or 'nothing'})"

@@ -1,0 +1,170 @@
+"""The LLM judge: scores a leaf against its rubric from the rendered text of the deliverables.
+
+A reply that does not fit the verdict schema never becomes a number: the judge is asked again, a
+bounded number of times, and then the leaf is unscored with the fault as its reason. Likewise when
+the judge cannot be reached: that is our outage, not the agent's failure.
+"""
+
+import hashlib
+import logging
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from environments.ports import Message, ModelClient, ModelReply, ModelRequest
+from stages.score.evidence import TrialEvidence
+from stages.score.matching import quote, storable
+from stages.score.plain_text import described
+from taskdata.errors import JudgeUnreadable, ModelRejected, ModelUnavailable
+from taskdata.schema.checkpoint import Judge
+from taskdata.schema.scores import LeafScore
+from taskdata.schema.views import UnreadableView
+
+logger = logging.getLogger(__name__)
+
+PROMPT_VERSION = 1
+"""Of `prompts/judge.md` together with the layout of the request; part of every verifier name."""
+
+MAX_ASKS = 3
+MAX_FILE_CHARACTERS = 40_000
+"""Shown of one deliverable, or of the final answer."""
+MAX_CHARACTERS = 120_000
+"""Shown of all of them together."""
+_MAX_REASON = 2_000
+
+
+class JudgeReply(BaseModel):
+    """What a judge must answer: exactly this."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    score: Annotated[int, Field(ge=0, le=10)]
+    evidence: Annotated[str, Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class LeafJudge:
+    """A configured judge: its client, and the model it was asked for."""
+
+    client: ModelClient
+    model: str
+
+    async def score(
+        self, leaf_id: str, requirement: str, verifier: Judge, trial: TrialEvidence
+    ) -> LeafScore:
+        """Return the leaf's score, unscored when the judge cannot be reached or read.
+
+        Where nothing of what it should look at was delivered, the score is 0 without asking.
+        """
+        absent = nothing_to_judge(verifier, trial)
+        if absent is not None:
+            return _leaf(leaf_id, 0.0, self.model, absent)
+        request = judge_request(requirement, verifier, trial)
+        fault, model = "", self.model
+        for _ in range(MAX_ASKS):
+            try:
+                reply = await self.client.reply(request)
+            except (ModelUnavailable, ModelRejected) as exc:
+                reason = f"the judge gave no verdict: {exc}"
+                return _leaf(leaf_id, None, self.model, reason)
+            model = reply.model or self.model
+            try:
+                verdict = read_judge(leaf_id, reply)
+            except JudgeUnreadable as exc:
+                fault = str(exc)
+                logger.warning("leaf %s: %s", leaf_id, fault)
+                continue
+            return _leaf(leaf_id, float(verdict.score), model, verdict.evidence)
+        return _leaf(leaf_id, None, model, f"after {MAX_ASKS} asks: {fault}")
+
+
+def no_judge(leaf_id: str) -> LeafScore:
+    """Return the unscored leaf of a run without a judge."""
+    return _leaf(leaf_id, None, "none", "no judge is configured")
+
+
+def read_judge(leaf_id: str, reply: ModelReply) -> JudgeReply:
+    """Return the verdict, or raise `JudgeUnreadable` so that the caller asks again."""
+    try:
+        return JudgeReply.model_validate_json(reply.text)
+    except ValidationError as exc:
+        fault = exc.errors(include_url=False, include_context=False)[0]
+        where = ".".join(map(str, fault["loc"])) or "reply"
+        raise JudgeUnreadable(
+            f"the judge's reply for {leaf_id!r} is no verdict ({where}: {fault['msg']}): "
+            f"{quote(reply.text)}"
+        ) from exc
+
+
+def nothing_to_judge(verifier: Judge, trial: TrialEvidence) -> str | None:
+    """Return why there is nothing to show to a judge, None if there is something."""
+    if not verifier.deliverables:
+        return None if trial.final_answer.strip() else "no final answer was given"
+    for name in verifier.deliverables:
+        if name in trial.views and not isinstance(trial.views[name], UnreadableView):
+            return None
+    name = verifier.deliverables[0]
+    view = trial.views.get(name)
+    if isinstance(view, UnreadableView):
+        return f"{name} cannot be read: {view.reason}"
+    return trial.not_delivered(name)
+
+
+def judge_request(requirement: str, verifier: Judge, trial: TrialEvidence) -> ModelRequest:
+    """Return the question to the judge, everything untrusted between marks it cannot forge."""
+    evidence = _evidence(verifier, trial)
+    # A hash of the text cannot be written inside that same text.
+    mark = hashlib.sha256(evidence.encode("utf-8", "replace")).hexdigest()[:16]
+    question = (
+        f"Requirement: {requirement}\n\nRubric:\n{verifier.rubric}\n\n"
+        f"BEGIN UNTRUSTED {mark}\n{evidence}\nEND UNTRUSTED {mark}"
+    )
+    return ModelRequest(
+        messages=[
+            Message(role="system", text=_prompt().format(mark=mark)),
+            Message(role="user", text=question),
+        ],
+        max_tokens=1024,
+        json_schema=VERDICT_SCHEMA,
+    )
+
+
+VERDICT_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "score": {"type": "integer", "minimum": 0, "maximum": 10},
+        "evidence": {"type": "string"},
+    },
+    "required": ["score", "evidence"],
+    "additionalProperties": False,
+}
+
+
+@cache
+def _prompt() -> str:
+    return files("stages.score").joinpath("prompts", "judge.md").read_text(encoding="utf-8")
+
+
+def _evidence(verifier: Judge, trial: TrialEvidence) -> str:
+    parts = []
+    for name in verifier.deliverables:
+        view = trial.views.get(name)
+        text = trial.not_delivered(name) if view is None else _cut(described(view))
+        parts.append(f"[file {name}]\n{text}")
+    parts.append(f"[final answer]\n{_cut(trial.final_answer) or '(none)'}")
+    return "\n\n".join(parts)[:MAX_CHARACTERS]
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MAX_FILE_CHARACTERS:
+        return text
+    return f"{text[:MAX_FILE_CHARACTERS]}\n(... {len(text) - MAX_FILE_CHARACTERS} more characters)"
+
+
+def _leaf(leaf_id: str, score: float | None, model: str, reason: str) -> LeafScore:
+    reason = storable(reason)[:_MAX_REASON]
+    verifier = f"judge:{model}@{PROMPT_VERSION}"
+    return LeafScore(leaf_id=leaf_id, score=score, verifier=verifier, reason=reason)

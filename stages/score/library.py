@@ -1,0 +1,133 @@
+"""The check library: every check by name, validation of a task's arguments, and running one."""
+
+import logging
+from collections.abc import Mapping
+from functools import cache
+from pathlib import PurePosixPath
+
+from pydantic import ValidationError
+
+from stages.score.check import CheckArgs, CheckSpec, Evidence, Verdict
+from stages.score.checks import (
+    answer,
+    delimited,
+    documents,
+    media,
+    slides,
+    structured,
+    tables,
+    text,
+    workbook,
+)
+from stages.score.evidence import TrialEvidence
+from stages.score.matching import storable
+from taskdata.errors import BadTaskData
+from taskdata.schema.checkpoint import Check
+from taskdata.schema.scores import LeafScore
+from taskdata.schema.views import (
+    AudioView,
+    CsvView,
+    DocumentView,
+    HtmlView,
+    ImageView,
+    JsonView,
+    PdfView,
+    SlidesView,
+    TextView,
+    UnreadableView,
+    WorkbookView,
+)
+
+logger = logging.getLogger(__name__)
+
+_FAMILIES = (answer, text, tables, workbook, delimited, structured, slides, documents, media)
+_MAX_REASON = 600
+_VIEW_OF = {
+    ".xlsx": WorkbookView,
+    ".csv": CsvView,
+    ".docx": DocumentView,
+    ".pptx": SlidesView,
+    ".pdf": PdfView,
+    ".html": HtmlView,
+    ".png": ImageView,
+    ".json": JsonView,
+    ".wav": AudioView,
+    ".md": TextView,
+    ".txt": TextView,
+}
+
+
+@cache
+def check_library() -> Mapping[str, CheckSpec]:
+    """Return the checks by name."""
+    return {spec.name: spec for family in _FAMILIES for spec in family.CHECKS}
+
+
+def validate_check(check: Check) -> None:
+    """Raise `BadTaskData`, naming check and field, unless the check could be run and passed."""
+    _parsed(check)
+
+
+def _parsed(check: Check) -> tuple[CheckSpec, CheckArgs]:
+    spec = check_library().get(check.name)
+    if spec is None:
+        known = ", ".join(sorted(check_library()))
+        raise BadTaskData(f"check {check.name!r} is not in the library; there are: {known}")
+    if check.deliverable is None:
+        if str not in spec.looks_at:
+            raise BadTaskData(f"check {check.name!r}: field deliverable: this check needs a file")
+    else:
+        view = _VIEW_OF.get(PurePosixPath(check.deliverable).suffix.lower())
+        if view not in spec.looks_at:
+            raise BadTaskData(
+                f"check {check.name!r}: field deliverable: this check cannot look at "
+                f"{check.deliverable!r}"
+            )
+    try:
+        return spec, spec.args.model_validate(check.args)
+    except ValidationError as exc:
+        fault = exc.errors(include_url=False, include_context=False)[0]
+        field = ".".join(["args", *map(str, fault["loc"])])
+        raise BadTaskData(f"check {check.name!r}: field {field}: {fault['msg']}") from exc
+
+
+def run_check(leaf_id: str, check: Check, trial: TrialEvidence) -> LeafScore:
+    """Return the score of a leaf that code verifies.
+
+    A missing or unreadable deliverable, or one of another kind, is a score of 0. A fault in the
+    check itself leaves the leaf unscored: it says nothing about the agent.
+
+    Raises:
+        BadTaskData: The task's check is not valid.
+    """
+    spec, args = _parsed(check)
+    try:
+        verdict = _verdict(spec, args, check.deliverable, trial)
+    except Exception as exc:
+        logger.exception("check %s failed on leaf %s", spec.name, leaf_id)
+        reason = f"internal error in check {spec.name}: {type(exc).__name__}"
+        return LeafScore(leaf_id=leaf_id, score=None, verifier=spec.label, reason=reason)
+    return LeafScore(
+        leaf_id=leaf_id,
+        score=min(10.0, max(0.0, verdict.score)),
+        verifier=spec.label,
+        reason=storable(verdict.reason)[:_MAX_REASON],
+    )
+
+
+def _verdict(
+    spec: CheckSpec, args: CheckArgs, deliverable: str | None, trial: TrialEvidence
+) -> Verdict:
+    evidence: Evidence
+    if deliverable is None:
+        evidence = trial.final_answer
+    elif deliverable in trial.views:
+        evidence = trial.views[deliverable]
+    else:
+        return Verdict(0.0, trial.not_delivered(deliverable))
+    if isinstance(evidence, UnreadableView):
+        return Verdict(0.0, f"the file cannot be read: {evidence.reason}")
+    if not isinstance(evidence, spec.looks_at):
+        kind = getattr(evidence, "kind", "text")
+        return Verdict(0.0, f"the file is {kind}, which {spec.name} cannot look at")
+    return spec.function(evidence, args)

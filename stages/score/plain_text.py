@@ -1,0 +1,119 @@
+"""The readable text of a view: for the checks that search texts, and for a judge."""
+
+import json
+
+from taskdata.schema.views import (
+    AudioView,
+    CsvView,
+    DocumentView,
+    HtmlView,
+    ImageView,
+    JsonView,
+    PdfView,
+    Sheet,
+    Slide,
+    SlidesView,
+    Table,
+    TextView,
+    UnreadableView,
+    View,
+    WorkbookView,
+)
+
+
+def searchable_text(evidence: View | str) -> str:
+    """Return the text that text checks look through: what a reader of the document sees.
+
+    Tables are part of it; a document's header and footer are not.
+    """
+    if isinstance(evidence, str):
+        return evidence
+    if isinstance(evidence, TextView | HtmlView):
+        return evidence.text
+    if isinstance(evidence, DocumentView):
+        return "\n".join(
+            [*(p.text for p in evidence.paragraphs), *map(table_text, evidence.tables)]
+        )
+    if isinstance(evidence, PdfView):
+        return "\n".join(page.text for page in evidence.pages)
+    if isinstance(evidence, SlidesView):
+        return "\n".join(map(slide_text, evidence.slides))
+    return described(evidence)
+
+
+def table_text(table: Table) -> str:
+    """Return the table, one row a line."""
+    return "\n".join(" | ".join(row) for row in table.rows)
+
+
+def slide_text(slide: Slide) -> str:
+    """Return what is on a slide, without its notes."""
+    runs = "\n".join(run.text for run in slide.runs)
+    return "\n".join([runs, *map(table_text, slide.tables)])
+
+
+def described(view: View) -> str:
+    """Return the view as text for a judge, which sees nothing else of the file."""
+    if isinstance(view, UnreadableView):
+        return f"(this file cannot be read: {view.reason})"
+    if isinstance(view, CsvView):
+        return table_text(view.table)
+    if isinstance(view, JsonView):
+        return json.dumps(view.value, ensure_ascii=False, indent=1)
+    if isinstance(view, WorkbookView):
+        return "\n\n".join(map(_sheet_text, view.sheets))
+    if isinstance(view, DocumentView):
+        return _document_text(view)
+    if isinstance(view, PdfView):
+        pages = enumerate(view.pages, start=1)
+        return "\n\n".join(f"[page {number}]\n{page.text}" for number, page in pages)
+    if isinstance(view, SlidesView):
+        slides = enumerate(view.slides, start=1)
+        return "\n\n".join(_slide_described(number, slide) for number, slide in slides)
+    if isinstance(view, ImageView | AudioView):
+        return _media_text(view)
+    return searchable_text(view)
+
+
+def _sheet_text(sheet: Sheet) -> str:
+    charts = f", charts: {', '.join(sheet.charts)}" if sheet.charts else ""
+    lines = [f"[sheet {sheet.name}: {sheet.rows} rows, {sheet.columns} columns{charts}]"]
+    for address, cell in sheet.cells.items():
+        formula = f"  {cell.formula}" if cell.formula else ""
+        lines.append(f"{address}: {'' if cell.value is None else cell.value}{formula}")
+    return "\n".join(lines)
+
+
+def _document_text(view: DocumentView) -> str:
+    lines = [f"[header] {view.header}"] if view.header else []
+    for paragraph in view.paragraphs:
+        mark = "" if paragraph.level is None else "#" * max(1, paragraph.level) + " "
+        lines.append(mark + paragraph.text)
+    lines += [f"[table]\n{table_text(table)}" for table in view.tables]
+    if view.images:
+        lines.append(f"[{view.images} images]")
+    if view.footer:
+        lines.append(f"[footer] {view.footer}")
+    return "\n".join(lines)
+
+
+def _slide_described(number: int, slide: Slide) -> str:
+    lines = [f"[slide {number}: {slide.title}]", slide_text(slide)]
+    if slide.charts:
+        lines.append(f"[charts: {', '.join(slide.charts)}]")
+    if slide.images:
+        lines.append(f"[{slide.images} images]")
+    if slide.notes:
+        lines.append(f"[notes] {slide.notes}")
+    return "\n".join(lines)
+
+
+def _media_text(view: ImageView | AudioView) -> str:
+    if isinstance(view, AudioView):
+        return (
+            f"(sound: {view.seconds:.2f} s, {view.sample_rate} Hz, {view.channels} channels, "
+            f"peak {view.peak:.3f}, RMS {view.rms:.3f})"
+        )
+    commonest = sorted(view.colours.items(), key=lambda item: -item[1])[:8]
+    colours = ", ".join(f"#{colour} {part:.0%}" for colour, part in commonest)
+    return f"(image: {view.format}, {view.width} x {view.height} pixels; colours: {colours})"

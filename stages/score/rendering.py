@@ -1,0 +1,73 @@
+"""Has the deliverables of trials rendered: one sandbox each, each content once per process."""
+
+import asyncio
+from collections import defaultdict
+from pathlib import Path, PurePosixPath
+
+from cachetools import LRUCache
+
+from environments.ports import SandboxProvider
+from environments.renderers.limits import MAX_FILE_BYTES
+from environments.renderers.render import RENDER_RESOURCES, Rendered, render
+from environments.renderers.worker import READERS
+from environments.sandbox.workspace import new_workspace
+from taskdata.artifacts import ArtifactStore
+from taskdata.schema.run import Deliverable
+from taskdata.schema.views import UnreadableView
+
+_CACHE_BYTES = 128 * 1024 * 1024
+
+_Content = tuple[str, str]
+"""Sha256 and file ending: all that a view depends on."""
+
+# Shared by all batches of this process: refinement rounds often deliver the same file again.
+_rendered: LRUCache[_Content, Rendered] = LRUCache(
+    _CACHE_BYTES, getsizeof=lambda rendered: rendered.reply_bytes
+)
+
+
+class Renderer:
+    """Renders deliverables for one event loop."""
+
+    def __init__(self, provider: SandboxProvider, artifacts: ArtifactStore, folder: Path) -> None:
+        self._provider = provider
+        self._artifacts = artifacts
+        self._folder = folder
+        self._locks: dict[_Content, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def render(self, deliverable: Deliverable) -> Rendered:
+        """Return the deliverable's view.
+
+        The file is put alone into a fresh workspace, under a name of our choosing: neither its
+        name nor another deliverable can reach its view.
+
+        Raises:
+            SandboxFailed: It is the sandbox that failed.
+            NightshiftError: The artifact store does not hold the file any more.
+        """
+        ending = PurePosixPath(deliverable.name).suffix.lower()
+        if ending not in READERS:
+            return _unreadable(f"nothing reads files that end in {ending or 'no ending'}")
+        if deliverable.size_bytes > MAX_FILE_BYTES:
+            return _unreadable(f"it has more than {MAX_FILE_BYTES:,} bytes")
+        content = (deliverable.sha256, ending)
+        async with self._locks[content]:
+            known = _rendered.get(content)
+            if known is not None:
+                return known
+            rendered = await self._in_sandbox(deliverable, f"deliverable{ending}")
+            # What could not be read now, for want of time or memory, may be read another time.
+            cacheable = not isinstance(rendered.view, UnreadableView)
+            if cacheable and rendered.reply_bytes <= _CACHE_BYTES:
+                _rendered[content] = rendered
+            return rendered
+
+    async def _in_sandbox(self, deliverable: Deliverable, name: str) -> Rendered:
+        data = await asyncio.to_thread(self._artifacts.read_bytes, deliverable.sha256)
+        with new_workspace(self._folder, {name: data}) as workspace:
+            async with self._provider.open(workspace, RENDER_RESOURCES, label="score") as sandbox:
+                return await render(sandbox, name)
+
+
+def _unreadable(reason: str) -> Rendered:
+    return Rendered(UnreadableView(reason=reason[:200]))

@@ -1,0 +1,69 @@
+"""Aggregation: leaf scores become the scores of all nodes of a checkpoint tree."""
+
+from collections.abc import Mapping
+
+from taskdata.errors import BadTaskData
+from taskdata.schema.checkpoint import Checkpoint
+from taskdata.schema.scores import LeafScore, NodeScore
+
+
+def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> NodeScore:
+    """Return the node with score (0-10) and coverage (0-1), its children below it.
+
+    A parent's score is the mean of its children's scores, each weighing its weight times its
+    coverage (GTA-2, section 3.3.5 and Algorithm 1, where every leaf is scored); coverage is the
+    weighted mean of the children's. With nothing scored below it a node's score is None, never 0.
+
+    Raises:
+        BadTaskData: The weights of some node's children add up to 0, or a leaf has no entry in
+            `leaf_scores`.
+    """
+    if checkpoint.verifier is not None:
+        return _leaf(checkpoint, leaf_scores)
+    children = tuple(aggregate(child, leaf_scores) for child in checkpoint.children)
+    largest = max(child.weight for child in children)
+    if largest == 0:
+        raise BadTaskData(
+            f"checkpoint {checkpoint.id!r}: the weights of its children add up to 0; "
+            "give one of them a weight"
+        )
+    # Relative to the largest, so that the sum of extreme weights neither overflows nor rounds to 0.
+    relative = [child.weight / largest for child in children]
+    total = sum(relative)
+    seen = [
+        (weight / total * child.coverage, child.score)
+        for weight, child in zip(relative, children, strict=True)
+    ]
+    coverage = sum(share for share, _ in seen)
+    return NodeScore(
+        id=checkpoint.id,
+        requirement=checkpoint.requirement,
+        weight=checkpoint.weight,
+        score=_mean(seen, coverage),
+        coverage=min(1.0, coverage),
+        children=children,
+    )
+
+
+def _leaf(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> NodeScore:
+    leaf = leaf_scores.get(checkpoint.id)
+    if leaf is None:
+        raise BadTaskData(f"leaf {checkpoint.id!r} was not given to any verifier")
+    return NodeScore(
+        id=checkpoint.id,
+        requirement=checkpoint.requirement,
+        weight=checkpoint.weight,
+        score=leaf.score,
+        coverage=0.0 if leaf.score is None else 1.0,
+        leaf=leaf,
+    )
+
+
+def _mean(seen: list[tuple[float, float | None]], coverage: float) -> float | None:
+    if coverage == 0:
+        return None
+    scored = [(share, score) for share, score in seen if score is not None]
+    mean = sum(share * score for share, score in scored) / coverage
+    # Rounding must not carry a mean out of the range of what it is the mean of.
+    scores = [score for share, score in scored if share > 0]
+    return min(max(mean, min(scores)), max(scores))

@@ -1,0 +1,178 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.score.tree import aggregate
+from taskdata.errors import BadTaskData
+from taskdata.schema.checkpoint import Checkpoint, Judge
+from taskdata.schema.scores import LeafScore, NodeScore
+
+PUBLISHED = Path(__file__).parents[4] / "shared/data/gta_workflow_tree_sample.json"
+RUBRIC = Judge(rubric="as required")
+
+Weights = st.one_of(st.just(0.0), st.floats(min_value=1e-3, max_value=1e3))
+
+
+@st.composite
+def trees(draw, depth: int = 3, path: str = "n", weight: float = 1.0):
+    """A checkpoint tree whose sibling weights do not all vanish, and scores for its leaves."""
+    children = draw(st.integers(0, 4)) if depth else 0
+    if not children:
+        score = draw(st.none() | st.floats(min_value=0, max_value=10))
+        leaf = Checkpoint(id=path, requirement="r", weight=weight, verifier=RUBRIC)
+        return leaf, {path: scored(path, score)}
+    weights = [draw(st.floats(min_value=1e-3, max_value=1e3))]
+    weights += [draw(Weights) for _ in range(children - 1)]
+    nodes, scores = [], {}
+    for index, child_weight in enumerate(weights):
+        node, below = draw(trees(depth - 1, f"{path}-{index}", child_weight))
+        nodes.append(node)
+        scores |= below
+    inner = Checkpoint(id=path, requirement="r", weight=weight, children=tuple(nodes))
+    return inner, scores
+
+
+def scored(leaf_id: str, score: float | None) -> LeafScore:
+    return LeafScore(leaf_id=leaf_id, score=score, verifier="check:x@1", reason="")
+
+
+def changed(node: Checkpoint, change) -> Checkpoint:
+    children = tuple(changed(child, change) for child in node.children)
+    return node.model_copy(update={"children": change(children)})
+
+
+@given(trees())
+def test_the_root_lies_between_its_scored_leaves_and_coverage_between_0_and_1(case):
+    tree, scores = case
+    root = aggregate(tree, scores)
+    known = [leaf.score for leaf in scores.values() if leaf.score is not None]
+    assert 0 <= root.coverage <= 1
+    assert (root.score is None) == (root.coverage == 0)
+    if root.score is not None:
+        assert min(known) <= root.score <= max(known)
+
+
+@given(trees(), st.floats(min_value=1e-3, max_value=1e3))
+def test_scaling_the_weights_of_siblings_changes_nothing(case, factor):
+    tree, scores = case
+
+    def scale(children):
+        return tuple(c.model_copy(update={"weight": c.weight * factor}) for c in children)
+
+    assert_same(aggregate(changed(tree, scale), scores), aggregate(tree, scores))
+
+
+@given(trees())
+def test_the_order_of_siblings_does_not_matter(case):
+    tree, scores = case
+    assert_same(
+        aggregate(changed(tree, lambda children: children[::-1]), scores), aggregate(tree, scores)
+    )
+
+
+def assert_same(one: NodeScore, other: NodeScore) -> None:
+    assert one.coverage == pytest.approx(other.coverage, abs=1e-9)
+    assert (one.score is None) == (other.score is None)
+    if one.score is not None:
+        assert one.score == pytest.approx(other.score, abs=1e-6)
+
+
+def plain_mean(node: Checkpoint, scores: dict[str, LeafScore]) -> float:
+    if not node.children:
+        return scores[node.id].score
+    total = sum(child.weight for child in node.children)
+    return sum(c.weight * plain_mean(c, scores) for c in node.children) / total
+
+
+@given(trees())
+def test_a_fully_scored_tree_is_the_plain_weighted_mean(case):
+    tree, scores = case
+    full = {i: scored(i, 5.0 if s.score is None else s.score) for i, s in scores.items()}
+    root = aggregate(tree, full)
+    assert root.coverage == pytest.approx(1)
+    assert root.score == pytest.approx(plain_mean(tree, full), abs=1e-6)
+
+
+def leaf(leaf_id: str, weight: float = 1.0) -> Checkpoint:
+    return Checkpoint(id=leaf_id, requirement="r", weight=weight, verifier=RUBRIC)
+
+
+def inner(node_id: str, *children: Checkpoint, weight: float = 1.0) -> Checkpoint:
+    return Checkpoint(id=node_id, requirement="r", weight=weight, children=children)
+
+
+def test_an_unscored_leaf_leaves_the_mean_and_lowers_coverage():
+    tree = inner("root", inner("a", leaf("a1"), leaf("a2"), weight=2), leaf("b"))
+    scores = {"a1": scored("a1", 10), "a2": scored("a2", None), "b": scored("b", 4)}
+    root = aggregate(tree, scores)
+    assert root.children[0].coverage == 0.5
+    # a counts with weight 2 x coverage 0.5, just as much as b.
+    assert root.score == pytest.approx(7)
+    assert root.coverage == pytest.approx(2 / 3)
+
+
+def test_with_nothing_scored_there_is_no_score():
+    root = aggregate(inner("root", leaf("a")), {"a": scored("a", None)})
+    assert (root.score, root.coverage) == (None, 0)
+
+
+def test_weights_that_add_up_to_0_are_an_error_in_the_task():
+    tree = inner("root", leaf("a"), inner("b", leaf("b1", 0), leaf("b2", 0)))
+    scores = {i: scored(i, 9) for i in ("a", "b1", "b2")}
+    with pytest.raises(BadTaskData, match="'b'"):
+        aggregate(tree, scores)
+
+
+def test_a_leaf_that_nobody_verified_is_an_error_not_a_zero():
+    with pytest.raises(BadTaskData, match="'b'"):
+        aggregate(inner("root", leaf("a"), leaf("b")), {"a": scored("a", 9)})
+
+
+@pytest.mark.parametrize("weight", [1e308, 5e-324])
+def test_extreme_weights_neither_overflow_nor_vanish(weight):
+    tree = inner("root", leaf("a", weight), leaf("b", weight), leaf("c", weight))
+    root = aggregate(tree, {"a": scored("a", 3), "b": scored("b", 6), "c": scored("c", 9)})
+    assert (root.score, root.coverage) == (pytest.approx(6), pytest.approx(1))
+
+
+def published_tree(raw: object) -> Checkpoint:
+    roots = raw if isinstance(raw, list) else [raw]
+    if isinstance(raw, dict) and "sub_tasks" in raw:
+        return published_node(raw, "r")
+    return inner("r", *(published_node(node, f"r-{i}") for i, node in enumerate(roots)))
+
+
+def published_node(raw: dict, path: str) -> Checkpoint:
+    children = raw.get("sub_tasks") or []
+    weight = raw.get("weight", 1)
+    if not children:
+        return leaf(path, weight)
+    nodes = (published_node(child, f"{path}-{i}") for i, child in enumerate(children))
+    return inner(path, *nodes, weight=weight)
+
+
+def has_weightless_siblings(node: Checkpoint) -> bool:
+    weightless = bool(node.children) and not any(child.weight for child in node.children)
+    return weightless or any(map(has_weightless_siblings, node.children))
+
+
+@pytest.mark.skipif(not PUBLISHED.exists(), reason="the published sample is not at hand")
+def test_root_scores_are_those_of_the_published_scorer():
+    """Where all siblings weigh 0 the published scorer gives 0; for us the task is broken."""
+    compared = 0
+    for case in json.loads(PUBLISHED.read_text())["trees"]:
+        tree = published_tree(case["tree"])
+        scores = {
+            node.id: scored(node.id, score)
+            for node, score in zip(tree.leaves(), case["leaf_scores"], strict=True)
+        }
+        if has_weightless_siblings(tree):
+            with pytest.raises(BadTaskData):
+                aggregate(tree, scores)
+            continue
+        assert aggregate(tree, scores).score == pytest.approx(case["root_score"], abs=1e-9)
+        compared += 1
+    assert compared > 5

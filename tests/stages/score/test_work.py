@@ -1,0 +1,183 @@
+"""Scoring stored trials, deliverables rendered in the real sandbox."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from environments.renderers.render import render
+from environments.sandbox.providers import sandbox_provider
+from stages.score import work
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge
+from taskdata.schema.run import Deliverable, OutcomeStatus, Trial, TrialOutcome
+from taskdata.schema.transcript import Ending
+
+GOOD = json.dumps({"sum": 5, "difference": 1, "product": 6}).encode()
+HALF = json.dumps({"sum": 5, "difference": 7}).encode()
+
+
+@pytest.fixture(autouse=True)
+def _needs_a_sandbox():
+    reason = sandbox_provider("bubblewrap").unavailable()
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def finished(store):
+    """Plan a trial and record its outcome with these deliverables."""
+    count = iter(range(100))
+
+    def record(run, task, files: dict[str, bytes], **changes: object) -> str:
+        repetition = next(count)
+        trial = Trial(
+            id=Trial.make_id(run.id, "nop", task.id, repetition, 0),
+            run_id=run.id,
+            agent="nop",
+            task_id=task.id,
+            task_hash=task.content_hash,
+            tier=task.tier,
+            category=task.category,
+            repetition=repetition,
+            round=0,
+        )
+        store.plan_trials([trial])
+        fields: dict[str, object] = {
+            "trial_id": trial.id,
+            "attempt": 1,
+            "status": OutcomeStatus.FINISHED,
+            "ending": Ending.FINISHED,
+            "deliverables": tuple(
+                Deliverable(name=n, sha256=store.artifacts.put_bytes(b), size_bytes=len(b))
+                for n, b in files.items()
+            ),
+            "sandbox": "bubblewrap",
+            "code_version": "test",
+            "started_at": datetime.now(UTC),
+            "finished_at": datetime.now(UTC),
+        }
+        store.record_outcome(TrialOutcome.model_validate(fields | changes))
+        return trial.id
+
+    return record
+
+
+def test_deliverables_become_scores_and_a_second_pass_changes_nothing(
+    store, new_run, task, finished
+):
+    run = new_run(task)
+    good = finished(run, task, {"out.json": GOOD})
+    half = finished(run, task, {"out.json": HALF, "notes.txt": b"unasked for"})
+    none = finished(run, task, {"result.json": GOOD})
+    report = work.do(store, run.id, 0)
+    assert (report.due, report.done, report.errors) == (0, 3, 0)
+    assert [store.score(t).root.score for t in (good, half, none)] == pytest.approx([10, 10 / 3, 0])
+    assert store.score(none).leaves[0].reason == (
+        "out.json was not delivered (delivered: result.json)"
+    )
+    assert [item.name for item in store.rendered(half)] == ["out.json"]
+    assert work.due(store, run.id, 0) == []
+    assert work.score_trials(store, run.id, [good, half, none]) == 0
+
+
+def test_hostile_deliverables_score_0_and_stop_nobody(store, new_run, task, finished):
+    run = new_run(task)
+    hostile = [b"[" * 100_000, b'{"sum": NaN}', b'{"sum": 1e999}', b"\x89PNG\r\n\x1a\n", b""]
+    trials = [finished(run, task, {"out.json": content}) for content in hostile]
+    good = finished(run, task, {"out.json": GOOD})
+    report = work.do(store, run.id, 0)
+    assert (report.done, report.errors) == (6, 0)
+    for trial_id in trials:
+        root = store.score(trial_id).root
+        assert (root.score, root.coverage) == (0, 1)
+        assert "cannot be read" in root.children[0].leaf.reason
+    assert store.score(good).root.score == 10
+
+
+def test_a_trial_that_cannot_be_scored_stays_due_and_is_taken_up_again(
+    store, new_run, task, finished
+):
+    run = new_run(task)
+    content = b'{"sum": 5, "difference": 1, "product": 6, "lost": true}'
+    lost = finished(run, task, {"out.json": content})
+    good = finished(run, task, {"out.json": GOOD})
+    path = store.artifacts.local_path(store.outcome(lost).deliverables[0].sha256)
+    path.rename(path.with_suffix(".away"))
+    report = work.do(store, run.id, 0)
+    assert (report.due, report.done, report.errors) == (1, 1, 1)
+    assert "first cause" in report.note
+    assert store.score(good).root.score == 10
+    result = next(r for r in store.results(run.id) if r.trial.id == lost)
+    assert result.is_infrastructure_error
+    path.with_suffix(".away").rename(path)
+    report = work.do(store, run.id, 0)
+    assert (report.due, report.done, report.errors) == (0, 2, 0)
+    assert store.score(lost).root.score == 10
+
+
+def test_a_trial_that_has_not_finished_is_not_scored(store, new_run, task, finished):
+    run = new_run(task)
+    trial_id = finished(
+        run, task, {}, status=OutcomeStatus.INFRASTRUCTURE, ending=None, error="server down"
+    )
+    assert work.due(store, run.id, 0) == []
+    assert work.score_trials(store, run.id, [trial_id]) == 0
+    assert store.score(trial_id) is None
+
+
+@pytest.fixture
+def judged_task(new_task):
+    leaves = (
+        Checkpoint(
+            id="sum",
+            requirement="The sum is right.",
+            weight=3,
+            verifier=Check(name="json_values", deliverable="out.json", args={"values": {"sum": 5}}),
+        ),
+        Checkpoint(
+            id="style",
+            requirement="It is tidy.",
+            verifier=Judge(rubric="10 if tidy", deliverables=("out.json",)),
+        ),
+    )
+    return new_task(checkpoints=Checkpoint(id="root", requirement="r", children=leaves))
+
+
+def test_without_a_judge_the_judged_leaf_is_unscored(store, new_run, judged_task, finished):
+    run = new_run(judged_task)
+    trial_id = finished(run, judged_task, {"out.json": GOOD})
+    work.do(store, run.id, 0)
+    root = store.score(trial_id).root
+    assert (root.score, root.coverage) == (10, 0.75)
+
+
+def test_a_configured_judge_scores_its_leaf(store, new_run, judged_task, finished, wire):
+    wire.then(wire.says('{"score": 2, "evidence": "one long line"}', model="judge-9"))
+    run = new_run(
+        judged_task,
+        judge={"provider": "compatible", "model": "j"},
+        judge_base_url=wire.openai_url,
+    )
+    trial_id = finished(run, judged_task, {"out.json": GOOD})
+    work.do(store, run.id, 0)
+    root = store.score(trial_id).root
+    assert (root.score, root.coverage) == (8, 1)
+    assert root.children[1].leaf.verifier == "judge:judge-9@1"
+
+
+def test_equal_contents_are_rendered_once(store, new_run, task, finished, monkeypatch):
+    rendered = []
+
+    async def counted(sandbox, name):
+        rendered.append(name)
+        return await render(sandbox, name)
+
+    monkeypatch.setattr("stages.score.rendering.render", counted)
+    run = new_run(task)
+    content = b'{"sum": 5, "difference": 1, "product": 6, "only": "here"}'
+    trials = [finished(run, task, {"out.json": content}) for _ in range(3)]
+    work.do(store, run.id, 0)
+    trials.append(finished(run, task, {"out.json": content}))
+    work.do(store, run.id, 0)
+    assert [store.score(trial_id).root.score for trial_id in trials] == [10] * 4
+    assert rendered == ["deliverable.json"]
