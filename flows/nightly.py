@@ -52,7 +52,16 @@ def stages_of(config: RunConfig) -> Iterator[StageCall]:
     yield StageCall("publish")
 
 
-@flow(name="nightly_evaluation", flow_run_name="night-{run_id}")
+def _flow_run_name() -> str:
+    return str(flow_run.get_parameters().get("run_id") or _own_run_id())
+
+
+def _own_run_id() -> str:
+    """Return the id of a run that belongs to this flow run: a retry must meet it again."""
+    return f"night-{str(flow_run.get_id())[:13]}"
+
+
+@flow(name="nightly_evaluation", flow_run_name=_flow_run_name)
 def nightly_evaluation(
     config: dict[str, Any] | None = None, run_id: str | None = None, in_process: bool = False
 ) -> str:
@@ -64,8 +73,7 @@ def nightly_evaluation(
         in_process: Run the stages here instead of as deployments of their own.
     """
     settings = load_settings()
-    # A retry of this flow run must meet its own run again, so the id follows the flow run's.
-    run_id = run_id or f"night-{str(flow_run.get_id())[:13]}"
+    run_id = run_id or _own_run_id()
     store = Store.open(settings.address)
     try:
         known = store.find_run(run_id)

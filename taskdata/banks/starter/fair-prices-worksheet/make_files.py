@@ -1,4 +1,4 @@
-"""Write the input file of this task: `python make_files.py`; add `--expected` to print the truth."""
+"""Write the input file of this task: `python make_files.py`, `--expected` prints the truth."""
 
 import io
 import re
@@ -64,7 +64,9 @@ def write_worksheet() -> None:
     table = document.add_table(rows=1, cols=5)
     table.style = "Table Grid"
     for cell, text in zip(
-        table.rows[0].cells, ("Day", "Adults", "Children", "Audio guides", "In the till"), strict=True
+        table.rows[0].cells,
+        ("Day", "Adults", "Children", "Audio guides", "In the till"),
+        strict=True,
     ):
         cell.text = text
     for day, adults, children, guides, paying in DAYS:

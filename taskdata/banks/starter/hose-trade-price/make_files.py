@@ -1,4 +1,4 @@
-"""Write the input file of this task: `python make_files.py`; add `--expected` to print the truth."""
+"""Write the input file of this task: `python make_files.py`, `--expected` prints the truth."""
 
 import sys
 from decimal import ROUND_HALF_UP, Decimal
@@ -78,7 +78,7 @@ def write_list() -> None:
         grid(HOSES, [18, 45, 16, 16, 24, 24, 22]),
         Spacer(1, 3 * mm),
         Paragraph(
-            "The number of rolls that decides the price is counted per article, not over the order.",
+            "The number of rolls that decides the price is counted per article, not per order.",
             body,
         ),
         PageBreak(),

@@ -1,4 +1,4 @@
-"""Write the input file of this task: `python make_files.py`; add `--expected` to print the truth."""
+"""Write the input file of this task: `python make_files.py`, `--expected` prints the truth."""
 
 import io
 import re
@@ -59,7 +59,9 @@ def write_workbook() -> None:
     for row in SOLD:
         sales.append(list(row))
     sales.append([])
-    sales.append(["Returned tins cannot be sold again: the customer gets the price back, we bin them."])
+    sales.append(
+        ["Returned tins cannot be sold again: the customer gets the price back, we bin them."]
+    )
     stock = book.create_sheet("Stock")
     stock.append(["As of 10 April 2026, tins"])
     stock.append([])

@@ -4,7 +4,7 @@ import numpy as np
 from PIL import Image
 
 STEP = 5000  # between two lines of the grid
-MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 page = np.asarray(Image.open("input/report_page_23.png").convert("RGB")).astype(int)
 red, green, blue = page[..., 0], page[..., 1], page[..., 2]

@@ -27,7 +27,7 @@ def journeys(start: str, end: str) -> pd.DataFrame:
 
 out = journeys("Havnsund", "Storholm").query("dep >= @AT_QUAY").sort_values("arr")
 back = journeys("Storholm", "Havnsund").query("arr <= @LAND_BY").sort_values("dep")
-show = {column: "{:%H:%M}".format for column in ("dep", "arr")}
+show = dict.fromkeys(("dep", "arr"), "{:%H:%M}".format)
 print("to the island, earliest first")
 print(out.head(4).to_string(index=False, formatters=show))
 print("from the island, latest last")

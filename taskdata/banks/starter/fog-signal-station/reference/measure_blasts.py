@@ -15,5 +15,7 @@ loud = level > level.max() / 2
 edges = np.flatnonzero(np.diff(np.concatenate([[False], loud, [False]]).astype(int)))
 blasts = [(a / rate, b / rate) for a, b in edges.reshape(-1, 2) if b - a > rate / 2]
 for number, (start, end) in enumerate(blasts):
-    silence = f", then silence for {blasts[number + 1][0] - end:.1f} s" if blasts[number + 1 :] else ""
+    silence = (
+        f", then silence for {blasts[number + 1][0] - end:.1f} s" if blasts[number + 1 :] else ""
+    )
     print(f"blast of {end - start:.1f} s from {start:.1f} s{silence}")
