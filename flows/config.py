@@ -108,11 +108,12 @@ def _agent(item: Any) -> AgentSpec:
             return AgentSpec.model_validate(item)
         settings = {key: value for key, value in item.items() if key != "name"}
         agent = AgentSpec.parse(str(item["name"]), **settings)
-        return agent if "budget" in settings else _with_local_budget(agent)
-    return _with_local_budget(AgentSpec.parse(str(item)))
+        return agent if "budget" in settings else _with_local_defaults(agent)
+    return _with_local_defaults(AgentSpec.parse(str(item)))
 
 
-def _with_local_budget(agent: AgentSpec) -> AgentSpec:
+def _with_local_defaults(agent: AgentSpec) -> AgentSpec:
     if agent.model is not None and agent.model.provider == "local":
-        return agent.model_copy(update={"budget": LOCAL_BUDGET})
+        # Greedy, so that a run on the same machine can be repeated.
+        return agent.model_copy(update={"budget": LOCAL_BUDGET, "temperature": 0.0})
     return agent

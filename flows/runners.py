@@ -145,9 +145,9 @@ def execute_batch(store: Store, run_id: str, batch: list[str], extra: dict[str, 
     return len(batch)
 
 
-def score_batch(store: Store, run_id: str, batch: list[str], _extra: dict[str, Any]) -> int:
-    """Score a batch of trials."""
+def score_batch(store: Store, run_id: str, batch: list[str], extra: dict[str, Any]) -> int:
+    """Score a batch of trials; `extra` holds `endpoints`, for a local judge."""
     from stages.score.work import score_trials
 
-    score_trials(store, run_id, batch)
+    score_trials(store, run_id, batch, extra["endpoints"])
     return len(batch)

@@ -2,6 +2,7 @@
 
 import time
 
+from environments.models.prices import price_of
 from environments.models.registry import require_model
 from environments.sandbox.providers import sandbox_provider
 from environments.tools.catalogue import catalogue
@@ -28,6 +29,11 @@ def require(config: RunConfig) -> None:
             raise Misuse(f"agent {agent.name!r}: harness {agent.harness!r} {wants}")
         if agent.model is not None:
             require_model(agent.model, agent.base_url)
+            if agent.budget.max_usd is not None and price_of(agent.model) is None:
+                raise Misuse(
+                    f"agent {agent.name!r}: a budget in USD needs a known price, and "
+                    f"{agent.model} is not in the price table"
+                )
     if config.judge is not None:
         require_model(config.judge, config.judge_base_url)
     reason = sandbox_provider(config.sandbox).unavailable()

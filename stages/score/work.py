@@ -79,12 +79,12 @@ def do(
     trial_ids = due(store, run_id, round_)
     if trial_ids:
         score_trials(store, run_id, trial_ids, endpoints)
-    done = report(store, run_id, round_)
+    done = report(store, run_id, round_, len(trial_ids))
     return done.model_copy(update={"seconds": time.monotonic() - started})
 
 
-def report(store: Store, run_id: str, round_: int) -> StageReport:
-    """Return how far the round is: `due` trials have no score yet, `errors` of them were tried."""
+def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport:
+    """Return what became of the trials that were due; `errors` of the unscored were tried."""
     unscored = set(due(store, run_id, round_))
     results = [r for r in store.results(run_id) if r.trial.round == round_]
     causes = [r.scoring_error for r in results if r.trial.id in unscored and r.scoring_error]
@@ -92,8 +92,8 @@ def report(store: Store, run_id: str, round_: int) -> StageReport:
         stage=STAGE,
         run_id=run_id,
         round=round_,
-        due=len(unscored),
-        done=sum(1 for result in results if result.score is not None),
+        due=were_due,
+        done=were_due - len(unscored),
         errors=len(causes),
         note=f"first cause: {causes[0]}" if causes else "",
     )

@@ -70,7 +70,7 @@ def test_deliverables_become_scores_and_a_second_pass_changes_nothing(
     half = finished(run, task, {"out.json": HALF, "notes.txt": b"unasked for"})
     none = finished(run, task, {"result.json": GOOD})
     report = work.do(store, run.id, 0)
-    assert (report.due, report.done, report.errors) == (0, 3, 0)
+    assert (report.due, report.done, report.errors) == (3, 3, 0)
     assert [store.score(t).root.score for t in (good, half, none)] == pytest.approx([10, 10 / 3, 0])
     assert store.score(none).leaves[0].reason == (
         "out.json was not delivered (delivered: result.json)"
@@ -104,14 +104,14 @@ def test_a_trial_that_cannot_be_scored_stays_due_and_is_taken_up_again(
     path = store.artifacts.local_path(store.outcome(lost).deliverables[0].sha256)
     path.rename(path.with_suffix(".away"))
     report = work.do(store, run.id, 0)
-    assert (report.due, report.done, report.errors) == (1, 1, 1)
+    assert (report.due, report.done, report.errors) == (2, 1, 1)
     assert "first cause" in report.note
     assert store.score(good).root.score == 10
     result = next(r for r in store.results(run.id) if r.trial.id == lost)
     assert result.is_infrastructure_error
     path.with_suffix(".away").rename(path)
     report = work.do(store, run.id, 0)
-    assert (report.due, report.done, report.errors) == (0, 2, 0)
+    assert (report.due, report.done, report.errors) == (1, 1, 0)
     assert store.score(lost).root.score == 10
 
 

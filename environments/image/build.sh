@@ -1,0 +1,50 @@
+#!/bin/sh
+# Builds the image of the Docker sandbox.
+#
+#   BASE=python:3.11-slim   any image with python3 as its Python; or BASE=debootstrap, which makes
+#                           one from the Debian archive, for hosts without an image registry (root)
+#   IMAGE=nightshift-sandbox:latest   name of the result
+#   SUITE=bookworm MIRROR=http://deb.debian.org/debian   for BASE=debootstrap
+#   UV=scripts/uv           the uv to install the libraries with
+#
+# The libraries are installed on the host, because containers may have no network.
+set -eu
+
+base=${BASE:-python:3.11-slim}
+image=${IMAGE:-nightshift-sandbox:latest}
+suite=${SUITE:-bookworm}
+mirror=${MIRROR:-http://deb.debian.org/debian}
+here=$(cd -- "$(dirname -- "$0")" && pwd)
+project=$(cd -- "$here/../.." && pwd)
+uv=${UV:-$project/scripts/uv}
+
+docker version >/dev/null || { echo "build.sh: the Docker engine does not answer" >&2; exit 1; }
+context=$(mktemp -d)
+trap 'rm -rf -- "$context"' EXIT INT TERM
+
+if [ "$base" = debootstrap ]; then
+    base=nightshift-base:$suite
+    if ! docker image inspect "$base" >/dev/null 2>&1; then
+        echo "Making the base image $base with debootstrap" >&2
+        debootstrap --variant=minbase --include=python3 "$suite" "$context/base" "$mirror" >&2
+        rm -rf -- "$context"/base/var/cache/apt/* "$context"/base/var/lib/apt/lists/*
+        tar -C "$context/base" --numeric-owner -c . | docker import - "$base" >/dev/null
+        rm -rf -- "$context/base"
+    fi
+fi
+
+python=$(docker run --rm --network none --entrypoint python3 "$base" -c \
+    'import sys; print("%d.%d" % sys.version_info[:2])')
+echo "Installing the libraries for Python $python" >&2
+cd -- "$project"
+"$uv" export --quiet --frozen --no-dev --no-hashes --no-emit-project >"$context/constraints.txt"
+"$uv" pip install --quiet --python-version "$python" --only-binary :all: \
+    --target "$context/libraries" --constraints "$context/constraints.txt" \
+    --requirements "$here/libraries.txt"
+# World-readable whatever the umask: the sandbox's user owns nothing.
+chmod -R u+rwX,go+rX,go-w "$context/libraries"
+cp -- "$here/Dockerfile" "$context/Dockerfile"
+rm -- "$context/constraints.txt"
+
+echo "Building $image on $base" >&2
+docker build --quiet --network none --build-arg "BASE=$base" --tag "$image" "$context"

@@ -1,0 +1,1 @@
+"""Models behind their providers: one client per wire format, one retry layer, prices."""

@@ -1,0 +1,133 @@
+"""Model providers by name: which exist, what each needs, and how to get a client."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from environments.models.local import model_file
+from environments.ports import ModelClient
+from taskdata.errors import Misuse
+from taskdata.schema.agent import ModelSpec
+
+
+@dataclass(frozen=True)
+class Provider:
+    """What there is to know about a provider before its SDK is loaded."""
+
+    key_variable: str | None = None
+    key_required: bool = True
+    base_url: str | None = None
+    """Used when neither the agent nor the environment names another."""
+    base_url_variable: str | None = None
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "openai": Provider(
+        "OPENAI_API_KEY",
+        base_url="https://api.openai.com/v1",
+        base_url_variable="OPENAI_BASE_URL",
+    ),
+    "anthropic": Provider(
+        "ANTHROPIC_API_KEY",
+        base_url="https://api.anthropic.com",
+        base_url_variable="ANTHROPIC_BASE_URL",
+    ),
+    "compatible": Provider("COMPATIBLE_API_KEY", key_required=False),
+    "local": Provider(),
+}
+
+
+def require_model(spec: ModelSpec, base_url: str | None) -> None:
+    """Check that a client for this model can be made; costs no call and loads no SDK.
+
+    Raises:
+        Misuse: Unknown provider or local model, missing key or base URL; says what to do.
+    """
+    provider = _provider(spec)
+    if spec.provider == "local":
+        model_file(spec.model)
+        return
+    _base_url(spec, provider, base_url)
+    _key(spec, provider)
+
+
+def model_client(spec: ModelSpec, base_url: str | None) -> ModelClient:
+    """Return a new client; it belongs to the event loop it is first used in.
+
+    Args:
+        spec: Provider and model.
+        base_url: Endpoint; for local models the running server's, else None for the default.
+
+    Raises:
+        Misuse: As `require_model`, or a local model without a server.
+    """
+    from environments.models.client import Endpoint
+
+    require_model(spec, base_url)
+    provider = _provider(spec)
+    if spec.provider == "local" and base_url is None:
+        raise Misuse(f"model {spec}: its server is not running; start the run with `nightshift`")
+    endpoint = Endpoint(spec, _base_url(spec, provider, base_url), _key(spec, provider))
+    if spec.provider == "anthropic":
+        from environments.models.anthropic import AnthropicClient
+
+        return AnthropicClient(endpoint)
+    from environments.models.openai import OpenAIClient
+
+    return OpenAIClient(endpoint)
+
+
+class ModelClients:
+    """The clients of one event loop: one per model and endpoint, closed together."""
+
+    def __init__(self) -> None:
+        self._clients: dict[tuple[ModelSpec, str | None], ModelClient] = {}
+
+    def get(self, spec: ModelSpec, base_url: str | None) -> ModelClient:
+        """Return the client for this model and endpoint, always the same one."""
+        key = (spec, base_url)
+        if key not in self._clients:
+            self._clients[key] = model_client(spec, base_url)
+        return self._clients[key]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for client in self._clients.values():
+            await client.close()
+
+
+def _provider(spec: ModelSpec) -> Provider:
+    try:
+        return PROVIDERS[spec.provider]
+    except KeyError:
+        known = ", ".join(PROVIDERS)
+        raise Misuse(f"model {spec}: unknown provider; there are {known}") from None
+
+
+def _key(spec: ModelSpec, provider: Provider) -> str:
+    key = os.environ.get(provider.key_variable, "").strip() if provider.key_variable else ""
+    if not key and provider.key_variable and provider.key_required:
+        raise Misuse(f"model {spec}: set the environment variable {provider.key_variable}")
+    # The SDKs insist on some key, also for servers that want none.
+    return key or "none"
+
+
+def _base_url(spec: ModelSpec, provider: Provider, base_url: str | None) -> str:
+    variable = provider.base_url_variable
+    named = base_url or (os.environ.get(variable) if variable else None) or provider.base_url
+    if named is None:
+        raise Misuse(f"model {spec}: needs a base URL, such as http://localhost:8000/v1")
+    url = urlsplit(named)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise Misuse(f"model {spec}: the base URL must start with http:// or https://")
+    return named

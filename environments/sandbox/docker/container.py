@@ -1,0 +1,109 @@
+"""The policy of the Docker sandbox, written out as container options."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from environments.ports import Workspace
+from environments.sandbox.limits import MEGABYTE
+from environments.sandbox.mounts import environment, package_mounts
+from taskdata.schema.task import Resources
+
+if TYPE_CHECKING:
+    from docker.types import Mount
+
+OWN_PROCESSES = 4
+"""Beside the program: the first process, the shell around it, and what tidies up after it."""
+
+STDIN_FOLDER = "/run/stdin"
+"""Where the file with a program's standard input is mounted."""
+
+OOM_COUNT_ARGV = (
+    "/bin/cat",
+    "/sys/fs/cgroup/memory.events",
+    "/sys/fs/cgroup/memory/memory.oom_control",
+)
+"""Prints the line `oom_kill N` of the container's cgroup; one file is of version 2, one of 1."""
+
+_LIBRARIES = "/opt/libraries"
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+_NANO_CPUS = 1_000_000_000
+_OPEN_FILES = 512
+# It ends when its standard input closes, which happens when our process ends in whatever way: no
+# container outlives us. Orphans become its children, and ignoring SIGCHLD buries them.
+_FIRST_PROCESS = ["/usr/bin/env", "--ignore-signal=CHLD", "cat"]
+# Only output/ may outlive a call: every process but this shell and the first (which is immune
+# from inside) is killed, and the temporary folders are emptied.
+_AROUND = (
+    'from=$1; shift; "$@" <"$from"; code=$?; '
+    "{ kill -9 -1; find /tmp /dev/shm -mindepth 1 -delete; } 2>/dev/null; exit $code"
+)
+
+
+def exec_argv(stdin_file: str, argv: Sequence[str]) -> list[str]:
+    """Return the command of the `exec` that runs `argv` with nothing in its environment but ours.
+
+    Args:
+        stdin_file: Name of the file below the stdin folder that the program reads.
+        argv: Program and arguments.
+    """
+    variables = [f"{name}={value}" for name, value in environment(_PATH, _LIBRARIES).items()]
+    shell = ["/bin/sh", "-c", _AROUND, "sh", f"{STDIN_FOLDER}/{stdin_file}"]
+    return ["/usr/bin/env", "-i", *variables, *shell, *argv]
+
+
+def container_options(
+    workspace: Workspace, stdin_folder: str, resources: Resources, owner: tuple[int, int]
+) -> dict[str, Any]:
+    """Return the keyword arguments for docker's `containers.create`.
+
+    Args:
+        workspace: Its input and output become `/workspace/input` and `/workspace/output`.
+        stdin_folder: Host folder with the file that a program reads.
+        resources: The limits.
+        owner: User and group id of every process inside.
+    """
+    from docker.types import LogConfig, Ulimit
+
+    file_bytes = resources.disk_mb * MEGABYTE
+    return {
+        "entrypoint": _FIRST_PROCESS,
+        "stdin_open": True,
+        "auto_remove": True,
+        "healthcheck": {"test": ["NONE"]},
+        "log_config": LogConfig(type="none"),
+        "user": f"{owner[0]}:{owner[1]}",
+        "hostname": "sandbox",
+        "working_dir": "/workspace",
+        "network_mode": "none",
+        "ipc_mode": "private",
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges:true"],
+        "read_only": True,
+        "mounts": _mounts(workspace, stdin_folder),
+        "tmpfs": {"/tmp": f"size={file_bytes},mode=1777,nr_inodes=20000,exec"},  # noqa: S108
+        "shm_size": f"{64 * MEGABYTE}",
+        "mem_limit": f"{resources.memory_mb}m",
+        "memswap_limit": f"{resources.memory_mb}m",
+        "pids_limit": resources.processes + OWN_PROCESSES,
+        "nano_cpus": _NANO_CPUS,
+        "ulimits": [
+            Ulimit(name="core", soft=0, hard=0),
+            Ulimit(name="nofile", soft=_OPEN_FILES, hard=_OPEN_FILES),
+            Ulimit(name="fsize", soft=file_bytes, hard=file_bytes),
+            Ulimit(name="cpu", soft=resources.cpu_seconds, hard=resources.cpu_seconds + 1),
+        ],
+    }
+
+
+def _mounts(workspace: Workspace, stdin_folder: str) -> "list[Mount]":
+    from docker.types import Mount
+
+    read_only = [
+        *((str(mount.source), mount.target) for mount in package_mounts()),
+        (str(workspace.input), "/workspace/input"),
+        (stdin_folder, STDIN_FOLDER),
+    ]
+    return [
+        *(Mount(target, source, "bind", read_only=True) for source, target in read_only),
+        Mount("/workspace/output", str(workspace.output), "bind"),
+    ]

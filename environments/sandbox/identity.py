@@ -1,0 +1,49 @@
+"""Who a sandboxed program is to the host: never root."""
+
+import os
+import secrets
+from pathlib import Path
+
+from taskdata.errors import SandboxFailed
+
+NOBODY = 65534
+# Ids that no distribution, container tool or directory service hands out (systemd's
+# UIDS-GIDS list leaves them unused), so nothing on the host belongs to them.
+_FREE_IDS = range(0x7000_0000, 0x7FFF_0000)
+
+
+def is_root() -> bool:
+    """Return whether this process is root, at least within its container."""
+    return os.geteuid() == 0
+
+
+def owner_of_output(output: Path) -> tuple[int, int]:
+    """Return the host user and group id that programs writing to `output` must run as.
+
+    Ours, unless we are root: then the folder is given to an id that owns nothing else, so that
+    neither file permissions nor per-user limits are shared with anybody.
+
+    Raises:
+        SandboxFailed: the folder is missing or cannot be given away.
+    """
+    if not is_root():
+        return os.geteuid(), os.getegid()
+    try:
+        status = output.stat()
+        if status.st_uid != 0:
+            return status.st_uid, status.st_gid
+        owner = _fresh_id()
+        os.chown(output, owner, owner)
+    except OSError as error:
+        raise SandboxFailed(f"cannot hand over {output}: {error.strerror}") from error
+    return owner, owner
+
+
+def _fresh_id() -> int:
+    owner = _FREE_IDS.start + secrets.randbelow(len(_FREE_IDS))
+    # Within a user namespace (rootless containers) only some ids exist.
+    for line in Path("/proc/self/uid_map").read_text().splitlines():
+        inside, _, count = (int(number) for number in line.split())
+        if inside <= owner < inside + count:
+            return owner
+    return NOBODY

@@ -1,0 +1,64 @@
+"""The limits that are watched from outside while a program runs, the same for every provider."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Literal
+
+from environments.sandbox.walking import TooManyEntries, walk
+
+Limit = Literal["wall", "cpu", "output", "memory", "processes", "disk"]
+MEGABYTE = 1024 * 1024
+
+
+class Capture:
+    """One output stream of a program, kept up to a number of bytes."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._kept = bytearray()
+        self.overflowed = False
+        """More came than may be kept."""
+
+    def feed(self, chunk: bytes) -> None:
+        """Keep what still fits of `chunk`."""
+        room = self._limit_bytes - len(self._kept)
+        self._kept += chunk[:room]
+        if len(chunk) > room:
+            self.overflowed = True
+
+    def content(self) -> bytes:
+        """Return what was kept."""
+        return bytes(self._kept)
+
+
+def exceeds_disk(folder: Path, limit_bytes: int) -> bool:
+    """Return whether `folder` holds more than `limit_bytes`, or is built so that nobody can tell.
+
+    Counts allocated blocks. Too many entries, too deep a nesting and folders closed to us count
+    as exceeding, since anything may be hidden there.
+    """
+    used = 0
+    try:
+        for found in walk(folder):
+            if found.status is None:
+                if _still_there(found.folder_fd, found.name):
+                    return True
+                continue
+            if stat.S_ISREG(found.status.st_mode):
+                used += found.status.st_blocks * 512
+            if used > limit_bytes:
+                return True
+    except TooManyEntries:
+        return True
+    return False
+
+
+def _still_there(folder_fd: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,90 @@
+"""Walk a folder that a hostile program wrote: never follow a link, never walk without end."""
+
+import itertools
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_ENTRIES = 20_000
+MAX_DEPTH = 16
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class Found:
+    """One entry of the tree."""
+
+    path: str
+    """Relative to the folder that is walked; undecodable bytes are surrogates."""
+    folder_fd: int
+    """Descriptor of the folder that holds it; valid until the walk goes on."""
+    status: os.stat_result | None
+    """From lstat; None when `problem` says why it is not looked into."""
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """Last part of the path, to be used with `folder_fd`."""
+        return self.path.rpartition("/")[2]
+
+
+class TooManyEntries(Exception):
+    """The walk met more than `MAX_ENTRIES` entries and stopped."""
+
+
+def walk(folder: Path) -> Iterator[Found]:
+    """Yield what lies below `folder`, the files of a directory before its subdirectories.
+
+    A directory itself is yielded only when it cannot be walked. Each is opened relative to its
+    parent's descriptor and without following links, so that a program that still runs cannot
+    lead the walk elsewhere by swapping names.
+
+    Raises:
+        TooManyEntries: there are more than `MAX_ENTRIES` of them, directories included.
+        OSError: `folder` itself cannot be opened.
+    """
+    yield from _below(os.open(folder, _FOLDER), "", 1, itertools.count(1))
+
+
+def _below(folder_fd: int, prefix: str, depth: int, seen: Iterator[int]) -> Iterator[Found]:
+    try:
+        folders: list[str] = []
+        for name in _names(folder_fd, seen):
+            try:
+                status = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+            except OSError as error:
+                yield Found(prefix + name, folder_fd, None, _reason(error))
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                folders.append(name)
+            else:
+                yield Found(prefix + name, folder_fd, status)
+        for name in folders:
+            if depth > MAX_DEPTH:
+                yield Found(prefix + name, folder_fd, None, f"is below {MAX_DEPTH} folders")
+                continue
+            try:
+                inner = os.open(name, _FOLDER, dir_fd=folder_fd)
+            except OSError as error:
+                yield Found(prefix + name, folder_fd, None, _reason(error))
+            else:
+                yield from _below(inner, f"{prefix}{name}/", depth + 1, seen)
+    finally:
+        os.close(folder_fd)
+
+
+def _names(folder_fd: int, seen: Iterator[int]) -> list[str]:
+    names = []
+    with os.scandir(folder_fd) as entries:
+        for entry in entries:
+            if next(seen) > MAX_ENTRIES:
+                raise TooManyEntries
+            names.append(entry.name)
+    return sorted(names)
+
+
+def _reason(error: OSError) -> str:
+    return f"cannot be read ({error.strerror})"

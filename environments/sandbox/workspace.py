@@ -1,0 +1,76 @@
+"""A trial's folder on the host: made from the task's files, removed whatever was left in it."""
+
+import logging
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from environments.ports import Workspace
+from taskdata.errors import SandboxFailed
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def new_workspace(parent: Path, files: Mapping[str, Path | bytes]) -> Iterator[Workspace]:
+    """Yield a workspace below `parent` with `files` in `input/`; remove it afterwards.
+
+    Args:
+        parent: Folder for workspaces; made if missing.
+        files: Relative path below `input/` to the file to copy, or to its bytes.
+
+    Raises:
+        SandboxFailed: the folder cannot be made or filled (disk full, path outside of it).
+    """
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        root = Path(tempfile.mkdtemp(prefix="workspace-", dir=parent))
+    except OSError as error:
+        raise SandboxFailed(f"cannot make a workspace below {parent}: {error.strerror}") from error
+    try:
+        workspace = Workspace(root)
+        _fill(workspace, files)
+        yield workspace
+    finally:
+        _remove(root)
+
+
+def _fill(workspace: Workspace, files: Mapping[str, Path | bytes]) -> None:
+    place = workspace.root
+    try:
+        workspace.input.mkdir(mode=0o755)
+        workspace.output.mkdir(mode=0o755)
+        for name, content in files.items():
+            place = workspace.input / _inside(name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, bytes):
+                place.write_bytes(content)
+            else:
+                shutil.copyfile(content, place)
+            place.chmod(0o444)
+        for folder, _, _ in os.walk(workspace.input):
+            # A strict umask of ours must not lock out the sandbox's own user.
+            os.chmod(folder, 0o755)  # noqa: S103
+    except OSError as error:
+        raise SandboxFailed(f"cannot put {place} in place: {error.strerror}") from error
+
+
+def _inside(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise SandboxFailed(f"input file {name!r} is not a relative path inside the workspace")
+    return path
+
+
+def _remove(root: Path) -> None:
+    # Not shutil.rmtree: agents can nest folders deeper than Python has stack and descriptors for.
+    # And chmod for folders that an agent closed to its own user, which is ours.
+    for command in (["rm", "-rf"], ["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+        subprocess.run([*command, "--", str(root)], check=False, capture_output=True)
+        if not os.path.lexists(root):
+            return
+    logger.warning("could not remove the workspace %s", root)

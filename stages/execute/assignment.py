@@ -1,0 +1,54 @@
+"""What a harness is: something that turns an assignment into a transcript."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from environments.ports import ModelClient
+from stages.execute.dialogue.journal import Journal
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.task import TaskBrief
+from taskdata.schema.tool import ToolResult, ToolSpec
+from taskdata.schema.transcript import ToolCall, Transcript
+
+
+class Tools(Protocol):
+    """The tools of one trial."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools on offer."""
+        ...
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run one call; the agent's mistakes come back as error results."""
+        ...
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Everything a harness is given for one trial; nothing here holds a checkpoint."""
+
+    brief: TaskBrief
+    agent: AgentSpec
+    tools: Tools
+    model: ModelClient | None = None
+    """None for harnesses that need none."""
+    journal: Journal = field(default_factory=Journal)
+    """Where the harness records as it goes, so that a failure loses nothing."""
+
+
+class Harness(Protocol):
+    """A way of working on a task; one instance per trial.
+
+    The agent's own failures are endings of the transcript. What is not the agent's doing is
+    raised: `ModelUnavailable`, `ModelRejected`, `SandboxFailed`.
+    """
+
+    @property
+    def prompt_version(self) -> str | None:
+        """The prompts in use, as recorded with the outcome; None without any."""
+        ...
+
+    async def run(self, assignment: Assignment) -> Transcript:
+        """Work on the task until it is done or a budget is spent."""
+        ...

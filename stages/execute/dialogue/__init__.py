@@ -1,0 +1,1 @@
+"""What every harness over a model shares: conversation, budgets, record, prompts."""

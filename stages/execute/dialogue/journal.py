@@ -1,0 +1,68 @@
+"""The record of a trial while it runs; what is in it survives whatever ends the trial."""
+
+from datetime import datetime
+from typing import Literal
+
+from environments.ports import ModelReply
+from taskdata.schema.tool import ToolResult
+from taskdata.schema.transcript import (
+    Ending,
+    Event,
+    MessageEvent,
+    ModelEvent,
+    ToolCall,
+    ToolEvent,
+    Transcript,
+)
+
+MAX_ANSWER_CHARS = 100_000
+"""A longer final answer is cut: it is stored in the database."""
+
+
+class Journal:
+    """Ordered events of one trial."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def message(self, role: Literal["system", "user"], text: str) -> None:
+        """Record text given to the agent, or a notice of ours (`system`) about the trial."""
+        self.events.append(MessageEvent(role=role, text=text))
+
+    def model_call(self, reply: ModelReply, started_at: datetime) -> None:
+        """Record one model call."""
+        self.events.append(
+            ModelEvent(
+                text=reply.text,
+                tool_calls=reply.tool_calls,
+                model=reply.model,
+                stop_reason=reply.stop_reason,
+                usage=reply.usage,
+                cost_usd=reply.cost_usd,
+                started_at=started_at,
+                seconds=reply.seconds,
+            )
+        )
+
+    def tool_call(
+        self, call: ToolCall, result: ToolResult, started_at: datetime, seconds: float
+    ) -> None:
+        """Record one tool call; `seconds` is the wall time of the whole call."""
+        self.events.append(
+            ToolEvent(
+                call=call,
+                text=result.text,
+                files=result.files,
+                error=result.error,
+                started_at=started_at,
+                seconds=seconds,
+            )
+        )
+
+    def close(self, ending: Ending, final_answer: str = "") -> Transcript:
+        """Return the finished transcript."""
+        return Transcript(
+            events=tuple(self.events),
+            final_answer=final_answer[:MAX_ANSWER_CHARS],
+            ending=ending,
+        )

@@ -1,0 +1,88 @@
+"""Prompts from `stages/execute/prompts/`: one file each, its version in its name.
+
+A prompt file is the opening of a conversation: the system message, then further messages, each
+after a line `=== user` or `=== assistant`. The file is taken apart before its blanks are filled, so
+no task can add a message.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, cast
+
+from jinja2 import Environment, StrictUndefined, Template
+
+from environments.ports import Message
+from environments.tools.catalogue import type_text
+from taskdata.schema.task import TaskBrief
+from taskdata.schema.tool import ToolSpec
+
+TASK_PROMPT = "task_v1"
+"""What the user says in every opening: query, files, deliverables, feedback."""
+
+_FOLDER = Path(__file__).parents[1] / "prompts"
+_ROLE_LINE = re.compile(r"^=== (user|assistant)\n", re.MULTILINE)
+_FIRST_CLAUSE = re.compile(r"[^.:;(]+")
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True)
+class DescribedTool:
+    """A tool as prompts show it."""
+
+    name: str
+    description: str
+    purpose: str
+    """The first clause of the description."""
+    required: tuple[str, ...]
+    """Names of the arguments that must be given."""
+    arguments: tuple[str, ...]
+    """`name: type` each; `name?: type` may be left out."""
+
+    @classmethod
+    def of(cls, spec: ToolSpec) -> "DescribedTool":
+        """Describe a tool from its schema."""
+        required = tuple(spec.parameters.get("required", ()))
+        clause = _FIRST_CLAUSE.match(spec.description)
+        return cls(
+            name=spec.name,
+            description=spec.description,
+            purpose=(clause.group() if clause else spec.description).strip().lower(),
+            required=required,
+            arguments=tuple(
+                f"{name}{'' if name in required else '?'}: {type_text(schema)}"
+                for name, schema in spec.parameters.get("properties", {}).items()
+            ),
+        )
+
+
+def opening(name: str, brief: TaskBrief, specs: Sequence[ToolSpec]) -> tuple[Message, ...]:
+    """Return the first messages of a conversation; the last one holds the task."""
+    ((_, task_part),) = _parts(TASK_PROMPT)
+    task = task_part.render(brief=brief).strip()
+    tools = [DescribedTool.of(spec) for spec in specs]
+    return tuple(
+        Message(role, part.render(task=task, tools=tools).strip()) for role, part in _parts(name)
+    )
+
+
+def version(name: str) -> str:
+    """Return the prompt version that an outcome records, such as `react_v1+task_v1`."""
+    return f"{name}+{TASK_PROMPT}"
+
+
+@cache
+def _parts(name: str) -> tuple[tuple[Role, Template], ...]:
+    environment = Environment(
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - plain text: escaping would change what the model reads
+    )
+    text = (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    system, *rest = _ROLE_LINE.split(text)
+    parts = [("system", system), *zip(rest[::2], rest[1::2], strict=True)]
+    return tuple((cast(Role, role), environment.from_string(part)) for role, part in parts)

@@ -1,0 +1,51 @@
+"""ReAct: thought, action, action input and observation as plain text, for any model."""
+
+from stages.execute.assignment import Assignment
+from stages.execute.dialogue import prompts
+from stages.execute.dialogue.conversation import Conversation, final_answer
+from stages.execute.react_text import STOP, Act, Answer, observation, read_step
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.transcript import Ending, ToolCall, Transcript
+
+_FULL = "react_v1"
+_COMPACT = "react_compact_v1"
+
+
+class React:
+    """Works turn by turn: one action, one observation."""
+
+    def __init__(self, agent: AgentSpec) -> None:
+        """Choose the prompt: small local models need it short and need an example."""
+        is_local = agent.model is not None and agent.model.provider == "local"
+        self._prompt = _COMPACT if is_local else _FULL
+
+    @property
+    def prompt_version(self) -> str | None:
+        """The prompts in use."""
+        return prompts.version(self._prompt)
+
+    async def run(self, assignment: Assignment) -> Transcript:
+        """Work on the task until a final answer or the end of a budget."""
+        talk = Conversation(assignment, self._prompt, stop=(STOP,))
+        number = 0
+        while True:
+            reply = await talk.ask()
+            if isinstance(reply, Ending):
+                return talk.end(reply)
+            step = read_step(reply.text)
+            if isinstance(step, Answer):
+                return talk.end(Ending.FINISHED, step.text)
+            if not isinstance(step, Act):
+                cut = "The reply was cut at its length limit. " * (reply.stop_reason == "length")
+                talk.tell(f"{STOP} {cut}{step.reason}")
+                continue
+            number += 1
+            call = ToolCall(
+                id=f"action-{number}", tool=step.tool, arguments=step.arguments, raw=step.raw
+            )
+            result = await talk.use(call)
+            if isinstance(result, Ending):
+                return talk.end(result)
+            if (answer := final_answer(call, result)) is not None:
+                return talk.end(Ending.FINISHED, answer)
+            talk.observe(observation(result))

@@ -1,0 +1,54 @@
+"""Limits that are watched from outside."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from environments.sandbox import walking
+from environments.sandbox.limits import Capture, exceeds_disk
+
+
+def test_a_capture_keeps_the_beginning_and_knows_of_the_rest():
+    capture = Capture(5)
+    capture.feed(b"abc")
+    assert not capture.overflowed
+    capture.feed(b"de")
+    assert not capture.overflowed
+
+    capture.feed(b"f")
+
+    assert capture.overflowed
+    assert capture.content() == b"abcde"
+
+
+def test_disk_use_is_what_is_allocated(tmp_path: Path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "full").write_bytes(os.urandom(300_000))
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(1 << 40)
+
+    assert exceeds_disk(tmp_path, 299_999)
+    assert not exceeds_disk(tmp_path, 400_000)
+
+
+def test_links_are_not_followed(tmp_path: Path):
+    (tmp_path / "output").mkdir()
+    (tmp_path / "large").write_bytes(os.urandom(300_000))
+    (tmp_path / "output" / "link").symlink_to(tmp_path / "large")
+    (tmp_path / "output" / "folder").symlink_to(tmp_path)
+
+    assert not exceeds_disk(tmp_path / "output", 100_000)
+
+
+def test_hiding_files_counts_as_exceeding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(walking, "MAX_ENTRIES", 10)
+    monkeypatch.setattr(walking, "MAX_DEPTH", 3)
+    (tmp_path / "deep" / "2" / "3" / "4").mkdir(parents=True)
+    (tmp_path / "wide").mkdir()
+    for number in range(11):
+        (tmp_path / "wide" / str(number)).touch()
+
+    assert exceeds_disk(tmp_path / "deep", 1 << 40) is False
+    assert exceeds_disk(tmp_path, 1 << 40)
+    assert exceeds_disk(tmp_path / "wide", 1 << 40)

@@ -1,0 +1,50 @@
+from pathlib import Path
+
+import pytest
+
+from environments.tools.toolbox import Toolbox
+from stages.execute.dialogue import prompts
+from taskdata.schema.tool import ToolSpec
+
+FOLDER = Path(prompts.__file__).parents[1] / "prompts"
+OPENINGS = sorted(p.stem for p in FOLDER.glob("*.md") if p.stem != prompts.TASK_PROMPT)
+
+
+@pytest.fixture
+def specs(task) -> tuple[ToolSpec, ...]:
+    return Toolbox(task.tools, sandbox=None).specs
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_every_opening_is_a_dialogue_that_ends_with_the_task(name, task, specs):
+    messages = prompts.opening(name, task.brief(), specs)
+
+    roles = [message.role for message in messages]
+    assert roles[0] == "system"
+    assert roles[1:] == ["user", "assistant"] * (len(roles) // 2 - 1) + ["user"]
+    assert task.query in messages[-1].text
+    assert "{{" not in "".join(m.text for m in messages)
+
+
+def test_the_task_names_files_where_the_agent_finds_them(new_task):
+    task = new_task(files=({"path": "a/b.csv", "sha256": "0" * 64, "size_bytes": 1},))
+
+    text = prompts.opening("function_calling_v1", task.brief("Mind the sum."), ())[-1].text
+
+    assert "Files:\ninput/a/b.csv\n" in text
+    assert "Deliver:\noutput/out.json (json)\n" in text
+    assert text.endswith("make all of them again:\nMind the sum.")
+
+
+def test_tools_are_described_from_their_schema(specs):
+    described = {tool.name: tool for tool in map(prompts.DescribedTool.of, specs)}
+
+    python = described["python_execute"]
+    assert python.required == ("code",)
+    assert python.arguments[0] == "code: text"
+    assert python.arguments[1].startswith("timeout_seconds?: ")
+    assert described["write_file"].purpose == "write a text file"
+
+
+def test_versions_name_both_prompts():
+    assert prompts.version("react_v1") == "react_v1+task_v1"

@@ -1,0 +1,99 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.execute.react_text import Act, Answer, Unreadable, observation, read_step
+from taskdata.schema.tool import ToolErrorKind, ToolResult
+
+
+def test_an_action_with_its_input():
+    step = read_step('Thought: look\nAction: ReadCSV\nAction Input: {"path": "input/a.csv"}')
+
+    assert step == Act("ReadCSV", '{"path": "input/a.csv"}', {"path": "input/a.csv"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'action: ReadCSV\naction input: {"path": "a"}',
+        '**Action:** `ReadCSV`\n**Action Input:** {"path": "a"}',
+        'Action: "ReadCSV".\nAction Input:\n```json\n{"path": "a"}\n```',
+        'Action: ReadCSV\nAction Input: {"path": "a"}\nObservation: 3 rows\nFinal Answer: 3',
+        'Action: ReadCSV\nAction Input: {"path": "a"} and then I will see',
+        '  Action : ReadCSV\n  Action Input : {\n  "path": "a"\n}',
+        'Action: ReadCSV\nAction Input: {"path": "a"}\nThought: done\nFinal Answer: made up',
+    ],
+)
+def test_form_is_read_tolerantly(text):
+    step = read_step(text)
+
+    assert isinstance(step, Act)
+    assert (step.tool, step.arguments) == ("ReadCSV", {"path": "a"})
+
+
+@pytest.mark.parametrize(
+    "raw", ['{"path": "a"', "input/a.csv", "[1, 2]", '"a"', "{'path': 'a'}", "{}}{", "7"]
+)
+def test_arguments_are_never_mended(raw):
+    step = read_step(f"Action: ReadCSV\nAction Input: {raw}")
+
+    assert isinstance(step, Act)
+    assert step.arguments == ({} if raw == "{}}{" else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no Action and no Final Answer"),
+        ("I will read the file now.", "no Action and no Final Answer"),
+        ("Thought: hm\nObservation: 5\nFinal Answer: 5", "no Action and no Final Answer"),
+        ("Action: ReadCSV", "'ReadCSV' has no Action Input"),
+        ("Action: ReadCSV\nThought: so\nAction Input: {}", "'ReadCSV' has no Action Input"),
+        ("Action:\nAction Input: {}", "names no tool"),
+        ('Action Input: {"path": "a"}', "without an Action before it"),
+    ],
+)
+def test_what_is_missing_is_said_not_guessed(text, reason):
+    step = read_step(text)
+
+    assert isinstance(step, Unreadable)
+    assert reason in step.reason
+    assert "a line that starts with Final Answer:" in step.reason, "it says what is expected"
+
+
+def test_a_final_answer_is_taken_whole():
+    text = "Thought: done\nFinal Answer: Two steps.\nAction: sign it\nThanks.\nObservation: no"
+
+    assert read_step(text) == Answer("Two steps.\nAction: sign it\nThanks.")
+
+
+def test_errors_are_marked_in_observations():
+    assert observation(ToolResult(text="3 rows")) == "Observation: 3 rows"
+    error = ToolResult(text="no such file", error=ToolErrorKind.REFUSED)
+    assert observation(error) == "Observation: Error: no such file"
+
+
+PIECES = st.sampled_from(
+    ["Thought:", "Action:", "Action Input:", "Final Answer:", "Observation:", "\n", "{", "}", '"']
+)
+
+
+@given(st.lists(st.one_of(PIECES, st.text(max_size=20)), max_size=30).map("".join))
+def test_any_text_is_read_and_nothing_is_made_up(text):
+    step = read_step(text)
+
+    if isinstance(step, Act):
+        assert step.tool in text
+        assert step.raw in text
+    elif isinstance(step, Answer):
+        assert step.text in text
+    else:
+        assert step.reason
+
+
+@given(st.integers(1, 50_000))
+def test_deep_nesting_is_an_unreadable_argument(depth):
+    step = read_step("Action: x\nAction Input: " + '{"a":' * depth)
+
+    assert isinstance(step, Act)
+    assert step.arguments is None

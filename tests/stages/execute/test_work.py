@@ -1,0 +1,246 @@
+"""The execute stage over a real store: outcomes, failures outside the agent, running again."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from stages.execute import work
+from stages.execute.trial import _cause
+from taskdata.errors import Misuse, SandboxFailed
+from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
+from taskdata.schema.run import OutcomeStatus, Run, RunConfig, RunStatus, Trial
+from taskdata.schema.task import InputFile, ReferenceSolution, ReferenceStep, Task
+from taskdata.schema.transcript import Ending
+from taskdata.store import Store
+
+WRITE = ReferenceStep(
+    tool="write_file", arguments={"path": "output/out.json", "content": '{"sum": 5}'}
+)
+SOLUTION = ReferenceSolution(steps=(WRITE,), final_answer="5")
+
+
+@pytest.fixture
+def plan(store: Store, wire, monkeypatch):
+    """Plan one trial of each agent on each task; models are served by the scripted provider."""
+    monkeypatch.setenv("COMPATIBLE_API_KEY", "sk-canary-42")
+
+    def make(agents: tuple[str | AgentSpec, ...], *tasks: Task, **config) -> Run:
+        specs = [agent if isinstance(agent, AgentSpec) else spec(agent) for agent in agents]
+        run = Run(
+            id="run-1",
+            status=RunStatus.RUNNING,
+            config=RunConfig.model_validate({"bank": "test", "agents": specs, **config}),
+            release_hash=store.add_release("test", tasks, {}).hash,
+            code_version="test",
+            created_at=datetime.now(UTC),
+        )
+        store.add_run(run)
+        store.plan_trials(
+            [
+                Trial(
+                    id=Trial.make_id(run.id, agent.name, task.id, 0, 0),
+                    run_id=run.id,
+                    agent=agent.name,
+                    task_id=task.id,
+                    task_hash=task.content_hash,
+                    tier=task.tier,
+                    category=task.category,
+                    repetition=0,
+                    round=0,
+                )
+                for agent in specs
+                for task in tasks
+            ]
+        )
+        return run
+
+    def spec(name: str) -> AgentSpec:
+        return AgentSpec.parse(name, base_url=wire.openai_url if ":" in name else None)
+
+    return make
+
+
+def outcomes(store: Store, run: Run):
+    return {trial.agent: store.outcome(trial.id) for trial in store.trials(run.id, 0)}
+
+
+def test_a_finished_trial_is_recorded_whole(store, plan, new_task, tmp_path: Path):
+    run = plan(("reference", "nop"), new_task(reference=SOLUTION))
+
+    report = work.do(store, run.id, 0, tmp_path)
+
+    assert (report.due, report.done, report.errors) == (2, 2, 0)
+    reference, nop = outcomes(store, run)["reference"], outcomes(store, run)["nop"]
+    assert (reference.status, reference.ending) == (OutcomeStatus.FINISHED, Ending.FINISHED)
+    (file,) = reference.deliverables
+    assert (file.name, file.size_bytes) == ("out.json", 10)
+    assert store.artifacts.read_bytes(file.sha256) == b'{"sum": 5}'
+    assert (reference.final_answer, reference.tool_calls, reference.turns) == ("5", 1, 1)
+    assert store.transcript(reference.trial_id).tool_events[0].call.tool == "write_file"
+    assert (nop.final_answer, nop.deliverables, nop.turns) == ("", (), 0)
+    assert nop.wall_seconds < reference.wall_seconds
+
+
+def test_the_agent_finds_the_tasks_files(store, plan, new_task, wire, tmp_path: Path):
+    data = b"milk\neggs\n"
+    files = (InputFile(path="notes.txt", sha256=store.artifacts.put_bytes(data), size_bytes=10),)
+    wire.then(wire.says("", ("read_file", {"path": "input/notes.txt"})), wire.says("Two."))
+    run = plan(("function_calling:compatible/m",), new_task(files=files))
+
+    work.do(store, run.id, 0, tmp_path)
+
+    (outcome,) = outcomes(store, run).values()
+    assert outcome.final_answer == "Two."
+    assert "milk" in store.transcript(outcome.trial_id).tool_events[0].text
+    assert (outcome.usage.total, outcome.cost_usd, outcome.model_id) == (30, None, "wire-model-1")
+    assert outcome.prompt_version == "function_calling_v1+task_v1"
+
+
+def test_finished_trials_are_not_run_again(store, plan, task, wire, tmp_path: Path):
+    wire.respond = lambda seen: wire.says("Final Answer: 5")
+    run = plan(("react:compatible/m",), task)
+    trial_ids = work.due(store, run.id, 0)
+
+    first = work.execute_trials(store, run.id, trial_ids, {})
+    again = work.execute_trials(store, run.id, trial_ids * 2, {})
+
+    assert (first.finished, again.finished, again.skipped) == (1, 0, 1)
+    assert len(wire.seen) == 1
+    assert work.due(store, run.id, 0) == []
+
+
+def test_trials_run_at_once_up_to_the_limit(store, plan, new_task, wire, tmp_path: Path):
+    wire.respond = lambda seen: wire.waits(0.3, wire.says("Final Answer: 5"))
+    tasks = [new_task(f"task-{n}") for n in range(7)]
+    run = plan(("react:compatible/m",), *tasks, trials_per_worker=3)
+
+    work.do(store, run.id, 0, tmp_path)
+
+    assert wire.most_at_once == 3
+    assert len(wire.seen) == 7
+
+
+def test_a_failure_outside_the_agent_is_recorded_and_the_batch_goes_on(
+    store, plan, new_task, wire, tmp_path: Path
+):
+    good = new_task("good", reference=SOLUTION)
+    lost = InputFile(path="lost.csv", sha256="0" * 64, size_bytes=1)
+    run = plan(("reference",), good, new_task("bad", reference=SOLUTION, files=(lost,)))
+
+    report = work.do(store, run.id, 0, tmp_path)
+
+    assert (report.due, report.done, report.errors) == (2, 1, 1)
+    results = {r.trial.task_id: r.outcome for r in store.results(run.id)}
+    assert results["good"].status is OutcomeStatus.FINISHED
+    assert results["bad"].status is OutcomeStatus.INFRASTRUCTURE
+    assert "0" * 64 in results["bad"].error
+    assert "\n" not in results["bad"].error
+    assert "Traceback" in results["bad"].error_detail
+    assert "0" * 64 in report.note
+
+
+def test_what_happened_before_the_failure_is_kept(store, plan, task, wire, tmp_path: Path):
+    wire.then(wire.says("", ("list_files", {}), input_tokens=70), wire.fails(404, "gone"))
+    run = plan(("function_calling:compatible/m",), task)
+
+    work.do(store, run.id, 0, tmp_path)
+
+    (outcome,) = outcomes(store, run).values()
+    assert outcome.status is OutcomeStatus.INFRASTRUCTURE
+    assert "HTTP 404" in outcome.error
+    assert (outcome.usage.input_tokens, outcome.turns, outcome.tool_calls) == (70, 1, 1)
+    kept = outcome.error_detail.rpartition("artifact ")[2]
+    assert b'"tool":"list_files"' in store.artifacts.read_bytes(kept)
+
+
+def test_a_trial_that_failed_is_due_and_its_next_attempt_counts(
+    store, plan, task, wire, tmp_path: Path
+):
+    wire.then(wire.fails(401), wire.says("Final Answer: 5"))
+    run = plan(("react:compatible/m",), task)
+
+    work.do(store, run.id, 0, tmp_path)
+    assert len(work.due(store, run.id, 0)) == 1
+    work.do(store, run.id, 0, tmp_path)
+
+    (outcome,) = outcomes(store, run).values()
+    assert (outcome.status, outcome.attempt) == (OutcomeStatus.FINISHED, 2)
+
+
+def test_a_broken_reference_is_played_to_its_end_and_shows_its_error(store, plan, new_task, tmp_path: Path):
+    steps = (ReferenceStep(tool="read_file", arguments={"path": "input/gone.csv"}),)
+    broken = new_task(reference=ReferenceSolution(steps=steps, final_answer=""))
+    run = plan(("reference",), broken)
+
+    work.do(store, run.id, 0, tmp_path)
+
+    outcome = outcomes(store, run)["reference"]
+    assert (outcome.status, outcome.tool_errors) == (OutcomeStatus.FINISHED, 1)
+
+
+def test_no_key_is_written_anywhere(store, plan, task, wire, tmp_path: Path):
+    wire.respond = lambda seen: wire.fails(400, "what is sk-canary-42 doing here?")
+    run = plan(("react:compatible/m",), task)
+
+    work.do(store, run.id, 0, tmp_path)
+
+    assert "sk-canary-42" in wire.seen[0].headers["Authorization"]
+    assert outcomes(store, run)["react:compatible/m"].status is OutcomeStatus.INFRASTRUCTURE
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(path.suffix == ".db" for path in written)
+    assert not [path for path in written if b"sk-canary-42" in path.read_bytes()]
+
+
+def test_a_budget_in_money_needs_a_price(store, plan, task, wire, tmp_path: Path):
+    agent = AgentSpec.parse(
+        "react:compatible/m", base_url=wire.openai_url, budget=Budget(max_usd=1)
+    )
+    run = plan((agent,), task)
+
+    work.do(store, run.id, 0, tmp_path)
+
+    assert (
+        "compatible/m is not in the price table" in outcomes(store, run)["react:compatible/m"].error
+    )
+    assert wire.seen == []
+
+
+def test_unknown_trials_are_misuse_and_do_not_stop_the_others(store, plan, task, wire):
+    wire.respond = lambda seen: wire.says("Final Answer: 5")
+    run = plan(("react:compatible/m",), task)
+
+    with pytest.raises(Misuse, match="'t-unknown'"):
+        work.execute_trials(store, run.id, ["t-unknown", *work.due(store, run.id, 0)], {})
+
+    assert work.due(store, run.id, 0) == []
+
+
+def test_a_real_small_model_works_in_the_sandbox(store, plan, task, tmp_path: Path):
+    agent = AgentSpec.parse(
+        "react:local/smollm2-135m",
+        temperature=0,
+        budget=Budget(max_turns=2, max_reply_tokens=48),
+    )
+    run = plan((agent,), task)
+
+    report = work.do(store, run.id, 0, tmp_path / "home")
+
+    assert (report.done, report.errors) == (1, 0)
+    outcome = outcomes(store, run)["react:local/smollm2-135m"]
+    assert outcome.model_id == "smollm2-135m"
+    assert outcome.usage.output_tokens > 0
+    assert outcome.cost_usd == 0
+    assert outcome.prompt_version == "react_compact_v1+task_v1"
+
+
+def test_no_server_is_started_without_local_models(tmp_path: Path):
+    hosted = ModelSpec.parse("openai/gpt-5.2")
+    with work.local_models([None, hosted], tmp_path / "home") as endpoints:
+        assert endpoints == {}
+    assert not (tmp_path / "home").exists()
+
+
+def test_causes_name_the_type_of_what_we_did_not_raise():
+    assert _cause(SandboxFailed("bwrap is gone\nsee doctor")) == "bwrap is gone see doctor"
+    assert _cause(OSError(28, "No space left")) == "OSError: [Errno 28] No space left"
