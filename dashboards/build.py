@@ -1,0 +1,128 @@
+"""The dashboard of a run: `build(store, summary)` returns it as one self-contained HTML page."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dashboards.figures.capabilities import capabilities
+from dashboards.figures.effort import effort
+from dashboards.figures.failures import failures
+from dashboards.figures.grouped_estimates import grouped_estimates
+from dashboards.figures.headline import headline
+from dashboards.figures.refinement import refinement
+from dashboards.figures.success_curve import success_curve
+from dashboards.figures.task_scores import TaskScore, task_scores
+from dashboards.figures.timings import timings
+from dashboards.pages.answers import answers
+from dashboards.pages.lost_trials import lost_trials
+from dashboards.pages.page import embedded, page, themes
+from dashboards.pages.pairs import pairs
+from dashboards.pages.trial.caps import Cap
+from dashboards.pages.trial.details import Details, details
+from dashboards.pages.trial.packing import pack, pack_pictures
+from dashboards.pages.trial_rows import trial_rows
+from dashboards.theme import PALETTE, AgentStyle, agent_styles
+from taskdata.schema.run import TrialResult
+from taskdata.schema.summary import RunSummary
+from taskdata.schema.task import Task
+from taskdata.store import Store
+
+PAGE_BYTES = 8_000_000
+"""Largest page; details of trials are cut to fit."""
+_PICTURES = 0.3
+"""Part of the room for details that is kept for pictures."""
+
+
+def build(store: Store, summary: RunSummary) -> str:
+    """Return the dashboard of a run as an HTML page that needs nothing but a browser.
+
+    Args:
+        store: Where the run's trials, transcripts and views are.
+        summary: The run's numbers as they are to be shown.
+
+    Raises:
+        Misuse: if the run is not in the store.
+    """
+    results = store.results(summary.run.id)
+    tasks = store.tasks_of_run(summary.run.id)
+    styles = agent_styles([agent.agent for agent in summary.agents])
+    drawn = _figures(summary, results, styles)
+    context = {
+        "run": summary.run,
+        "summary": summary,
+        "styles": styles,
+        "answers": answers(summary, results),
+        "pairs": pairs(summary.comparisons),
+        "lost": lost_trials(results),
+        "rows": trial_rows(results, tasks, summary.run.threshold),
+        "heights": {name: figure.layout.height for name, figure in drawn.items()},
+    }
+    data: dict[str, Any] = {
+        "figure-themes": themes(),
+        "figures": {name: json.loads(figure.to_json()) for name, figure in drawn.items()},
+        "trial-details": {},
+        "pictures": {},
+    }
+    room = PAGE_BYTES - len(page(context, data).encode())
+    data |= _packed_trials(store, results, tasks, room)
+    return page(context, data)
+
+
+def _figures(
+    summary: RunSummary, results: Sequence[TrialResult], styles: Mapping[str, AgentStyle]
+) -> dict[str, go.Figure]:
+    agents = summary.agents
+    firsts = [
+        TaskScore(r.trial.agent, r.trial.task_id, r.root_score)
+        for r in results
+        if r.trial.round == 0 and r.root_score is not None
+    ]
+    found = {
+        "headline": headline(agents, styles, summary.run.threshold),
+        "success-curve": success_curve(agents, styles),
+        "task-scores": task_scores(firsts, [agent.agent for agent in agents]),
+        "category": grouped_estimates(
+            {a.agent: a.category for a in agents}, styles, "mean root score"
+        ),
+        "capability": capabilities(agents, styles),
+        "deliverable-type": grouped_estimates(
+            {a.agent: a.deliverable_type for a in agents}, styles, "mean leaf score"
+        ),
+        "failures": failures(agents, styles),
+        "refinement": refinement(summary.refinement, styles),
+        "effort": effort(agents, styles),
+        "timings": timings(summary.stages, PALETTE[0]),
+    }
+    if any(len(agent.tier) > 1 for agent in agents):
+        tiers = {a.agent: a.tier for a in agents}
+        found["tier"] = grouped_estimates(tiers, styles, "mean root score")
+    return found
+
+
+def _packed_trials(
+    store: Store, results: Sequence[TrialResult], tasks: Mapping[str, Task], room: int
+) -> dict[str, Any]:
+    """Return details of the trials and pictures of deliverables that fit into `room` bytes."""
+    by_id = {result.trial.id: result for result in results}
+    later = defaultdict(list)
+    for result in results:
+        if result.trial.parent_trial_id is not None:
+            later[result.trial.parent_trial_id].append(result.trial.id)
+    pictures: set[str] = set()
+
+    def details_of(trial_id: str, cap: Cap) -> Details:
+        result = by_id[trial_id]
+        task = tasks[result.trial.task_hash]
+        found = details(store, result, task, later[trial_id], cap)
+        pictures.update(file["picture"] for file in found["deliverables"] if file["picture"])
+        return found
+
+    packed = pack(list(by_id), details_of, int(room * (1 - _PICTURES)))
+    left = room - len(embedded(packed))
+    return {
+        "trial-details": packed,
+        "pictures": pack_pictures(store.artifacts, pictures, left),
+    }

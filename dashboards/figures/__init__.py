@@ -1,0 +1,1 @@
+"""Figures: rows in, a Plotly figure out. One figure per file; each aggregates before it draws."""

@@ -1,0 +1,161 @@
+"""The first screen: who is better, is it real, what did it cost, did anything go wrong."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from dashboards.pages import formats
+from dashboards.pages.pairs import pairs
+from taskdata.schema.run import RunStatus, TrialResult
+from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
+
+CONTROLS = {"reference": (10.0, 10.0), "nop": (0.0, 1.0)}
+"""Agents that measure the bank rather than themselves, with the root scores they must have."""
+_IDLE = "nop"
+"""Whom an agent must beat that has no competitor."""
+_OTHERS = 2
+_SLACK = 1e-9
+
+
+class Answer(NamedTuple):
+    """One question of the first screen; `tone` is `plain`, `good` or `bad`."""
+
+    question: str
+    headline: str
+    details: tuple[str, ...]
+    tone: str = "plain"
+
+
+def answers(summary: RunSummary, results: Sequence[TrialResult]) -> list[Answer]:
+    """Return the four answers, in the order they are read."""
+    ranked = _ranked(summary.agents)
+    return [
+        _who_is_better(ranked, summary.agents),
+        _is_it_real(ranked, summary, results),
+        _what_did_it_cost(summary, results),
+        _what_went_wrong(summary, results),
+    ]
+
+
+def _ranked(agents: Sequence[AgentSummary]) -> list[AgentSummary]:
+    """Return the agents that compete and have a score, the best first."""
+    competing = [a for a in agents if a.agent not in CONTROLS and a.root_score.mean is not None]
+    return sorted(competing, key=lambda a: a.root_score.mean or 0.0, reverse=True)
+
+
+def _scored(estimate: Estimate) -> str:
+    interval = formats.score_interval(estimate.ci95)
+    return formats.score(estimate.mean) + (f" ({interval})" if interval else "")
+
+
+def _who_is_better(ranked: Sequence[AgentSummary], agents: Sequence[AgentSummary]) -> Answer:
+    question = "Who is better?"
+    controls = [
+        f"{a.agent}, a control: {_scored(a.root_score)}"
+        for a in agents
+        if a.agent in CONTROLS and a.root_score.mean is not None
+    ]
+    if not ranked:
+        return Answer(question, "No competing agent has a score", tuple(controls))
+    best, others = ranked[0], ranked[1 : 1 + _OTHERS]
+    first = f"{_scored(best.root_score)} of 10, root SR {formats.share(best.root_sr)}"
+    rest = [f"{a.agent}: {_scored(a.root_score)}" for a in others]
+    rest = rest or ["the only agent that competes", *controls]
+    return Answer(question, best.agent, (first, *rest))
+
+
+def _is_it_real(
+    ranked: Sequence[AgentSummary], summary: RunSummary, results: Sequence[TrialResult]
+) -> Answer:
+    question = "Is the difference real?"
+    rivals = {agent.agent for agent in ranked[:2]} if len(ranked) > 1 else {_IDLE}
+    rivals |= {agent.agent for agent in ranked[:1]}
+    found = [pair for pair in pairs(summary.comparisons) if {pair.ahead, pair.behind} == rivals]
+    if not found:
+        return Answer(question, "Nothing to compare", ("It takes two agents with scores.",))
+    pair = found[0]
+    details = [f"{pair.ahead} against {pair.behind}", _by_task(pair.ahead, pair.behind, results)]
+    if pair.lead < _SLACK:
+        return Answer(question, "There is none", tuple(details))
+    if pair.ci95 is None:
+        return Answer(question, "Not known", (*details, "It takes two tasks for an interval."))
+    lead = f"{formats.gain(pair.lead)} ({formats.gain_interval(pair.ci95)})"
+    details.append(f"{lead}, p-value {formats.probability(pair.p_value)}")
+    if pair.is_clear:
+        return Answer(question, "Yes", tuple(details), "good")
+    return Answer(question, "Not shown by this run", tuple(details))
+
+
+def _by_task(first: str, second: str, results: Sequence[TrialResult]) -> str:
+    """Return on how many of the common tasks the first is ahead, level and behind."""
+    means = {agent: _task_means(agent, results) for agent in (first, second)}
+    common = means[first].keys() & means[second].keys()
+    gaps = [means[first][task] - means[second][task] for task in common]
+    ahead, behind = sum(g > _SLACK for g in gaps), sum(g < -_SLACK for g in gaps)
+    return (
+        f"ahead on {ahead} of {formats.plural(len(gaps), 'task')}, behind on {behind}, "
+        f"level on {len(gaps) - ahead - behind}"
+    )
+
+
+def _task_means(agent: str, results: Sequence[TrialResult]) -> Mapping[str, float]:
+    scores: dict[str, list[float]] = defaultdict(list)
+    for result in results:
+        counts = result.trial.agent == agent and result.trial.round == 0
+        if counts and result.root_score is not None:
+            scores[result.trial.task_id].append(result.root_score)
+    return {task: fmean(values) for task, values in scores.items()}
+
+
+def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> Answer:
+    outcomes = [r.outcome for r in results if r.outcome is not None]
+    unknown = sum(o.cost_usd is None for o in outcomes)
+    known = sum(o.cost_usd or 0.0 for o in outcomes)
+    headline = formats.money(known)
+    if unknown:
+        headline = "Unknown" if not known else f"{headline} and more"
+    run = summary.run
+    took = None if run.finished_at is None else (run.finished_at - run.created_at).total_seconds()
+    details = [
+        f"{formats.count(sum(o.usage.total for o in outcomes))} tokens in "
+        f"{formats.plural(len(outcomes), 'trial')}, all rounds",
+        f"{formats.duration(sum(o.wall_seconds for o in outcomes))} of trials"
+        + ("" if took is None else f", {formats.duration(took)} from start to end"),
+    ]
+    if unknown:
+        details.append(f"price unknown for {formats.plural(unknown, 'trial')}")
+    return Answer("What did it cost?", headline if outcomes else "Nothing has run", tuple(details))
+
+
+def _what_went_wrong(summary: RunSummary, results: Sequence[TrialResult]) -> Answer:
+    question = "Did anything go wrong?"
+    troubles = [] if summary.run.error is None else [f"run: {summary.run.error}"]
+    lost = sum(r.is_infrastructure_error for r in results)
+    if lost:
+        troubles.append(f"{formats.plural(lost, 'trial')} lost to infrastructure errors")
+    due = sum(r.score is None and not r.is_infrastructure_error for r in results)
+    if due and summary.run.status != RunStatus.RUNNING:
+        troubles.append(f"{formats.plural(due, 'trial')} not finished and scored")
+    troubles += [f"gate {gate.gate} does not hold" for gate in summary.gates if not gate.success]
+    troubles += [t for agent in summary.agents if (t := _control_trouble(agent))]
+    if troubles:
+        return Answer(question, "Yes", tuple(troubles), "bad")
+    if due:
+        return Answer(question, "Not so far", (f"{formats.plural(due, 'trial')} still to come",))
+    if not results:
+        return Answer(question, "Nothing has run", ())
+    held = f"{formats.plural(len(summary.gates), 'gate')} held" if summary.gates else "no gate yet"
+    return Answer(
+        question, "No", (f"all {len(results):,} trials finished and scored", held), "good"
+    )
+
+
+def _control_trouble(agent: AgentSummary) -> str | None:
+    if agent.agent not in CONTROLS or agent.root_score.mean is None:
+        return None
+    low, high = CONTROLS[agent.agent]
+    if low - _SLACK <= agent.root_score.mean <= high + _SLACK:
+        return None
+    must = f"{low:g}" if low == high else f"at most {high:g}"
+    return f"control {agent.agent} has {formats.score(agent.root_score.mean)}, must be {must}"

@@ -1,0 +1,33 @@
+"use strict";
+/* Draws every figure when it first comes into view, in the colours the reader's system asks for. */
+(() => {
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const figures = read("figures");
+  const themes = read("figure-themes");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const theme = () => (dark.matches ? themes.dark : themes.light);
+  const drawn = new Set();
+
+  function draw(box) {
+    const { data, layout } = figures[box.dataset.figure];
+    drawn.add(box);
+    Plotly.newPlot(box, data, { ...layout, template: theme() }, { displayModeBar: false, responsive: true });
+  }
+
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (entry.isIntersecting) {
+        seen.unobserve(entry.target);
+        draw(entry.target);
+      }
+    }
+  }, { rootMargin: "400px" });
+  for (const box of document.querySelectorAll("[data-figure]")) seen.observe(box);
+
+  dark.addEventListener("change", () => {
+    for (const box of drawn) Plotly.relayout(box, { template: theme() });
+  });
+  addEventListener("beforeprint", () => {
+    for (const box of document.querySelectorAll("[data-figure]")) if (!drawn.has(box)) draw(box);
+  });
+})();

@@ -1,0 +1,90 @@
+"""Assembling the page: one HTML file that loads nothing and runs no code but its own.
+
+Everything it shows passes one of three doors: Jinja2's escaping in the templates (after unseen
+characters are made visible), `textContent` in the script, `label` in the figures. A content
+security policy stands behind them: only the scripts with the hashes below run, no request leaves
+the page.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from dashboards.pages import formats
+from dashboards.theme import DARK, LIGHT, plotly_template
+from dashboards.visible_text import visible
+
+_HERE = Path(__file__).parent
+_SCRIPTS = ("figures.js", "elements.js", "trials.js", "details.js")
+
+
+def page(context: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+    """Return the page.
+
+    Args:
+        context: What the templates need.
+        data: JSON values for the scripts, by the id of the element that carries each.
+    """
+    scripts = [_plotly(), *(_asset(name) for name in _SCRIPTS)]
+    html = _templates().get_template("page.html")
+    return html.render(
+        **context,
+        policy=_policy(scripts),
+        stylesheet=Markup(_asset("dashboard.css")),  # noqa: S704 - our own file
+        schemes={"light": LIGHT._asdict(), "dark": DARK._asdict()},
+        scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own and Plotly's
+        data={name: embedded(value) for name, value in data.items()},
+    )
+
+
+def embedded(value: Any) -> Markup:
+    """Return JSON that is safe inside a script element: nothing in it can end the element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - no `<` is left
+
+
+def themes() -> dict[str, Any]:
+    """Return the Plotly templates of both colour schemes."""
+    return {"light": plotly_template(LIGHT), "dark": plotly_template(DARK)}
+
+
+@cache
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs())
+
+
+@cache
+def _asset(name: str) -> str:
+    return (_HERE / "assets" / name).read_text(encoding="utf-8")
+
+
+def _policy(scripts: list[str]) -> str:
+    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+        f"style-src 'unsafe-inline'; script-src {allowed}"
+    )
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )
+    environment.globals["format"] = formats
+    return environment

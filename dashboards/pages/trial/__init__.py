@@ -1,0 +1,1 @@
+"""The details of one trial: cut to size, free of markup, packed into the page."""

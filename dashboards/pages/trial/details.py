@@ -1,0 +1,186 @@
+"""Everything the page shows about one trial, as JSON that holds nothing but texts and numbers.
+
+The page builds its elements from this with `textContent` alone: no value here is ever read as
+markup, as a link or as code.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from dashboards.pages import formats
+from dashboards.pages.trial.caps import Cap, shown
+from dashboards.pages.trial.previews import preview
+from dashboards.pages.trial.transcript import entries
+from dashboards.pages.trial_rows import state
+from taskdata.errors import NightshiftError
+from taskdata.schema.run import Deliverable, TrialOutcome, TrialResult
+from taskdata.schema.scores import NodeScore
+from taskdata.schema.task import Task
+from taskdata.schema.transcript import Transcript
+from taskdata.schema.views import RenderedDeliverable
+from taskdata.store import Store
+
+Details = dict[str, Any]
+_log = logging.getLogger(__name__)
+
+
+def details(
+    store: Store,
+    result: TrialResult,
+    task: Task,
+    later: Sequence[str],
+    cap: Cap,
+) -> Details:
+    """Return the details of a trial within `cap`.
+
+    Args:
+        store: Where transcript and views are.
+        result: The trial and what is known of it.
+        task: What was asked.
+        later: Ids of the trials that refine this one.
+        cap: How much is shown.
+    """
+    trial = result.trial
+    found: Details = {
+        "id": trial.id,
+        "agent": shown(trial.agent, cap.reason),
+        "title": shown(task.title, cap.reason),
+        "facts": [[name, shown(value, cap.reason)] for name, value in _facts(result)],
+        "query": shown(task.query, cap.text),
+        "asked": [
+            shown(f"{d.name}: {d.description}" if d.description else d.name, cap.reason)
+            for d in task.deliverables
+        ],
+        "feedback": None if trial.feedback is None else shown(trial.feedback, cap.text),
+        "earlier": trial.parent_trial_id,
+        "later": list(later),
+        "errors": [shown(text, cap.text) for text in _errors(result)],
+        "tree": None if result.score is None else _Tree(cap).node(result.score.root),
+        "diagnosis": _diagnosis(result, cap),
+    }
+    return found | _work(store, result.outcome, cap)
+
+
+def _facts(result: TrialResult) -> list[tuple[str, str]]:
+    trial, outcome, score = result.trial, result.outcome, result.score
+    facts = [
+        ("State", state(result)),
+        ("Root score", "unscored" if result.root_score is None else f"{result.root_score:.2f}"),
+        ("Coverage", formats.share(None if score is None else score.root.coverage)),
+        ("Task", trial.task_id),
+        ("Category", f"{formats.words(trial.category)} ({trial.tier})"),
+        ("Repetition", str(trial.repetition + 1)),
+        ("Round", str(trial.round)),
+        ("Trial", trial.id),
+    ]
+    if outcome is None:
+        return facts
+    calls = f"{formats.plural(outcome.tool_calls, 'tool call')}, {outcome.tool_errors} failed"
+    return [
+        *facts,
+        (
+            "Effort",
+            f"{formats.plural(outcome.turns, 'turn')}, {calls}",
+        ),
+        ("Tokens", f"{outcome.usage.input_tokens:,} in, {outcome.usage.output_tokens:,} out"),
+        ("Cost", formats.money(outcome.cost_usd)),
+        ("Time", formats.duration(outcome.wall_seconds)),
+        ("Started", formats.when(outcome.started_at)),
+        ("Attempt", str(outcome.attempt)),
+        ("Model", outcome.model_id or "none"),
+        ("Prompt", outcome.prompt_version or "none"),
+        ("Sandbox", outcome.sandbox),
+        ("Scorer", score.scorer_version if score else formats.UNKNOWN),
+    ]
+
+
+def _errors(result: TrialResult) -> list[str]:
+    outcome = result.outcome
+    texts = [] if outcome is None else [outcome.error, outcome.error_detail]
+    if result.scoring_error:
+        texts.append(f"scoring: {result.scoring_error}")
+    return [text for text in texts if text]
+
+
+class _Tree:
+    """Shows a score tree down to so many nodes."""
+
+    def __init__(self, cap: Cap) -> None:
+        self._cap = cap
+        self._left = cap.nodes
+
+    def node(self, node: NodeScore) -> Details:
+        """Return a node with what is below it."""
+        self._left -= 1
+        shown_node: Details = {
+            "id": node.id,
+            "requirement": shown(node.requirement, self._cap.reason),
+            "weight": f"{node.weight:g}",
+            "score": node.score,
+            "coverage": formats.share(node.coverage),
+        }
+        if node.leaf is not None:
+            shown_node["verifier"] = shown(node.leaf.verifier, self._cap.reason)
+            shown_node["reason"] = shown(node.leaf.reason, self._cap.reason)
+        children = []
+        for number, child in enumerate(node.children):
+            if self._left <= 0:
+                shown_node["more"] = len(node.children) - number
+                break
+            children.append(self.node(child))
+        shown_node["children"] = children
+        return shown_node
+
+
+def _diagnosis(result: TrialResult, cap: Cap) -> Details | None:
+    diagnosis = result.diagnosis
+    if diagnosis is None:
+        return None
+    levels = [name for name, holds in diagnosis.levels.model_dump().items() if holds]
+    stage = "did not fail" if diagnosis.stage is None else formats.words(diagnosis.stage)
+    return {
+        "facts": [
+            ["Stage", stage],
+            ["Type", "none" if diagnosis.type is None else formats.words(diagnosis.type)],
+            ["Levels", ", ".join(levels) or "none"],
+            ["Labelled by", shown(diagnosis.labeller, cap.reason)],
+        ],
+        "evidence": [shown(sentence, cap.reason) for sentence in diagnosis.evidence[: cap.nodes]],
+    }
+
+
+def _work(store: Store, outcome: TrialOutcome | None, cap: Cap) -> Details:
+    """Return what the agent did and left; an artifact that is lost is named, not fatal."""
+    if outcome is None:
+        return {"answer": "", "refused": [], "transcript": [], "deliverables": [], "lost": []}
+    transcript: Transcript | None = None
+    views: dict[str, RenderedDeliverable] = {}
+    lost = []
+    try:
+        transcript = store.transcript(outcome.trial_id)
+        views = {view.name: view for view in store.rendered(outcome.trial_id)}
+    except NightshiftError as exc:
+        _log.warning("trial %s: %s", outcome.trial_id, exc)
+        lost.append(shown(str(exc), cap.reason))
+    kept = outcome.deliverables[: cap.deliverables]
+    files = [_deliverable(file, views.get(file.name), cap) for file in kept]
+    if len(outcome.deliverables) > len(kept):
+        more = formats.plural(len(outcome.deliverables) - len(kept), "more file")
+        files.append({"name": more, "facts": "", "blocks": [], "picture": None})
+    return {
+        "answer": shown(outcome.final_answer, cap.text),
+        "refused": [shown(text, cap.reason) for text in outcome.rejected_files[: cap.nodes]],
+        "transcript": [] if transcript is None else entries(transcript, cap),
+        "deliverables": files,
+        "lost": lost,
+    }
+
+
+def _deliverable(file: Deliverable, rendered: RenderedDeliverable | None, cap: Cap) -> Details:
+    return {
+        "name": shown(file.name, cap.reason),
+        "facts": f"{formats.size(file.size_bytes)}, sha256 {file.sha256[:12]}",
+        "picture": None if rendered is None else rendered.preview_png_sha256,
+        "blocks": [] if rendered is None else preview(rendered.view, cap),
+    }

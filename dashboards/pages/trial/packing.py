@@ -1,0 +1,75 @@
+"""Fitting the details of every trial into the page.
+
+Each trial is a JSON document of its own, gzipped and written in base64: a quarter of the size,
+unpacked only when somebody looks at it, and without a character that could end a script element.
+"""
+
+import base64
+import gzip
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from dashboards.pages.trial.caps import CAPS, Cap
+from taskdata.artifacts import ArtifactStore
+from taskdata.errors import NightshiftError
+
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_QUOTES = 24
+"""Bytes that JSON spends on one entry beside its value: key, quotes, colon, comma."""
+
+
+def pack(
+    trials: Sequence[str], details: Callable[[str, Cap], dict[str, Any]], room: int
+) -> dict[str, str]:
+    """Return the packed details by trial id, together at most `room` bytes of JSON.
+
+    Every trial is first packed under the most generous cap. Where that is too much together, the
+    trials above an equal share are packed again under tighter caps; one that does not fit even
+    then is left out, and the page says so.
+    """
+    packed = {trial_id: _packed(details(trial_id, CAPS[0])) for trial_id in trials}
+    share = equal_share([len(text) + _QUOTES for text in packed.values()], room) - _QUOTES
+    for trial_id in [t for t, text in packed.items() if len(text) > share]:
+        del packed[trial_id]
+        for cap in CAPS[1:]:
+            smaller = _packed(details(trial_id, cap))
+            if len(smaller) <= share:
+                packed[trial_id] = smaller
+                break
+    return packed
+
+
+def equal_share(sizes: Sequence[int], room: int) -> int:
+    """Return the largest share such that sizes cut to it fit into `room` together."""
+    left = room
+    for position, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - position)
+        if size > share:
+            return share
+        left -= size
+    return max(sizes, default=0)
+
+
+def _packed(details: Mapping[str, Any]) -> str:
+    text = json.dumps(details, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+def pack_pictures(artifacts: ArtifactStore, hashes: Iterable[str], room: int) -> dict[str, str]:
+    """Return PNG files as base64 by hash, the smallest first, together at most `room` bytes."""
+    found = {}
+    for sha256 in set(hashes):
+        try:
+            data = artifacts.read_bytes(sha256)
+        except NightshiftError:
+            continue  # a lost picture is not worth the page; its deliverable still shows
+        if data.startswith(_PNG_SIGNATURE):
+            found[sha256] = base64.b64encode(data).decode()
+    kept: dict[str, str] = {}
+    for sha256 in sorted(found, key=lambda key: (len(found[key]), key)):
+        room -= len(found[sha256]) + len(sha256) + _QUOTES
+        if room < 0:
+            break
+        kept[sha256] = found[sha256]
+    return kept

@@ -1,0 +1,91 @@
+"""The events of a transcript as the page shows them: who, a line of facts, and texts."""
+
+import json
+from typing import Any
+
+from dashboards.pages import formats
+from dashboards.pages.trial.caps import Cap, Shown, shown, shown_json
+from taskdata.schema.transcript import (
+    Event,
+    MessageEvent,
+    ModelEvent,
+    ToolCall,
+    ToolEvent,
+    Transcript,
+)
+
+Entry = dict[str, Any]
+
+
+def entries(transcript: Transcript, cap: Cap) -> list[Entry]:
+    """Return the transcript in order; of a long one, its beginning and its end."""
+    events = transcript.events
+    answered = {event.call.id for event in transcript.tool_events}
+    if len(events) <= cap.events:
+        return [_entry(event, answered, cap) for event in events]
+    half = cap.events // 2
+    gap = {"who": "gap", "title": f"{formats.plural(len(events) - 2 * half, 'event')} not shown"}
+    head = [_entry(event, answered, cap) for event in events[:half]]
+    return [*head, gap, *(_entry(event, answered, cap) for event in events[-half:])]
+
+
+def _entry(event: Event, answered: set[str], cap: Cap) -> Entry:
+    if isinstance(event, MessageEvent):
+        return {"who": event.role, "title": "", "facts": "", "parts": [_part("", event.text, cap)]}
+    if isinstance(event, ModelEvent):
+        return _model(event, answered, cap)
+    return _tool(event, cap)
+
+
+def _part(title: str, text: str, cap: Cap) -> list[Shown]:
+    return [title, shown(text, cap.text)]
+
+
+def _model(event: ModelEvent, answered: set[str], cap: Cap) -> Entry:
+    usage = event.usage
+    facts = [
+        f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out",
+        formats.duration(event.seconds),
+    ]
+    facts += [f"{usage.cached_input_tokens:,} cached"] if usage.cached_input_tokens else []
+    facts += [] if event.cost_usd is None else [formats.money(event.cost_usd)]
+    facts += [f"stop: {event.stop_reason}"] if event.stop_reason else []
+    parts = [_part("", event.text, cap)] if event.text else []
+    # What was called shows with its result; here only what never came to a result.
+    parts += [
+        [shown(f"call {call.tool}", cap.reason), _arguments(call, cap)]
+        for call in event.tool_calls
+        if call.id not in answered
+    ]
+    return {
+        "who": "model",
+        "title": shown(event.model, cap.reason),
+        "facts": shown(" · ".join(facts), cap.reason),
+        "parts": parts,
+    }
+
+
+def _tool(event: ToolEvent, cap: Cap) -> Entry:
+    facts = [formats.duration(event.seconds)]
+    facts += [f"wrote {', '.join(event.files)}"] if event.files else []
+    return {
+        "who": "tool",
+        "title": shown(event.call.tool, cap.reason),
+        "facts": shown(" · ".join(facts), cap.reason),
+        "error": "" if event.error is None else formats.words(event.error.value),
+        "parts": [["arguments", _arguments(event.call, cap)], _part("result", event.text, cap)],
+    }
+
+
+def _arguments(call: ToolCall, cap: Cap) -> Shown:
+    """Return the arguments: multi-line texts as they are, since JSON would fold a program."""
+    if call.arguments is None:
+        return shown(call.raw, cap.text)
+    long = {k: v for k, v in call.arguments.items() if isinstance(v, str) and "\n" in v}
+    short = {k: v for k, v in call.arguments.items() if k not in long}
+    if not long:
+        return shown_json(short, cap.text)
+    texts = [f"{name}:\n{text}" for name, text in long.items()]
+    if short:
+        texts.insert(0, json.dumps(short, indent=2, ensure_ascii=False, default=str))
+    return shown("\n\n".join(texts), cap.text)

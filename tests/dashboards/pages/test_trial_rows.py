@@ -1,0 +1,29 @@
+import pytest
+
+from dashboards.pages.trial_rows import trial_rows
+
+
+@pytest.mark.parametrize(
+    ("score", "verdict"),
+    [(7.1, "succeeded"), (7.0, "failed"), (0.0, "failed"), (None, "unscored")],
+)
+def test_a_trial_succeeds_above_the_threshold(
+    store, new_run, new_task, plan, finish, grade, score, verdict
+):
+    task = new_task()
+    run = new_run(task)
+    trial = plan(run, task)
+    finish(trial)
+    grade(trial, score)
+    (row,) = trial_rows(store.results(run.id), store.tasks_of_run(run.id), threshold=7)
+    assert (row.score, row.verdict, row.state) == (score, verdict, "finished")
+    assert row.failure_stage == ("plan" if verdict == "failed" else "")
+
+
+def test_a_lost_trial_and_one_still_due_are_told_apart(night, store):
+    rows = trial_rows(store.results(night.id), store.tasks_of_run(night.id), threshold=7)
+    states = {(r.agent, r.task_id): (r.verdict, r.state) for r in rows if r.agent == "nop"}
+    assert states == {
+        ("nop", "first"): ("infrastructure", "infrastructure error"),
+        ("nop", "second"): ("due", "due"),
+    }

@@ -1,0 +1,75 @@
+from datetime import UTC, datetime
+
+from dashboards.pages.trial.caps import CAPS
+from dashboards.pages.trial.transcript import entries
+from taskdata.schema.tool import ToolErrorKind
+from taskdata.schema.transcript import (
+    Ending,
+    MessageEvent,
+    ModelEvent,
+    ToolCall,
+    ToolEvent,
+    Transcript,
+    Usage,
+)
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def transcript(*events) -> Transcript:
+    return Transcript(events=events, final_answer="", ending=Ending.FINISHED)
+
+
+def model(text: str = "", calls: tuple[ToolCall, ...] = (), **fields) -> ModelEvent:
+    return ModelEvent(
+        text=text, tool_calls=calls, model="small-1", started_at=NOON, seconds=2.5, **fields
+    )
+
+
+def tool(call: ToolCall, text: str = "ok", **fields) -> ToolEvent:
+    return ToolEvent(call=call, text=text, started_at=NOON, seconds=0.2, **fields)
+
+
+def test_a_model_call_shows_its_text_and_what_it_used():
+    usage = Usage(input_tokens=1200, output_tokens=34, cached_input_tokens=1000)
+    event = model("I will look.", usage=usage, cost_usd=0.5, stop_reason="end_turn")
+    (entry,) = entries(transcript(event), CAPS[0])
+    assert (entry["who"], entry["title"]) == ("model", "small-1")
+    assert entry["facts"] == (
+        "1,200 tokens in, 34 out · 2.5 s · 1,000 cached · $0.50 · stop: end_turn"
+    )
+    assert entry["parts"] == [["", "I will look."]]
+
+
+def test_arguments_stand_with_the_result_they_led_to():
+    call = ToolCall(id="1", tool="read_file", arguments={"path": "input/a.csv"})
+    asked, done = entries(transcript(model(calls=(call,)), tool(call, "a,b")), CAPS[0])
+    assert asked["parts"] == []
+    assert done["parts"] == [["arguments", '{\n  "path": "input/a.csv"\n}'], ["result", "a,b"]]
+
+
+def test_a_call_that_came_to_nothing_shows_where_it_was_made():
+    call = ToolCall(id="9", tool="read_file", arguments={"path": "x"})
+    (entry,) = entries(transcript(model(calls=(call,))), CAPS[0])
+    assert entry["parts"] == [["call read_file", '{\n  "path": "x"\n}']]
+
+
+def test_a_program_is_shown_in_lines_and_unreadable_arguments_as_written():
+    program = ToolCall(
+        id="1", tool="python_execute", arguments={"code": "x = 1\nprint(x)", "timeout_seconds": 5}
+    )
+    garbage = ToolCall(id="2", tool="python_execute", arguments=None, raw="{code: ")
+    first, second = entries(
+        transcript(tool(program), tool(garbage, error=ToolErrorKind.BAD_ARGUMENTS)), CAPS[0]
+    )
+    assert first["parts"][0][1] == '{\n  "timeout_seconds": 5\n}\n\ncode:\nx = 1\nprint(x)'
+    assert second["parts"][0][1] == "{code: "
+    assert second["error"] == "bad arguments"
+
+
+def test_of_a_long_transcript_the_beginning_and_the_end_are_shown():
+    events = [MessageEvent(role="user", text=str(i)) for i in range(1_000)]
+    found = entries(transcript(*events), CAPS[-1])
+    texts = [entry["parts"][0][1] for entry in found if entry["who"] == "user"]
+    assert texts == ["0", "1", "2", "3", "996", "997", "998", "999"]
+    assert found[4] == {"who": "gap", "title": "992 events not shown"}

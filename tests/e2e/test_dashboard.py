@@ -1,0 +1,339 @@
+"""The dashboard in a real browser, opened from a file with nobody to ask for anything."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from dashboards.build import build
+from quality.summary import summarise
+from taskdata.schema.run import Deliverable, OutcomeStatus, Trial, TrialOutcome
+from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
+from taskdata.schema.transcript import (
+    Ending,
+    MessageEvent,
+    ModelEvent,
+    ToolCall,
+    ToolEvent,
+    Transcript,
+)
+from taskdata.schema.views import (
+    HtmlView,
+    ImageView,
+    JsonView,
+    RenderedDeliverable,
+    Table,
+    TextView,
+)
+
+pytestmark = pytest.mark.browser
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SMALL = "react:local/small"
+ATTACK = (
+    "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>"
+    '<svg onload=window.pwned=1><a href="javascript:window.pwned=1">click</a>'
+)
+REASON = "out.json: sum is 4, expected 5"
+
+
+def tree(score: float, reason: str) -> NodeScore:
+    leaf = NodeScore(
+        id="sum",
+        requirement="The sum is right.",
+        weight=1,
+        score=score,
+        coverage=1,
+        leaf=LeafScore(leaf_id="sum", score=score, verifier="check:json_values@1", reason=reason),
+    )
+    return NodeScore(
+        id="root",
+        requirement="The file is right.",
+        weight=1,
+        score=score,
+        coverage=1,
+        children=(leaf,),
+    )
+
+
+@pytest.fixture
+def record(store) -> Callable[..., Trial]:
+    """Record a finished trial whose every text is `text`, with a score and three deliverables."""
+
+    def recorded(run, task, agent, score, text, reason=REASON, round_=0) -> Trial:
+        identity = [Trial.make_id(run.id, agent, task.id, 0, number) for number in range(2)]
+        trial = Trial(
+            id=identity[round_],
+            run_id=run.id,
+            agent=agent,
+            task_id=task.id,
+            task_hash=task.content_hash,
+            tier=task.tier,
+            category=task.category,
+            repetition=0,
+            round=round_,
+            parent_trial_id=identity[0] if round_ else None,
+            feedback=text if round_ else None,
+        )
+        store.plan_trials([trial])
+        call = ToolCall(id="1", tool="write_file", arguments={"content": text})
+        events = (
+            MessageEvent(role="user", text=text),
+            ModelEvent(text=text, model=text, started_at=NOON, seconds=1),
+            ToolEvent(call=call, text=text, started_at=NOON, seconds=1),
+        )
+        transcript = Transcript(events=events, final_answer=text, ending=Ending.FINISHED)
+        image = ImageView(
+            format="PNG",
+            width=1,
+            height=1,
+            mode="L",
+            grid=(),
+            colours={},
+            mean_luminance=0,
+            contrast=0,
+        )
+        views = {
+            "out.json": JsonView(value={text: text}),
+            "page.html": HtmlView(
+                title=text, headings=(), text=text, tables=(Table(rows=((text,), (text,))),)
+            ),
+            "image.png": image,
+            "<img src=x onerror=window.pwned=1>.txt": TextView(text=text),
+        }
+        kept = store.artifacts.put_bytes(b"x")
+        store.record_outcome(
+            TrialOutcome(
+                trial_id=trial.id,
+                attempt=1,
+                status=OutcomeStatus.FINISHED,
+                ending=Ending.FINISHED,
+                final_answer=text,
+                transcript_sha256=store.artifacts.put_bytes(transcript.model_dump_json().encode()),
+                deliverables=tuple(Deliverable(name=n, sha256=kept, size_bytes=1) for n in views),
+                rejected_files=(text,),
+                wall_seconds=3,
+                turns=1,
+                sandbox="bubblewrap",
+                code_version="test",
+                started_at=NOON,
+                finished_at=NOON,
+            )
+        )
+        # Not a picture at all: a browser that shows it as one must not run what is in it.
+        preview = store.artifacts.put_bytes(b"\x89PNG\r\n\x1a\n" + text.encode())
+        rendered = [
+            RenderedDeliverable(
+                name=name,
+                sha256=kept,
+                view=view,
+                preview_png_sha256=preview if name == "image.png" else None,
+            )
+            for name, view in views.items()
+        ]
+        store.record_score(
+            TrialScore(trial_id=trial.id, root=tree(score, reason), scorer_version="1"), rendered
+        )
+        return trial
+
+    return recorded
+
+
+@pytest.fixture
+def tab(browser) -> Iterator[SimpleNamespace]:
+    """A browser tab that remembers every complaint, dialog and request."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, offline=True)
+    seen = SimpleNamespace(page=page, complaints=[], requests=[])
+    page.on("console", lambda m: seen.complaints.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+
+    def dismiss(dialog) -> None:
+        seen.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    page.on("dialog", dismiss)
+    page.on("request", lambda request: seen.requests.append(request.url))
+    yield seen
+    page.close()
+
+
+@pytest.fixture
+def opened(store, tab, tmp_path) -> Callable[..., object]:
+    """Build the run's dashboard into a folder with spaces and open it."""
+
+    def open_page(run):
+        summary = summarise(store.run(run.id), store.results(run.id), store.tasks_of_run(run.id))
+        folder = tmp_path / "a night's page"
+        folder.mkdir()
+        path = folder / "dashboard.html"
+        path.write_text(build(store, summary), encoding="utf-8")
+        tab.page.goto(path.as_uri())
+        return tab.page
+
+    return open_page
+
+
+@pytest.fixture
+def plain_run(new_task, new_run, record) -> SimpleNamespace:
+    tasks = [new_task("first"), new_task("second")]
+    run = new_run(*tasks, agents=("nop", SMALL))
+    trials = [record(run, t, a, s, "fine") for t in tasks for a, s in (("nop", 0), (SMALL, 4))]
+    again = record(run, tasks[0], SMALL, 9, "fine", round_=1)
+    return SimpleNamespace(run=run, trials=trials, again=again)
+
+
+def requests_beyond_the_page(tab) -> list[str]:
+    return [url for url in tab.requests[1:] if not url.startswith("data:")]
+
+
+def test_the_page_opens_from_a_file_and_draws_its_figures(opened, tab, plain_run):
+    page = opened(plain_run.run)
+    page.wait_for_selector("[data-figure=headline] .main-svg")
+    for figure in page.query_selector_all("[data-figure]"):
+        figure.scroll_into_view_if_needed()
+    page.wait_for_function(
+        "[...document.querySelectorAll('[data-figure]')].every(f => f.querySelector('.main-svg'))"
+    )
+    assert tab.complaints == []
+    assert requests_beyond_the_page(tab) == []
+
+
+def test_nothing_moves_when_figures_are_drawn(opened, plain_run):
+    page = opened(plain_run.run)
+    page.wait_for_selector("[data-figure=headline] .main-svg")
+    shifts = page.evaluate(
+        """() => new Promise(resolve => new PerformanceObserver(list =>
+            resolve(list.getEntries().reduce((sum, entry) => sum + entry.value, 0))
+        ).observe({type: 'layout-shift', buffered: true}) || setTimeout(() => resolve(0), 500))"""
+    )
+    assert shifts < 0.02
+
+
+@pytest.mark.parametrize("width", [1600, 1280, 800])
+def test_the_page_fits_its_window(opened, tab, plain_run, width):
+    tab.page.set_viewport_size({"width": width, "height": 900})
+    page = opened(plain_run.run)
+    page.wait_for_selector("[data-figure=headline] .main-svg")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_reader_drills_into_a_trial_and_comes_back(opened, tab, plain_run):
+    page = opened(plain_run.run)
+    trial = plain_run.trials[1]
+    row = page.locator(f"table.trials a[href='#trial-{trial.id}']")
+    row.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#trial h1")
+    article = page.locator("#trial")
+    assert REASON in article.inner_text()
+    assert "check:json_values@1" in article.inner_text()
+    assert article.locator(".event.tool").count() == 1
+    assert "Please put the sum" in article.inner_text()
+    assert page.locator("#overview").is_hidden()
+    article.get_by_text("The next attempt").click()
+    page.wait_for_selector("#trial >> text=The attempt before")
+    page.go_back()
+    page.go_back()
+    page.wait_for_selector("#overview", state="visible")
+    assert row.evaluate("link => link === document.activeElement")
+    assert tab.complaints == []
+
+
+def test_an_address_with_a_trial_opens_that_trial(opened, tab, plain_run):
+    page = opened(plain_run.run)
+    page.goto(page.url + f"#trial-{plain_run.again.id}")
+    page.reload()
+    page.wait_for_selector("#trial h1")
+    assert "Feedback on the attempt before" in page.locator("#trial").inner_text()
+    page.locator("nav >> text=Failures").click()
+    page.wait_for_selector("#overview", state="visible")
+    page.wait_for_selector("[data-figure=failures] .main-svg")
+
+
+def test_a_trial_that_is_not_on_the_page_is_said_to_be_missing(opened, plain_run):
+    page = opened(plain_run.run)
+    page.goto(page.url + "#trial-nowhere")
+    page.wait_for_selector("#trial >> text=nightshift show nowhere --transcript")
+
+
+def test_the_table_is_filtered_and_sorted(opened, plain_run):
+    page = opened(plain_run.run)
+    visible = page.locator("table.trials tbody tr:not([hidden])")
+    assert visible.count() == 5
+    page.locator("[data-filter=agent]").select_option(SMALL)
+    assert visible.count() == 3
+    page.locator("[data-filter=round]").select_option("1")
+    assert visible.count() == 1
+    assert page.locator("#matching").inner_text() == "1 of 5 trials"
+    page.locator("[data-filter=agent]").select_option("")
+    page.locator("[data-filter=round]").select_option("")
+    page.locator("[data-filter=text]").fill("nop SECOND")
+    assert visible.count() == 1
+    page.locator("[data-filter=text]").fill("")
+    page.locator("table.trials button", has_text="Score").click()
+    scores = [float(t.split()[-1]) for t in page.locator("td.score").all_inner_texts()]
+    assert scores == sorted(scores)
+    assert scores[0] < scores[-1]
+
+
+def test_what_an_agent_wrote_is_shown_and_never_run(opened, tab, new_task, new_run, record):
+    task = new_task("first", title=ATTACK, query=ATTACK)
+    agent = "react:local/<img/src=x/onerror=window.pwned=1>"
+    run = new_run(task, agents=(agent,))
+    trial = record(run, task, agent, 4, ATTACK, reason=ATTACK)
+    again = record(run, task, agent, 5, ATTACK, reason=ATTACK, round_=1)
+    page = opened(run)
+    page.wait_for_selector("[data-figure=headline] .main-svg")
+    page.locator("[data-figure=headline] .point").first.hover(force=True)
+    for trial_id in (trial.id, again.id):
+        page.goto(page.url.split("#")[0] + f"#trial-{trial_id}")
+        page.wait_for_selector(f"#trial >> text={trial_id}")
+        assert page.locator("#trial").inner_text().count("onerror=window.pwned=1") > 10
+        page.wait_for_timeout(300)
+        links = page.locator("#trial a").evaluate_all("all => all.map(a => a.hash)")
+        assert all(link.startswith("#trial") for link in links)
+    assert page.evaluate("window.pwned") is None
+    assert [c for c in tab.complaints if "dialog" in c or "Refused" in c] == []
+    assert requests_beyond_the_page(tab) == []
+
+
+def test_code_that_got_into_the_page_would_be_refused(opened, plain_run):
+    """Behind the escaping stands the policy: neither handlers nor new scripts run."""
+    page = opened(plain_run.run)
+    page.evaluate(
+        """() => {
+            document.body.insertAdjacentHTML('beforeend',
+                '<img src="data:," onerror="window.pwned=1"><svg onload="window.pwned=1"></svg>');
+            const script = document.createElement('script');
+            script.textContent = 'window.pwned=1';
+            document.body.append(script);
+        }"""
+    )
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.pwned") is None
+
+
+@pytest.mark.e2e
+def test_the_dashboard_of_a_real_night_shows_a_trial_from_query_to_reason(night, command, tab):
+    (run,) = command.read(night.home, "runs")["runs"]
+    path = Path(run["dashboard"])
+    assert path.stat().st_size < 8_000_000
+    trials = command.read(night.home, "show")["trials"]
+    best = next(
+        t["trial"]
+        for t in trials
+        if t["trial"]["agent"] == "reference" and t["trial"]["tier"] == "workflow"
+    )
+    page = tab.page
+    page.goto(path.as_uri())
+    page.wait_for_selector("[data-figure=headline] .main-svg")
+    assert run["id"] in page.locator("h1").inner_text()
+    assert page.locator("table.trials tbody tr").count() == len(trials)
+    page.locator(f"table.trials a[href='#trial-{best['id']}']").click()
+    page.wait_for_selector("#trial .file")
+    assert page.locator("#trial .leaf .reason").count() >= 3
+    assert page.locator("#trial .event.tool").count() >= 1
+    assert tab.complaints == []
+    assert requests_beyond_the_page(tab) == []
