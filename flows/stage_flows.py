@@ -5,6 +5,7 @@ hands over is in the store. Running it again does only what is missing.
 """
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
@@ -25,7 +26,7 @@ from flows.progress import progress
 from flows.runners import BatchWork, batches, client, execute_batch, run_batches, score_batch
 from flows.waking import wake_parent
 from taskdata.errors import StageFailed
-from taskdata.schema.run import StageReport
+from taskdata.schema.run import RunConfig, StageReport
 from taskdata.store import Store
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,9 @@ def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageRepo
     store = Store.open(settings.address)
     try:
         with _lock(settings, run_id):
+            started = time.monotonic()
             report = work(settings, store)
+            report = report.model_copy(update={"seconds": time.monotonic() - started})
             store.record_stage(report)
             progress.get().ended(stage, report)
             publishing.stage_artifact(report)
@@ -82,7 +85,11 @@ def _spread(
     if not due:
         return
     config = store.run(run_id).config
-    dealt = batches(due, config.workers, config.trials_per_worker)
+    dealt = [
+        batch
+        for trials in _cheap_then_local(store, run_id, config, due)
+        for batch in batches(trials, config.workers, config.trials_per_worker)
+    ]
     with client(settings, config.workers) as connected, publishing.progress_artifact(stage) as tell:
 
         def advanced(done: int) -> None:
@@ -95,6 +102,21 @@ def _spread(
             f"{stage}: {len(causes)} of {len(dealt)} batches of trials were lost; "
             f"first cause: {causes[0]}"
         )
+
+
+def _cheap_then_local(
+    store: Store, run_id: str, config: RunConfig, due: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Part trials whose model runs on this machine from the others, which go first.
+
+    A model on the CPU and the sandboxes of other agents would slow each other down.
+    """
+    local = {a.name for a in config.agents if a.model is not None and a.model.provider == "local"}
+    agent_of = {trial.id: trial.agent for trial in store.trials(run_id)}
+    return (
+        [trial_id for trial_id in due if agent_of[trial_id] not in local],
+        [trial_id for trial_id in due if agent_of[trial_id] in local],
+    )
 
 
 @flow(name="gate", flow_run_name="gate-{gate}-{run_id}", on_completion=[wake_parent])

@@ -5,15 +5,15 @@ does: that is when the parent closes the pipe, or dies, however it dies.
 """
 
 import json
-import os
 import sys
 
 SLOTS = 2
 """Requests worked on at once; more wait in line."""
+THREADS = 1
+"""More threads wait for each other by spinning: two on two busy cores write a tenth as fast as
+one. One server per core, each on one thread, uses the cores without that."""
 CONTEXT_TOKENS = 4096
 """Per slot; the model was trained for 8192, but reading that much takes a minute on one core."""
-
-
 CACHE_MIB = 512
 """Prompts kept after their slot went to another request: about 22,000 tokens of this model."""
 
@@ -29,7 +29,7 @@ def main(path: str, name: str) -> None:
     params.n_ctx = SLOTS * CONTEXT_TOKENS
     params.n_gpu_layers = 0
     params.fit_params = False
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _threads()
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
     params.n_threads_http = SLOTS + 2
     params.cache_ram_mib = CACHE_MIB
     params.ui = False
@@ -39,15 +39,6 @@ def main(path: str, name: str) -> None:
     sys.stdout.write(json.dumps({"url": server.listening_address}) + "\n")
     sys.stdout.flush()
     sys.stdin.buffer.read()
-
-
-def _threads() -> int:
-    """Return half of the cores: the threads wait for each other by spinning.
-
-    Measured on two busy cores: one thread writes 12 tokens a second, two threads write one.
-    """
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, (usable or 1) // 2)
 
 
 if __name__ == "__main__":

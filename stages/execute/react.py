@@ -9,6 +9,8 @@ from taskdata.schema.transcript import Ending, ToolCall, Transcript
 
 _FULL = "react_v1"
 _COMPACT = "react_compact_v1"
+_COMPACT_OBSERVATION = 1200
+"""Characters of a result that a small local model is shown: reading them takes it seconds."""
 
 
 class React:
@@ -18,6 +20,7 @@ class React:
         """Choose the prompt: small local models need it short and need an example."""
         is_local = agent.model is not None and agent.model.provider == "local"
         self._prompt = _COMPACT if is_local else _FULL
+        self._longest = _COMPACT_OBSERVATION if is_local else None
 
     @property
     def prompt_version(self) -> str | None:
@@ -48,4 +51,4 @@ class React:
                 return talk.end(result)
             if (answer := final_answer(call, result)) is not None:
                 return talk.end(Ending.FINISHED, answer)
-            talk.observe(observation(result))
+            talk.observe(observation(result, self._longest))

@@ -72,10 +72,13 @@ def read_step(text: str) -> Act | Answer | Unreadable:
     return Unreadable(f"The reply has no Action and no Final Answer. {FORMAT}")
 
 
-def observation(result: ToolResult) -> str:
-    """Return what the model reads of a tool's result."""
+def observation(result: ToolResult, longest: int | None = None) -> str:
+    """Return what the model reads of a tool's result, cut after `longest` characters."""
     mark = "" if result.error is None else "Error: "
-    return f"{STOP} {mark}{result.text}"
+    text = result.text
+    if longest is not None and len(text) > longest:
+        text = f"{text[:longest]}\n... ({len(text) - longest} more characters)"
+    return f"{STOP} {mark}{text}"
 
 
 def _parts(text: str) -> list[tuple[str, str]]:

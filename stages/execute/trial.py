@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from environments.models.faults import one_line
 from environments.models.prices import price_of
@@ -42,7 +43,7 @@ class Workbench:
     run: Run
     provider: SandboxProvider
     clients: ModelClients
-    endpoints: Mapping[str, str]
+    endpoints: Mapping[str, Sequence[str]]
     """Base URLs of running local model servers by model, such as `local/smollm2-135m`."""
     folder: Path
     """Workspaces are made here."""
@@ -106,7 +107,7 @@ async def _work(bench: Workbench, trial: Trial, journal: Journal) -> _Work:
     agent = bench.run.config.agent(trial.agent)
     kind = harness_kind(agent.harness)
     harness = kind.build(agent, task)
-    model = _model(bench, agent) if kind.needs_model else None
+    model = _model(bench, agent, trial.id) if kind.needs_model else None
     with ExitStack() as stack:
         workspace = await asyncio.to_thread(_workspace, bench, task, stack)
         async with bench.provider.open(workspace, task.resources, trial.id) as sandbox:
@@ -126,7 +127,7 @@ async def _work(bench: Workbench, trial: Trial, journal: Journal) -> _Work:
     return _Work(transcript, deliverables, rejected, harness.prompt_version, seconds)
 
 
-def _model(bench: Workbench, agent: AgentSpec) -> ModelClient | None:
+def _model(bench: Workbench, agent: AgentSpec, trial_id: str) -> ModelClient | None:
     if agent.model is None:
         return None
     if agent.budget.max_usd is not None and price_of(agent.model) is None:
@@ -134,7 +135,10 @@ def _model(bench: Workbench, agent: AgentSpec) -> ModelClient | None:
             f"agent {agent.name!r}: a budget in USD needs a known price; "
             f"{agent.model} is not in the price table"
         )
-    return bench.clients.get(agent.model, bench.endpoints.get(str(agent.model), agent.base_url))
+    servers = bench.endpoints.get(str(agent.model))
+    if not servers:
+        return bench.clients.get(agent.model, agent.base_url)
+    return bench.clients.get(agent.model, servers[crc32(trial_id.encode()) % len(servers)])
 
 
 def _workspace(bench: Workbench, task: Task, stack: ExitStack) -> Workspace:

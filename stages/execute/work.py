@@ -6,6 +6,7 @@ batch, finished trials stay finished and the others stay due.
 
 import asyncio
 import logging
+import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ def due(store: Store, run_id: str, round_: int) -> list[str]:
 
 
 def execute_trials(
-    store: Store, run_id: str, trial_ids: Sequence[str], endpoints: Mapping[str, str]
+    store: Store, run_id: str, trial_ids: Sequence[str], endpoints: Mapping[str, Sequence[str]]
 ) -> BatchCounts:
     """Run trials concurrently in one event loop and record each outcome as soon as it is known.
 
@@ -58,15 +59,20 @@ def execute_trials(
 
 
 @contextmanager
-def local_models(models: Iterable[ModelSpec | None], home: Path) -> Iterator[dict[str, str]]:
-    """Serve the local ones of the named models; yield their base URLs by model name.
+def local_models(
+    models: Iterable[ModelSpec | None], home: Path
+) -> Iterator[dict[str, tuple[str, ...]]]:
+    """Serve the local ones of the named models; yield their servers' base URLs by model name.
 
-    Nothing is started where none is local.
+    Each is served once per core, on one thread. Nothing is started where none is local.
     """
+    copies = len(os.sched_getaffinity(0))
     local = sorted({spec.model for spec in models if spec and spec.provider == "local"})
     with ExitStack() as stack:
         yield {
-            f"local/{model}": stack.enter_context(local_model_server(home, model))
+            f"local/{model}": tuple(
+                stack.enter_context(local_model_server(home, model)) for _ in range(copies)
+            )
             for model in local
         }
 
@@ -101,7 +107,7 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 
 
 async def _execute(
-    store: Store, run_id: str, trial_ids: Sequence[str], endpoints: Mapping[str, str]
+    store: Store, run_id: str, trial_ids: Sequence[str], endpoints: Mapping[str, Sequence[str]]
 ) -> BatchCounts:
     run = store.run(run_id)
     slots = asyncio.Semaphore(run.config.trials_per_worker)

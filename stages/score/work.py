@@ -54,7 +54,7 @@ def score_trials(
     store: Store,
     run_id: str,
     trial_ids: Sequence[str],
-    endpoints: Mapping[str, str] | None = None,
+    endpoints: Mapping[str, Sequence[str]] | None = None,
 ) -> int:
     """Score trials concurrently in one event loop and return how many failed for our reasons.
 
@@ -72,7 +72,7 @@ def score_trials(
 
 
 def do(
-    store: Store, run_id: str, round_: int, endpoints: Mapping[str, str] | None = None
+    store: Store, run_id: str, round_: int, endpoints: Mapping[str, Sequence[str]] | None = None
 ) -> StageReport:
     """Score the round's due trials in this process and report."""
     started = time.monotonic()
@@ -100,7 +100,7 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 
 
 async def _score(
-    store: Store, run_id: str, trial_ids: Sequence[str], endpoints: Mapping[str, str]
+    store: Store, run_id: str, trial_ids: Sequence[str], endpoints: Mapping[str, Sequence[str]]
 ) -> int:
     config = store.run(run_id).config
     slots = asyncio.Semaphore(len(os.sched_getaffinity(0)))
@@ -123,11 +123,12 @@ async def _score(
 
 
 def _judge(
-    config: RunConfig, clients: ModelClients, endpoints: Mapping[str, str]
+    config: RunConfig, clients: ModelClients, endpoints: Mapping[str, Sequence[str]]
 ) -> LeafJudge | None:
     if config.judge is None:
         return None
-    base_url = config.judge_base_url or endpoints.get(str(config.judge))
+    servers = endpoints.get(str(config.judge))
+    base_url = servers[0] if servers else config.judge_base_url
     return LeafJudge(clients.get(config.judge, base_url), str(config.judge))
 
 
