@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from prefect.artifacts import (
@@ -17,7 +18,8 @@ from prefect.runtime import flow_run
 
 from flows.config import Settings
 from flows.summaries import headline, summary_of
-from taskdata.schema.run import GateResult, StageReport
+from taskdata.schema.run import GateResult, RunStatus, StageReport
+from taskdata.schema.summary import RunSummary
 from taskdata.store import Store
 
 
@@ -26,7 +28,7 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
     from dashboards.build import build
 
     started = time.monotonic()
-    summary = summary_of(store, run_id)
+    summary = _as_completed(summary_of(store, run_id))
     folder = settings.run_folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "dashboard.html"
@@ -40,6 +42,14 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
         seconds=time.monotonic() - started,
         note=f"{page} ({page.stat().st_size / 1e6:.1f} MB)",
     )
+
+
+def _as_completed(summary: RunSummary) -> RunSummary:
+    """Return the summary of a run whose last stage is this one as it will read when it ends."""
+    if summary.run.status != RunStatus.RUNNING:
+        return summary
+    ended = {"status": RunStatus.COMPLETED.value, "finished_at": datetime.now(UTC)}
+    return summary.model_copy(update={"run": summary.run.model_copy(update=ended)})
 
 
 def stage_artifact(report: StageReport) -> None:

@@ -24,7 +24,8 @@ def headline(summary: RunSummary) -> list[dict[str, str]]:
             "agent": agent.agent,
             "trials": str(agent.trials),
             "errors": str(agent.errors),
-            "root score": _estimate(agent.root_score.mean, agent.root_score.ci95),
+            "root score": _number(agent.root_score.mean),
+            "95 % interval": _interval(agent.root_score.ci95),
             f"root SR > {summary.run.threshold:g}": _share(agent.root_sr),
             "leaf SR": _share(agent.leaf_sr),
             "tool SR": _share(agent.tool_sr),
@@ -37,12 +38,12 @@ def headline(summary: RunSummary) -> list[dict[str, str]]:
     ]
 
 
-def _estimate(mean: float | None, interval: tuple[float, float] | None) -> str:
-    if mean is None:
-        return "-"
-    if interval is None:
-        return f"{mean:.2f}"
-    return f"{mean:.2f} [{interval[0]:.2f}, {interval[1]:.2f}]"
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _interval(interval: tuple[float, float] | None) -> str:
+    return "-" if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
 
 
 def _share(share: float | None) -> str:

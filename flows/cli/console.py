@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -12,7 +13,10 @@ from rich.table import Table
 debug = False
 """Whether `--debug` was given."""
 
-out = Console(highlight=False, soft_wrap=True)
+_PIPED_WIDTH = 160
+"""Columns where there is no terminal to ask: wide enough for every table of ours."""
+
+out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -37,9 +41,9 @@ def table(rows: Sequence[dict[str, str]], title: str = "") -> None:
     if not rows:
         say(f"{title}: nothing" if title else "nothing")
         return
-    grid = Table(title=title or None, title_justify="left", header_style="bold")
-    for column in rows[0]:
-        grid.add_column(column, overflow="fold")
+    grid = Table(title=title or None, title_justify="left", header_style="bold", box=SIMPLE)
+    for number, column in enumerate(rows[0]):
+        grid.add_column(column, overflow="fold", no_wrap=number == 0)
     for row in rows:
         grid.add_row(*(escape(str(value)) for value in row.values()))
-    out.print(grid)
+    out.print(grid, soft_wrap=False)
