@@ -23,8 +23,8 @@ from taskdata.schema.run import Feedback
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Ending
 
-LEAVES_NAMED = 10
-REQUIREMENT_LENGTH = 240
+LEAVES_NAMED = 6
+REQUIREMENT_LENGTH = 160
 _HIDDEN = "[…]"
 _ANSWER_ARGS = ("all", "expected", "values", "rows", "cells")
 """Arguments of checks that hold what is to be found out; the others describe form."""
