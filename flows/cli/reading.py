@@ -208,7 +208,6 @@ def report(
 ) -> None:
     """Write the dashboard of a run as it is now, as one HTML file."""
     from dashboards.build import build
-
     from flows.summaries import summary_of
 
     settings, store, run = _opened(run_id)

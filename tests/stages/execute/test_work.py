@@ -168,7 +168,7 @@ def test_a_trial_that_failed_is_due_and_its_next_attempt_counts(
     assert (outcome.status, outcome.attempt) == (OutcomeStatus.FINISHED, 2)
 
 
-def test_a_broken_reference_is_played_to_its_end_and_shows_its_error(store, plan, new_task, tmp_path: Path):
+def test_a_broken_reference_is_played_and_shows_its_error(store, plan, new_task, tmp_path: Path):
     steps = (ReferenceStep(tool="read_file", arguments={"path": "input/gone.csv"}),)
     broken = new_task(reference=ReferenceSolution(steps=steps, final_answer=""))
     run = plan(("reference",), broken)
