@@ -65,9 +65,13 @@ def night(tmp_path_factory: pytest.TempPathFactory, command) -> SimpleNamespace:
     return SimpleNamespace(home=home, output=done.stdout, tasks=atomic + workflow)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
-    """Headless Chromium from the system."""
+    """Headless Chromium from the system.
+
+    Not for the session: Playwright keeps an event loop running as long as it is open, in which
+    other modules' `asyncio.run` would be refused.
+    """
     from playwright.sync_api import sync_playwright
 
     path = shutil.which("chromium") or shutil.which("chromium-browser")
