@@ -19,7 +19,7 @@ from taskdata.store import StoreAddress
 
 DEFAULT_AGENTS = ("reference", "nop", "react:local/smollm2-135m")
 
-LOCAL_BUDGET = Budget(max_turns=2, max_reply_tokens=80, max_tokens=12_000, max_seconds=240)
+LOCAL_BUDGET = Budget(max_turns=2, max_reply_tokens=64, max_tokens=12_000, max_seconds=240)
 """For models on this machine's CPU: a whole default run must end within minutes."""
 
 

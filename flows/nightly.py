@@ -16,8 +16,9 @@ from prefect.runtime import flow_run
 from flows import publishing
 from flows.config import Settings, load_settings, run_config
 from flows.runners import cluster
-from flows.stage_flows import STAGE_FLOWS
+from flows.stage_flows import STAGE_FLOWS, served_models
 from flows.waking import call_deployed
+from stages.execute.work import local_models
 from stages.prepare.select import select
 from stages.prepare.work import require
 from taskdata.schema.run import Run, RunConfig, RunStatus
@@ -104,6 +105,12 @@ def _walk(settings: Settings, run: Run, *, in_process: bool) -> None:
                 parameters={"run_id": run.id, **call.parameters},
             )
         return
-    with cluster(settings, run.config.workers):
-        for call in stages_of(run.config):
-            STAGE_FLOWS[call.stage](run_id=run.id, **call.parameters)
+    models = [*(agent.model for agent in run.config.agents), run.config.judge]
+    with cluster(settings, run.config.workers), local_models(models, settings.home) as endpoints:
+        # Kept over all rounds: a second attempt finds its prompt still read.
+        token = served_models.set(endpoints)
+        try:
+            for call in stages_of(run.config):
+                STAGE_FLOWS[call.stage](run_id=run.id, **call.parameters)
+        finally:
+            served_models.reset(token)

@@ -6,9 +6,10 @@ hands over is in the store. Running it again does only what is missing.
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 from prefect import Flow, flow
@@ -26,6 +27,7 @@ from flows.progress import progress
 from flows.runners import BatchWork, batches, client, execute_batch, run_batches, score_batch
 from flows.waking import wake_parent
 from taskdata.errors import StageFailed
+from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import RunConfig, StageReport
 from taskdata.store import Store
 
@@ -33,6 +35,25 @@ log = logging.getLogger(__name__)
 
 holds_run: ContextVar[bool] = ContextVar("holds_run", default=False)
 """Whether the caller in this process already holds the run's lock."""
+
+
+served_models: ContextVar[dict[str, tuple[str, ...]] | None] = ContextVar(
+    "served_models", default=None
+)
+"""Local model servers that the caller in this process keeps for the whole night."""
+
+
+@contextmanager
+def _local_models(
+    models: Sequence[ModelSpec | None], home: Path
+) -> Iterator[dict[str, tuple[str, ...]]]:
+    """Yield the night's local model servers, or start some for this stage alone."""
+    kept = served_models.get()
+    if kept is not None:
+        yield kept
+        return
+    with executing.local_models(models, home) as endpoints:
+        yield endpoints
 
 
 def _lock(settings: Settings, run_id: str) -> AbstractContextManager[None]:
@@ -138,7 +159,7 @@ def execute_flow(run_id: str, round: int = 0) -> None:
     def work(settings: Settings, store: Store) -> StageReport:
         due = executing.due(store, run_id, round)
         models = [agent.model for agent in store.run(run_id).config.agents] if due else []
-        with executing.local_models(models, settings.home) as endpoints:
+        with _local_models(models, settings.home) as endpoints:
             _spread(
                 settings,
                 store,
@@ -160,7 +181,7 @@ def score_flow(run_id: str, round: int = 0) -> None:
     def work(settings: Settings, store: Store) -> StageReport:
         due = scoring.due(store, run_id, round)
         models = [store.run(run_id).config.judge] if due else []
-        with executing.local_models(models, settings.home) as endpoints:
+        with _local_models(models, settings.home) as endpoints:
             _spread(
                 settings,
                 store,
