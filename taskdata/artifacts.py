@@ -1,7 +1,6 @@
 """Content-addressed files on any fsspec file system: the name of a file is its sha256."""
 
 import hashlib
-import shutil
 import uuid
 from pathlib import Path
 
@@ -75,11 +74,6 @@ class ArtifactStore:
             return None
         path = Path(self._path(sha256))
         return path if path.exists() else None
-
-    def free_bytes(self) -> int | None:
-        """Return the free space where the store is a local folder, else None."""
-        root = Path(self._root)
-        return shutil.disk_usage(root).free if root.is_dir() else None
 
 
 def sha256_of(path: Path) -> str:
