@@ -23,7 +23,7 @@ from stages.score.rendering import Renderer
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
 from taskdata.errors import NightshiftError
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ToolResultCheck
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck, ToolResultCheck
 from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.task import Task
@@ -209,4 +209,11 @@ async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEviden
         return score_tool_result(leaf.id, verifier, evidence.transcript)
     if isinstance(verifier, Judge) and judge is not None:
         return await judge.score(leaf.id, leaf.requirement, verifier, evidence)
+    if isinstance(verifier, ScriptCheck):
+        return _not_run(leaf.id, verifier)
     return no_judge(leaf.id)
+
+
+def _not_run(leaf_id: str, verifier: ScriptCheck) -> LeafScore:
+    reason = f"evaluation programs are not run here: {verifier.entry}"
+    return LeafScore(leaf_id=leaf_id, score=None, verifier="script", reason=reason)

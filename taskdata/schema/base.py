@@ -3,9 +3,16 @@
 import hashlib
 import json
 from pathlib import PurePosixPath
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+)
 
 
 class Value(BaseModel):
@@ -22,6 +29,25 @@ class Value(BaseModel):
     def digest(self) -> str:
         """Return the hex sha256 of `canonical_json`."""
         return hashlib.sha256(self.canonical_json().encode()).hexdigest()
+
+
+class GrowingValue(Value):
+    """A value whose fields have grown: one added later is written only where it is set.
+
+    What was stored and hashed before the field existed thus keeps its hash.
+    """
+
+    added_later: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _without_unset_additions(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = write(self)
+        for name in self.added_later:
+            if getattr(self, name) == type(self).model_fields[name].get_default(
+                call_default_factory=True
+            ):
+                data.pop(name, None)
+        return data
 
 
 def _inside(path: str) -> str:

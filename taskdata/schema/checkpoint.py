@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from taskdata.schema.base import Slug, Value
+from taskdata.schema.base import RelativePath, Slug, Value
 
 
 class Check(Value):
@@ -40,7 +40,15 @@ class ToolResultCheck(Value):
     """Texts that must all occur (case-insensitive) in one such call's result."""
 
 
-Verifier = Annotated[Check | Judge | ToolResultCheck, Field(discriminator="kind")]
+class ScriptCheck(Value):
+    """A program that the task brings among its evaluation files decides."""
+
+    kind: Literal["script"] = "script"
+    entry: RelativePath
+    """Path of the program within the task's evaluation files."""
+
+
+Verifier = Annotated[Check | Judge | ToolResultCheck | ScriptCheck, Field(discriminator="kind")]
 
 
 class Checkpoint(Value):

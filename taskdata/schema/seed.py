@@ -1,24 +1,69 @@
 """Raw user requests from which tasks are made."""
 
-from datetime import date
+from datetime import date, datetime
+from typing import Literal
 
 from pydantic import Field
 
-from taskdata.schema.base import RelativePath, Value
+from taskdata.schema.base import Value
+from taskdata.schema.task import InputFile
+
+EXCERPT_CHARACTERS = 300
 
 
 class SeedQuery(Value):
     """A raw user request with provenance."""
 
     text: str = Field(min_length=1, max_length=100_000)
-    source: str = Field(min_length=1)
+    source: str = Field(min_length=1, max_length=80)
     """Where it was found: manus, kortix, reddit, stackexchange, internal, ..."""
-    url: str | None = None
+    url: str | None = Field(default=None, max_length=2_000)
     collected_on: date | None = None
-    license: str | None = None
-    attachments: tuple[RelativePath, ...] = ()
+    license: str | None = Field(default=None, max_length=200)
+    attachments: tuple[InputFile, ...] = ()
 
     @property
     def seed_id(self) -> str:
         """First 16 hex digits of the content hash."""
         return self.digest()[:16]
+
+
+class SeedLink(Value):
+    """A seed says the same as another seed or a task; both are kept."""
+
+    seed_id: str
+    other_kind: Literal["seed", "task"]
+    other_id: str
+    """Seed id or task id."""
+    method: Literal["exact", "minhash", "embedding"]
+    similarity: float = Field(ge=0, le=1)
+    """1: the same words, whatever their case and punctuation; else the method's own estimate."""
+
+
+class StoredSeed(Value):
+    """A seed with what the store knows about it."""
+
+    id: str
+    query: SeedQuery
+    origin: str
+    """File it came from."""
+    added_at: datetime
+    duplicate_of: tuple[SeedLink, ...] = ()
+
+
+class QuarantinedRow(Value):
+    """A row, seed, task or candidate that was not let through, and why."""
+
+    stage: str
+    """Where it was stopped: `seeds`, `import`, a construction stage or a gate."""
+    origin: str
+    """File it came from, or the refresh it belongs to."""
+    row: int | None = Field(default=None, ge=1)
+    """Row in that file, counted from 1."""
+    item: str | None = None
+    """Id of the seed, task or candidate, where it has one."""
+    field: str | None = None
+    reason: str
+    excerpt: str = Field(default="", max_length=EXCERPT_CHARACTERS)
+    """Beginning of what it said."""
+    at: datetime

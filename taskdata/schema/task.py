@@ -1,12 +1,12 @@
 """A benchmark-ready task, and the part of it an agent may see."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from taskdata.schema.base import RelativePath, Sha256, Slug, Value
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge
+from taskdata.schema.base import GrowingValue, RelativePath, Sha256, Slug, Value
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck
 
 
 class Tier(StrEnum):
@@ -68,12 +68,16 @@ class DeliverableSpec(Value):
     description: str = ""
 
 
-class ReferenceStep(Value):
+class ReferenceStep(GrowingValue):
     """One tool call of a reference solution."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"result"})
 
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
     thought: str = ""
+    result: str | None = None
+    """What the tool answered when the chain was recorded (GTA, section 3.3); None: not recorded."""
 
 
 class ReferenceSolution(Value):
@@ -132,6 +136,19 @@ class Provenance(Value):
     url: str | None = None
 
 
+class TaskEnvironment(Value):
+    """What a task needs around it beside files and tools (Toolathlon, section 3)."""
+
+    servers: tuple[str, ...] = ()
+    """MCP servers by name."""
+    preprocess: tuple[InputFile, ...] = ()
+    """Programs and data that initialise the state before the agent starts."""
+    evaluation: tuple[InputFile, ...] = ()
+    """Programs and data that score the state afterwards; never shown to the agent."""
+    groundtruth: tuple[InputFile, ...] = ()
+    """What the workspace should look like afterwards; never shown to the agent."""
+
+
 class TaskBrief(Value):
     """What an agent is told; no field here could hold a checkpoint or a reference."""
 
@@ -144,8 +161,10 @@ class TaskBrief(Value):
     """Feedback on the previous attempt, in refinement rounds."""
 
 
-class Task(Value):
+class Task(GrowingValue):
     """A benchmark-ready item; `content_hash` identifies it in every measurement."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"environment", "extras"})
 
     id: Slug
     tier: Tier
@@ -163,6 +182,9 @@ class Task(Value):
     reference: ReferenceSolution | None = None
     resources: Resources = Resources()
     provenance: Provenance = Provenance()
+    environment: TaskEnvironment | None = None
+    extras: dict[str, Any] = Field(default_factory=dict)
+    """Fields of the format it was imported from that have no other place here."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -177,6 +199,9 @@ class Task(Value):
                 asked = {verifier.deliverable} - {None}
             elif isinstance(verifier, Judge):
                 asked = set(verifier.deliverables)
+            elif isinstance(verifier, ScriptCheck):
+                self._require_program(leaf.id, verifier.entry)
+                continue
             else:
                 continue
             if asked - names:
@@ -185,6 +210,21 @@ class Task(Value):
                     f"which are not among the deliverables {sorted(names)}"
                 )
         return self
+
+    def _require_program(self, leaf_id: str, entry: str) -> None:
+        programs = {f.path for f in self.environment.evaluation} if self.environment else set()
+        if entry not in programs:
+            raise ValueError(
+                f"checkpoint {leaf_id!r} runs {entry!r}, which is not among the evaluation files "
+                f"{sorted(programs)}"
+            )
+
+    @property
+    def stored_files(self) -> tuple[InputFile, ...]:
+        """Every file whose bytes belong to the task, those hidden from the agent included."""
+        around = self.environment
+        hidden = (*around.preprocess, *around.evaluation, *around.groundtruth) if around else ()
+        return (*self.files, *hidden)
 
     @property
     def content_hash(self) -> str:

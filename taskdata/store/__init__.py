@@ -4,14 +4,20 @@ from typing import Self
 
 from taskdata.store.bank import BankStore
 from taskdata.store.connection import StoreAddress
+from taskdata.store.construction import ConstructionStore
+from taskdata.store.releases import ReleaseStore
+from taskdata.store.replies import ReplyStore
 from taskdata.store.runs import RunStore
+from taskdata.store.seeds import SeedStore
 from taskdata.store.trials import TrialStore
 
 __all__ = ["Store", "StoreAddress"]
 
 
-class Store(BankStore, RunStore, TrialStore):
-    """Everything that is kept: tasks, runs, trials, and the artifacts beside them."""
+class Store(
+    BankStore, ReleaseStore, SeedStore, ConstructionStore, ReplyStore, RunStore, TrialStore
+):
+    """Everything that is kept: seeds, tasks, runs, trials, and the artifacts beside them."""
 
     @classmethod
     def open(cls, address: StoreAddress) -> Self:

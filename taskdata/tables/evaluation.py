@@ -1,42 +1,16 @@
-"""The SQL tables: what was asked, what happened and what was concluded stand apart.
+"""Tables of tasks, runs and trials: what was asked, what happened, what was concluded.
 
 A row that is a measurement names what made it; uniqueness and ranges are the schema's business,
 so running something twice cannot count twice.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, Column, DateTime, Index, TypeDecorator, text
+from sqlalchemy import CheckConstraint, Index, text
 from sqlmodel import Field, SQLModel, UniqueConstraint
 
-REVISION = "0001"
-"""The Alembic revision these tables are at."""
-
-
-class UtcDateTime(TypeDecorator[datetime]):
-    """A point in time; SQLite forgets time zones, so UTC is put back on reading."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, _dialect: Any) -> datetime | None:
-        """Store UTC."""
-        return None if value is None else value.astimezone(UTC)
-
-    def process_result_value(self, value: datetime | None, _dialect: Any) -> datetime | None:
-        """Return an aware datetime in UTC."""
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-def _json() -> Any:
-    return Field(sa_column=Column(JSON, nullable=False))
-
-
-def _time(*, nullable: bool = False) -> Any:
-    return Field(sa_column=Column(UtcDateTime(), nullable=nullable))
+from taskdata.tables.columns import json_column, time_column
 
 
 class TaskRow(SQLModel, table=True):
@@ -47,7 +21,9 @@ class TaskRow(SQLModel, table=True):
     task_id: str = Field(index=True)
     tier: str = Field(index=True)
     category: str = Field(index=True)
-    spec: dict[str, Any] = _json()
+    spec: dict[str, Any] = json_column()
+    outline: dict[str, Any] | None = json_column(nullable=True)
+    """What a list shows, so that listing reads no trees; None in rows of an earlier revision."""
 
 
 class ReleaseRow(SQLModel, table=True):
@@ -56,7 +32,7 @@ class ReleaseRow(SQLModel, table=True):
     __tablename__ = "bank_release"
     hash: str = Field(primary_key=True)
     name: str = Field(index=True)
-    created_at: datetime = _time()
+    created_at: datetime = time_column()
 
 
 class ReleaseTaskRow(SQLModel, table=True):
@@ -73,11 +49,11 @@ class RunRow(SQLModel, table=True):
     __tablename__ = "run"
     id: str = Field(primary_key=True)
     status: str
-    config: dict[str, Any] = _json()
+    config: dict[str, Any] = json_column()
     release_hash: str = Field(foreign_key="bank_release.hash")
     code_version: str
-    created_at: datetime = _time()
-    finished_at: datetime | None = _time(nullable=True)
+    created_at: datetime = time_column()
+    finished_at: datetime | None = time_column(nullable=True)
     error: str | None = None
     dashboard: str | None = None
 
@@ -124,7 +100,7 @@ class OutcomeRow(SQLModel, table=True):
     error_detail: str | None = None
     final_answer: str = ""
     transcript_sha256: str | None = None
-    rejected_files: list[str] = _json()
+    rejected_files: list[str] = json_column()
     input_tokens: int = 0
     output_tokens: int = 0
     cached_input_tokens: int = 0
@@ -137,8 +113,8 @@ class OutcomeRow(SQLModel, table=True):
     sandbox: str
     prompt_version: str | None = None
     code_version: str
-    started_at: datetime = _time()
-    finished_at: datetime = _time()
+    started_at: datetime = time_column()
+    finished_at: datetime = time_column()
 
 
 class DeliverableRow(SQLModel, table=True):
@@ -162,9 +138,9 @@ class ScoreRow(SQLModel, table=True):
     trial_id: str = Field(primary_key=True, foreign_key="trial.id")
     root_score: float | None
     coverage: float
-    tree: dict[str, Any] = _json()
+    tree: dict[str, Any] = json_column()
     scorer_version: str
-    scored_at: datetime = _time()
+    scored_at: datetime = time_column()
 
 
 class LeafScoreRow(SQLModel, table=True):
@@ -185,7 +161,7 @@ class ScoringErrorRow(SQLModel, table=True):
     __tablename__ = "scoring_error"
     trial_id: str = Field(primary_key=True, foreign_key="trial.id")
     message: str
-    failed_at: datetime = _time()
+    failed_at: datetime = time_column()
 
 
 class RenderedRow(SQLModel, table=True):
@@ -209,9 +185,9 @@ class DiagnosisRow(SQLModel, table=True):
     leaf_level: bool
     composition_level: bool
     deliverable_level: bool
-    evidence: list[str] = _json()
+    evidence: list[str] = json_column()
     labeller: str
-    diagnosed_at: datetime = _time()
+    diagnosed_at: datetime = time_column()
 
 
 class GateResultRow(SQLModel, table=True):
@@ -222,8 +198,8 @@ class GateResultRow(SQLModel, table=True):
     run_id: str = Field(foreign_key="run.id", index=True)
     gate: str
     success: bool
-    result: dict[str, Any] = _json()
-    recorded_at: datetime = _time()
+    result: dict[str, Any] = json_column()
+    recorded_at: datetime = time_column()
 
 
 class StageReportRow(SQLModel, table=True):
@@ -234,5 +210,5 @@ class StageReportRow(SQLModel, table=True):
     run_id: str = Field(foreign_key="run.id", index=True)
     stage: str
     round: int
-    report: dict[str, Any] = _json()
-    recorded_at: datetime = _time()
+    report: dict[str, Any] = json_column()
+    recorded_at: datetime = time_column()

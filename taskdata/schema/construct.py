@@ -1,0 +1,232 @@
+"""The construction of tasks: a refresh, its candidates, and every step that made them.
+
+A candidate is a task in the making. What happens to it is a row per step: the verdict with its
+reasons, the draft as it stood afterwards, and the prompt, model and cost behind it (GTA-2, 3.3.4).
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import Field
+
+from taskdata.errors import BadTaskData
+from taskdata.schema.agent import ModelSpec
+from taskdata.schema.base import RelativePath, Sha256, Slug, Value
+from taskdata.schema.checkpoint import Checkpoint
+from taskdata.schema.run import SandboxName
+from taskdata.schema.task import (
+    Answer,
+    Capability,
+    Category,
+    DeliverableSpec,
+    InputFile,
+    Provenance,
+    ReferenceSolution,
+    Task,
+    Tier,
+)
+from taskdata.schema.transcript import Usage
+
+ReviewMode = Literal["defer", "wait", "auto"]
+
+
+class SpendingLimits(Value):
+    """What all model calls of a refresh together may use; the first limit reached stops them."""
+
+    max_calls: int = Field(default=2_000, ge=0)
+    max_tokens: int = Field(default=20_000_000, ge=0)
+    """Input plus output."""
+    max_usd: float | None = Field(default=None, ge=0)
+    """None: no limit in money. With one, a model of unknown price is refused."""
+
+
+class RefreshConfig(Value):
+    """How a bank is refreshed."""
+
+    bank: Slug = "refreshed"
+    """Name of the bank that is released."""
+    base: str | None = "starter"
+    """Bank whose tasks are exemplars and stay in the release; None: none."""
+    model: ModelSpec
+    base_url: str | None = None
+    limits: SpendingLimits = SpendingLimits()
+    seeds: tuple[str, ...] = ()
+    """Only these seed ids; empty: every seed that no refresh of this bank has used."""
+    max_asks: int = Field(default=3, ge=1, le=10)
+    """Times a model is asked for one structured answer."""
+    max_rewrites: int = Field(default=3, ge=0, le=10)
+    """Times a draft that breaks a rule is rewritten."""
+    max_reply_tokens: int = Field(default=8_192, ge=16)
+    exemplars: int = Field(default=2, ge=1, le=5)
+    concurrency: int = Field(default=4, ge=1, le=64)
+    tool_floor: float = Field(default=0.05, ge=0, le=1)
+    """A tool used by a smaller share of tasks is under-represented."""
+    max_augmentations: int = Field(default=3, ge=0)
+    """New tasks asked for on behalf of under-represented tools."""
+    expansions: int = Field(default=0, ge=0)
+    """Atomic tasks made from the base's atomic exemplars."""
+    draft_references: bool = False
+    """Whether the model drafts reference solutions; one counts only if the checks pass."""
+    review: ReviewMode = "defer"
+    """`defer`: end and leave it to the CLI; `wait`: pause for the form; `auto`: approve all left."""
+    sandbox: SandboxName = "bubblewrap"
+
+
+class RefreshStatus(StrEnum):
+    """Where a refresh is."""
+
+    RUNNING = "running"
+    AWAITING_REVIEW = "awaiting_review"
+    RELEASED = "released"
+    FAILED = "failed"
+
+
+class Refresh(Value):
+    """One pass from seeds to a release."""
+
+    id: str
+    status: RefreshStatus
+    config: RefreshConfig
+    code_version: str
+    created_at: datetime
+    finished_at: datetime | None = None
+    error: str | None = None
+    release_hash: Sha256 | None = None
+
+
+class Origin(StrEnum):
+    """Why a candidate exists."""
+
+    SEED = "seed"
+    AUGMENTATION = "augmentation"
+    """Asked for on behalf of an under-represented tool."""
+    EXPANSION = "expansion"
+    """Made from an atomic exemplar (GTA, appendix C.2)."""
+
+
+class Construction(StrEnum):
+    """The stages a candidate goes through, in order."""
+
+    GENERATE = "generate"
+    CLASSIFY = "classify"
+    REWRITE = "rewrite"
+    VALIDATE = "validate"
+    CHECKPOINTS = "checkpoints"
+    PROVE = "prove"
+    REVIEW = "review"
+
+
+class CandidateStatus(StrEnum):
+    """What has become of a candidate."""
+
+    OPEN = "open"
+    DELETED = "deleted"
+    """The classifier found it out of scope."""
+    QUARANTINED = "quarantined"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    RELEASED = "released"
+
+
+class Candidate(Value):
+    """A task in the making."""
+
+    id: str
+    refresh_id: str
+    task_id: Slug
+    tier: Tier
+    origin: Origin
+    seed_id: str | None = None
+    exemplar: Sha256 | None = None
+    """Hash of the task it varies, of an expansion or augmentation."""
+    aim: str = ""
+    """What was asked for beyond the seed: the tool to use, the way to vary."""
+    stage: Construction
+    """The stage that is due next."""
+    status: CandidateStatus = CandidateStatus.OPEN
+    reason: str = ""
+    """Why it is where it is, when it is not open."""
+
+
+class TaskDraft(Value):
+    """A task as a model writes it: no ids, no hashes; files by the names of the attachments."""
+
+    title: str = Field(min_length=1, max_length=200)
+    query: str = Field(min_length=1, max_length=20_000)
+    category: Category
+    capabilities: tuple[Capability, ...] = Field(min_length=1, max_length=4)
+    human_minutes: int = Field(default=30, ge=1, le=10_000)
+    files: tuple[RelativePath, ...] = Field(default=(), max_length=50)
+    deliverables: tuple[DeliverableSpec, ...] = Field(default=(), max_length=20)
+    tools: tuple[str, ...] = Field(min_length=1, max_length=60)
+    checkpoints: Checkpoint
+    answer: Answer | None = None
+    reference: ReferenceSolution | None = None
+
+    def as_task(
+        self,
+        task_id: str,
+        tier: Tier,
+        available: Mapping[str, InputFile],
+        provenance: Provenance,
+    ) -> Task:
+        """Return the task that this draft describes.
+
+        Raises:
+            BadTaskData: if it names a file that is not among `available` (by path).
+            ValidationError: if the whole does not fit together.
+        """
+        missing = [name for name in self.files if name not in available]
+        if missing:
+            raise BadTaskData(
+                f"task {task_id!r}: field files: {missing[0]!r} is not among the attachments "
+                f"{sorted(available)}"
+            )
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return Task.model_validate(
+            fields
+            | {
+                "id": task_id,
+                "tier": tier,
+                "files": tuple(available[name] for name in self.files),
+                "provenance": provenance,
+            }
+        )
+
+
+class ConstructionStep(Value):
+    """One step that a candidate took: verdict, draft afterwards, and what made it."""
+
+    candidate_id: str
+    stage: Construction
+    attempt: int = Field(ge=1)
+    verdict: str = Field(min_length=1)
+    """What the stage said: drafted, augmentation, rewritten, clean, violations, proven, ..."""
+    reasons: tuple[str, ...] = ()
+    draft: TaskDraft | None = None
+    """The draft as it stands after this step; None: unchanged."""
+    facts: dict[str, Any] = Field(default_factory=dict)
+    """Counts and findings of the stage, such as what a rewrite changed."""
+    prompt_version: str | None = None
+    model_id: str | None = None
+    """As reported by the provider."""
+    calls: int = Field(default=0, ge=0)
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    """Of this step's calls; None where one price is unknown, 0 without calls."""
+    code_version: str
+    at: datetime
+
+
+class ReviewDecision(Value):
+    """What a person decided about a candidate."""
+
+    candidate_id: str
+    decision: Literal["approve", "reject", "edit"]
+    reviewer: str = Field(min_length=1, max_length=200)
+    comment: str = Field(default="", max_length=10_000)
+    draft: TaskDraft | None = None
+    """Of an edit: the draft from now on."""
+    at: datetime

@@ -1,0 +1,263 @@
+"""Refreshes, candidates and the steps they took.
+
+A step and where it leaves its candidate are one transaction, so a stage that runs again finds only
+what it has not done.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from sqlmodel import Session, col, desc, select
+
+from taskdata.errors import Misuse
+from taskdata.schema.construct import (
+    Candidate,
+    CandidateStatus,
+    Construction,
+    ConstructionStep,
+    Refresh,
+    RefreshStatus,
+    ReviewDecision,
+    TaskDraft,
+)
+from taskdata.schema.run import GateResult, StageReport
+from taskdata.store.connection import StoreConnection
+from taskdata.tables import (
+    CandidateRow,
+    ConstructionStepRow,
+    RefreshGateRow,
+    RefreshRow,
+    RefreshStageRow,
+    ReviewRow,
+)
+
+
+class ConstructionStore(StoreConnection):
+    """What the store knows of tasks in the making."""
+
+    def add_refresh(self, refresh: Refresh) -> None:
+        """Store a new refresh."""
+        fields = refresh.model_dump() | {"config": refresh.config.model_dump(mode="json")}
+        with self._writing() as session:
+            session.add(RefreshRow(**fields))
+
+    def refresh(self, refresh_id: str) -> Refresh:
+        """Return the refresh of that id.
+
+        Raises:
+            Misuse: if there is none.
+        """
+        found = self.find_refresh(refresh_id)
+        if found is None:
+            raise Misuse(f"refresh {refresh_id!r} is not in the store; `nightshift refreshes`")
+        return found
+
+    def find_refresh(self, refresh_id: str) -> Refresh | None:
+        """Return the refresh of that id, or None."""
+        with self._reading() as session:
+            row = session.get(RefreshRow, refresh_id)
+        return None if row is None else Refresh.model_validate(row.model_dump())
+
+    def refreshes(self) -> list[Refresh]:
+        """Return all refreshes, newest first."""
+        query = select(RefreshRow).order_by(desc(RefreshRow.created_at), desc(RefreshRow.id))
+        with self._reading() as session:
+            return [Refresh.model_validate(row.model_dump()) for row in session.exec(query)]
+
+    def set_refresh_status(
+        self,
+        refresh_id: str,
+        status: RefreshStatus,
+        error: str | None = None,
+        release_hash: str | None = None,
+    ) -> None:
+        """Record where the refresh is; a final status also sets its time."""
+        with self._writing() as session:
+            row = session.get_one(RefreshRow, refresh_id)
+            row.status, row.error = status.value, error
+            row.release_hash = release_hash or row.release_hash
+            ended = status in (RefreshStatus.RELEASED, RefreshStatus.FAILED)
+            row.finished_at = datetime.now(UTC) if ended else None
+            session.add(row)
+
+    def add_candidates(self, candidates: Sequence[Candidate]) -> int:
+        """Store the candidates that are not there yet and return how many were new."""
+        with self._writing() as session:
+            new = [c for c in candidates if session.get(CandidateRow, c.id) is None]
+            session.add_all(CandidateRow(**c.model_dump(mode="json")) for c in new)
+        return len(new)
+
+    def candidates(
+        self,
+        refresh_id: str | None = None,
+        *,
+        stage: Construction | None = None,
+        status: CandidateStatus | None = None,
+    ) -> list[Candidate]:
+        """Return candidates, of one refresh or of all, by the stage that is due or their status."""
+        query = select(CandidateRow).order_by(CandidateRow.refresh_id, CandidateRow.task_id)
+        if refresh_id is not None:
+            query = query.where(CandidateRow.refresh_id == refresh_id)
+        if stage is not None:
+            query = query.where(CandidateRow.stage == stage.value)
+        if status is not None:
+            query = query.where(CandidateRow.status == status.value)
+        with self._reading() as session:
+            return [Candidate.model_validate(row.model_dump()) for row in session.exec(query)]
+
+    def candidate(self, candidate_id: str) -> Candidate:
+        """Return the candidate of that id.
+
+        Raises:
+            Misuse: if there is none.
+        """
+        with self._reading() as session:
+            row = session.get(CandidateRow, candidate_id)
+        if row is None:
+            raise Misuse(
+                f"candidate {candidate_id!r} is not in the store; `nightshift review list`"
+            )
+        return Candidate.model_validate(row.model_dump())
+
+    def record_step(
+        self,
+        step: ConstructionStep,
+        *,
+        stage: Construction | None = None,
+        status: CandidateStatus | None = None,
+        reason: str = "",
+    ) -> None:
+        """Store a step and, in the same transaction, where it leaves the candidate.
+
+        Args:
+            step: What was done.
+            stage: The stage that is due next; None: the same as before.
+            status: What becomes of the candidate; None: it stays as it is.
+            reason: Why, when it leaves the flow.
+        """
+        with self._writing() as session:
+            session.add(
+                ConstructionStepRow(
+                    candidate_id=step.candidate_id,
+                    stage=step.stage.value,
+                    attempt=step.attempt,
+                    verdict=step.verdict,
+                    step=step.model_dump(mode="json"),
+                    at=step.at,
+                )
+            )
+            _move(session, step.candidate_id, stage, status, reason)
+
+    def set_candidate(
+        self,
+        candidate_id: str,
+        *,
+        stage: Construction | None = None,
+        status: CandidateStatus | None = None,
+        reason: str = "",
+    ) -> None:
+        """Record where a candidate is without a step of its own: a gate, a release."""
+        with self._writing() as session:
+            _move(session, candidate_id, stage, status, reason)
+
+    def steps(self, candidate_id: str) -> list[ConstructionStep]:
+        """Return the steps of a candidate, oldest first."""
+        query = (
+            select(ConstructionStepRow)
+            .where(ConstructionStepRow.candidate_id == candidate_id)
+            .order_by(col(ConstructionStepRow.id))
+        )
+        with self._reading() as session:
+            return [ConstructionStep.model_validate(row.step) for row in session.exec(query)]
+
+    def draft(self, candidate_id: str) -> TaskDraft | None:
+        """Return the draft as it stands: of the latest step or edit that has one."""
+        drafts = [(s.at, s.draft) for s in self.steps(candidate_id) if s.draft is not None]
+        drafts += [(r.at, r.draft) for r in self.reviews(candidate_id) if r.draft is not None]
+        return max(drafts, key=lambda dated: dated[0])[1] if drafts else None
+
+    def record_review(
+        self,
+        decision: ReviewDecision,
+        *,
+        stage: Construction | None = None,
+        status: CandidateStatus | None = None,
+    ) -> None:
+        """Store a decision and, in the same transaction, where it leaves the candidate."""
+        draft = None if decision.draft is None else decision.draft.model_dump(mode="json")
+        with self._writing() as session:
+            session.add(ReviewRow(**decision.model_dump() | {"draft": draft}))
+            _move(session, decision.candidate_id, stage, status, decision.comment)
+
+    def reviews(self, candidate_id: str) -> list[ReviewDecision]:
+        """Return the decisions about a candidate, oldest first."""
+        query = (
+            select(ReviewRow)
+            .where(ReviewRow.candidate_id == candidate_id)
+            .order_by(col(ReviewRow.id))
+        )
+        with self._reading() as session:
+            rows = [row.model_dump(exclude={"id"}) for row in session.exec(query)]
+        return [ReviewDecision.model_validate(row) for row in rows]
+
+    def record_refresh_gate(self, result: GateResult) -> None:
+        """Store one pass of a gate of a refresh, named by the result's `run_id`."""
+        with self._writing() as session:
+            session.add(
+                RefreshGateRow(
+                    refresh_id=result.run_id,
+                    gate=result.gate,
+                    success=result.success,
+                    result=result.model_dump(mode="json"),
+                    recorded_at=datetime.now(UTC),
+                )
+            )
+
+    def refresh_gates(self, refresh_id: str) -> list[GateResult]:
+        """Return the latest result of each gate of the refresh, in order of recording."""
+        query = (
+            select(RefreshGateRow)
+            .where(RefreshGateRow.refresh_id == refresh_id)
+            .order_by(col(RefreshGateRow.id))
+        )
+        with self._reading() as session:
+            rows = list(session.exec(query))
+        latest = {row.gate: GateResult.model_validate(row.result) for row in rows}
+        return list(latest.values())
+
+    def record_refresh_stage(self, report: StageReport) -> None:
+        """Store one pass of a stage of the refresh named by the report's `run_id`."""
+        with self._writing() as session:
+            session.add(
+                RefreshStageRow(
+                    refresh_id=report.run_id,
+                    stage=report.stage,
+                    report=report.model_dump(mode="json"),
+                    recorded_at=datetime.now(UTC),
+                )
+            )
+
+    def refresh_stages(self, refresh_id: str) -> list[StageReport]:
+        """Return every pass of every stage of the refresh, oldest first."""
+        query = (
+            select(RefreshStageRow)
+            .where(RefreshStageRow.refresh_id == refresh_id)
+            .order_by(col(RefreshStageRow.id))
+        )
+        with self._reading() as session:
+            return [StageReport.model_validate(row.report) for row in session.exec(query)]
+
+
+def _move(
+    session: Session,
+    candidate_id: str,
+    stage: Construction | None,
+    status: CandidateStatus | None,
+    reason: str,
+) -> None:
+    row = session.get_one(CandidateRow, candidate_id)
+    if stage is not None:
+        row.stage = stage.value
+    if status is not None:
+        row.status, row.reason = status.value, reason
+    session.add(row)

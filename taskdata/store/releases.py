@@ -1,0 +1,74 @@
+"""Releases of a bank: their notes, and finding one by name."""
+
+from sqlmodel import col, desc, func, select
+
+from taskdata.errors import Misuse
+from taskdata.schema.release import ReleaseNotes
+from taskdata.store.connection import StoreConnection
+from taskdata.tables import ReleaseNotesRow
+
+
+class ReleaseStore(StoreConnection):
+    """What the store knows of releases beside their tasks."""
+
+    def add_release_notes(self, notes: ReleaseNotes) -> ReleaseNotes:
+        """Store the notes of a release and return those that hold: the first ones written.
+
+        The version is counted here; the one given is not looked at.
+        """
+        with self._writing() as session:
+            known = session.get(ReleaseNotesRow, (notes.bank, notes.release_hash))
+            if known is not None:
+                return ReleaseNotes.model_validate(known.notes)
+            highest = session.exec(
+                select(func.max(ReleaseNotesRow.version)).where(ReleaseNotesRow.bank == notes.bank)
+            ).one()
+            notes = notes.model_copy(update={"version": (highest or 0) + 1})
+            session.add(
+                ReleaseNotesRow(
+                    bank=notes.bank,
+                    release_hash=notes.release_hash,
+                    version=notes.version,
+                    notes=notes.model_dump(mode="json"),
+                    created_at=notes.created_at,
+                )
+            )
+        return notes
+
+    def release_notes(self, bank: str | None = None) -> list[ReleaseNotes]:
+        """Return the notes of every release, of one bank or of all, newest first."""
+        query = select(ReleaseNotesRow).order_by(
+            desc(ReleaseNotesRow.created_at), desc(ReleaseNotesRow.version)
+        )
+        if bank is not None:
+            query = query.where(ReleaseNotesRow.bank == bank)
+        with self._reading() as session:
+            return [ReleaseNotes.model_validate(row.notes) for row in session.exec(query)]
+
+    def find_release(self, name: str) -> ReleaseNotes | None:
+        """Return the release that `bank`, `bank@version` or a hash (12 digits or more) names.
+
+        A bare bank name means its newest version. None if there is none of that name.
+
+        Raises:
+            Misuse: if the version is no number, or the digits fit several releases.
+        """
+        bank, at, version = name.partition("@")
+        query = select(ReleaseNotesRow)
+        if at:
+            if not version.isdigit():
+                raise Misuse(f"release {name!r}: expected bank@version, such as refreshed@2")
+            query = query.where(
+                ReleaseNotesRow.bank == bank, ReleaseNotesRow.version == int(version)
+            )
+        else:
+            query = query.where(ReleaseNotesRow.bank == bank)
+        with self._reading() as session:
+            row = session.exec(query.order_by(desc(ReleaseNotesRow.version))).first()
+            if row is None and not at and len(bank) >= 12:
+                starts = col(ReleaseNotesRow.release_hash).startswith(bank, autoescape=True)
+                rows = session.exec(select(ReleaseNotesRow).where(starts)).all()
+                if len({r.release_hash for r in rows}) > 1:
+                    raise Misuse(f"release {name!r} fits several; give more digits of the hash")
+                row = rows[0] if rows else None
+        return None if row is None else ReleaseNotes.model_validate(row.notes)

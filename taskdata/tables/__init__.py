@@ -1,0 +1,69 @@
+"""The SQL tables.
+
+A row that is a measurement names what made it; uniqueness and ranges are the schema's business, so
+running something twice cannot count twice.
+"""
+
+from taskdata.tables.columns import UtcDateTime
+from taskdata.tables.construction import (
+    CandidateRow,
+    ConstructionStepRow,
+    ModelReplyRow,
+    QuarantineRow,
+    RefreshGateRow,
+    RefreshRow,
+    RefreshStageRow,
+    ReleaseNotesRow,
+    ReviewRow,
+    SeedLinkRow,
+    SeedRow,
+)
+from taskdata.tables.evaluation import (
+    DeliverableRow,
+    DiagnosisRow,
+    GateResultRow,
+    LeafScoreRow,
+    OutcomeRow,
+    ReleaseRow,
+    ReleaseTaskRow,
+    RenderedRow,
+    RunRow,
+    ScoreRow,
+    ScoringErrorRow,
+    StageReportRow,
+    TaskRow,
+    TrialRow,
+)
+
+REVISION = "0002"
+"""The Alembic revision these tables are at."""
+
+__all__ = [
+    "REVISION",
+    "CandidateRow",
+    "ConstructionStepRow",
+    "DeliverableRow",
+    "DiagnosisRow",
+    "GateResultRow",
+    "LeafScoreRow",
+    "ModelReplyRow",
+    "OutcomeRow",
+    "QuarantineRow",
+    "RefreshGateRow",
+    "RefreshRow",
+    "RefreshStageRow",
+    "ReleaseNotesRow",
+    "ReleaseRow",
+    "ReleaseTaskRow",
+    "RenderedRow",
+    "ReviewRow",
+    "RunRow",
+    "ScoreRow",
+    "ScoringErrorRow",
+    "SeedLinkRow",
+    "SeedRow",
+    "StageReportRow",
+    "TaskRow",
+    "TrialRow",
+    "UtcDateTime",
+]
