@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -18,7 +18,7 @@ from dashboards.figures.task_scores import TaskScore, task_scores
 from dashboards.figures.timings import timings
 from dashboards.pages.answers import answers
 from dashboards.pages.lost_trials import lost_trials
-from dashboards.pages.page import embedded, page, themes
+from dashboards.pages.page import PAGE_BYTES, embedded, page, themes
 from dashboards.pages.pairs import pairs
 from dashboards.pages.trial.caps import Cap
 from dashboards.pages.trial.details import Details, details
@@ -30,18 +30,17 @@ from taskdata.schema.summary import RunSummary
 from taskdata.schema.task import Task
 from taskdata.store import Store
 
-PAGE_BYTES = 8_000_000
-"""Largest page; details of trials are cut to fit."""
 _PICTURES = 0.3
 """Part of the room for details that is kept for pictures."""
 
 
-def build(store: Store, summary: RunSummary) -> str:
+def build(store: Store, summary: RunSummary, data_docs: Collection[str] = ()) -> str:
     """Return the dashboard of a run as an HTML page that needs nothing but a browser.
 
     Args:
         store: Where the run's trials, transcripts and views are.
         summary: The run's numbers as they are to be shown.
+        data_docs: Gates whose Data Docs are beside the page, as `write_gate_docs` returns them.
 
     Raises:
         Misuse: if the run is not in the store.
@@ -58,6 +57,8 @@ def build(store: Store, summary: RunSummary) -> str:
         "pairs": pairs(summary.comparisons),
         "lost": lost_trials(results),
         "rows": trial_rows(results, tasks, summary.run.threshold),
+        "gates": summary.gates,
+        "data_docs": data_docs,
         "heights": {name: figure.layout.height for name, figure in drawn.items()},
     }
     data: dict[str, Any] = {

@@ -50,6 +50,8 @@ class ModelReply:
     cost_usd: float | None = None
     stop_reason: str = ""
     seconds: float = 0.0
+    cached: bool = False
+    """Answered from the store and paid for elsewhere: usage and cost do not count again."""
 
 
 class ModelClient(Protocol):

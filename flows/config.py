@@ -13,7 +13,8 @@ from pydantic_settings import (
 
 from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
-from taskdata.schema.agent import AgentSpec, Budget
+from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
+from taskdata.schema.construct import RefreshConfig
 from taskdata.schema.run import RunConfig
 from taskdata.store import StoreAddress
 
@@ -42,6 +43,8 @@ class Settings(BaseSettings):
     """Cron expression of the nightly deployment."""
     run: dict[str, Any] = Field(default_factory=dict)
     """The `[run]` table: defaults of every run."""
+    refresh: dict[str, Any] = Field(default_factory=dict)
+    """The `[refresh]` table: defaults of every refresh of a bank."""
 
     @classmethod
     def settings_customise_sources(
@@ -67,6 +70,10 @@ class Settings(BaseSettings):
     def run_folder(self, run_id: str) -> Path:
         """Return the folder of a run's published files."""
         return self.home.resolve() / "runs" / run_id
+
+    def bank_folder(self, bank: str) -> Path:
+        """Return the folder of a bank's published releases."""
+        return self.home.resolve() / "banks" / bank
 
 
 def load_settings() -> Settings:
@@ -98,6 +105,28 @@ def run_config(settings: Settings, **changes: Any) -> RunConfig:
         return RunConfig.model_validate(fields)
     except ValidationError as exc:
         raise Misuse(f"run configuration: {describe(exc)}") from exc
+
+
+def refresh_config(settings: Settings, **changes: Any) -> RefreshConfig:
+    """Return the configuration of a new refresh: defaults, then `[refresh]`, then `changes`.
+
+    The model may be given by name; None leaves a default.
+
+    Raises:
+        Misuse: if it does not fit or names no model; names the field.
+    """
+    fields = settings.refresh | {key: value for key, value in changes.items() if value is not None}
+    if "model" not in fields:
+        raise Misuse(
+            "a refresh needs a model that writes tasks: --model provider/model, or `model` under "
+            "[refresh] in nightshift.toml"
+        )
+    if isinstance(fields["model"], str):
+        fields["model"] = ModelSpec.parse(fields["model"])
+    try:
+        return RefreshConfig.model_validate(fields)
+    except ValidationError as exc:
+        raise Misuse(f"refresh configuration: {describe(exc)}") from exc
 
 
 def _agent(item: Any) -> AgentSpec:

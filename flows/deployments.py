@@ -1,4 +1,4 @@
-"""What `nightshift serve` serves: the night on its schedule, and every stage by itself."""
+"""What `nightshift serve` serves: the night, the refresh of a bank, and every stage by itself."""
 
 import logging
 from datetime import timedelta
@@ -22,6 +22,8 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Crashed
 from prefect.types.entrypoint import EntrypointType
 
+from flows.banks.refresh import refresh_task_bank
+from flows.banks.stages import REFRESH_FLOWS
 from flows.config import Settings
 from flows.nightly import nightly_evaluation
 from flows.stage_flows import STAGE_FLOWS
@@ -49,7 +51,7 @@ def serve_deployments(settings: Settings) -> None:
 
 
 def deployments(settings: Settings) -> list[RunnerDeployment]:
-    """Return the deployments: `nightly` on the configured schedule, and each stage."""
+    """Return the deployments: `nightly` on its schedule, `refresh`, and each of their stages."""
     night: Any = nightly_evaluation.to_deployment(
         "nightly",
         cron=settings.schedule,
@@ -64,9 +66,16 @@ def deployments(settings: Settings) -> list[RunnerDeployment]:
             entrypoint_type=EntrypointType.MODULE_PATH,
             description=stage.description,
         )
-        for name, stage in STAGE_FLOWS.items()
+        for name, stage in (STAGE_FLOWS | REFRESH_FLOWS).items()
     ]
-    return [night, *stages]
+    refresh: Any = refresh_task_bank.to_deployment(
+        "refresh",
+        tags=[_TAG],
+        parameters={"config": {"review": "wait"}},
+        entrypoint_type=EntrypointType.MODULE_PATH,
+        description="From seeds to a reviewed release of a task bank.",
+    )
+    return [night, refresh, *stages]
 
 
 def sweep_orphans() -> int:

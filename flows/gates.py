@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flows import publishing
+from quality.data_docs import data_docs
 from quality.gates import Suite, hold, require
 from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
 from quality.suites.tasks import rules_for, task_rows, tasks_suite
 from quality.suites.trial_scores import trial_rows, trial_scores_suite
 from taskdata.errors import Misuse
+from taskdata.schema.gate import GateResult
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
@@ -34,10 +36,8 @@ def hold_gate(store: Store, run_id: str, gate: str) -> StageReport:
     results = []
     for suite, rows in GATES[gate](store, run_id):
         result, validation = hold(suite, rows, run_id)
-        kept = store.artifacts.put_bytes(json.dumps(validation, default=str).encode())
-        result = result.model_copy(update={"validation_sha256": kept})
+        result = keep(store, result, validation)
         store.record_gate(result)
-        publishing.gate_artifact(result)
         results.append(result)
     for result in results:
         require(result)
@@ -49,6 +49,20 @@ def hold_gate(store: Store, run_id: str, gate: str) -> StageReport:
         seconds=time.monotonic() - started,
         note="; ".join(f"{r.expectations} expectations over {r.rows} rows hold" for r in results),
     )
+
+
+def keep(store: Store, result: GateResult, validation: dict[str, Any]) -> GateResult:
+    """Keep what a gate found as JSON and as Data Docs, show it on the flow run, say where it is."""
+    found = result.model_copy(
+        update={
+            "validation_sha256": store.artifacts.put_bytes(
+                json.dumps(validation, default=str).encode()
+            ),
+            "docs_sha256": store.artifacts.put_bytes(data_docs(validation).encode()),
+        }
+    )
+    publishing.gate_artifact(found)
+    return found
 
 
 def _tasks(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:

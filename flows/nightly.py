@@ -16,9 +16,8 @@ from prefect.runtime import flow_run
 from flows import publishing
 from flows.config import Settings, load_settings, run_config
 from flows.runners import cluster
-from flows.stage_flows import STAGE_FLOWS, served_models
+from flows.stage_flows import STAGE_FLOWS, kept_model_servers
 from flows.waking import call_deployed
-from stages.execute.work import local_models
 from stages.prepare.select import select
 from stages.prepare.work import require
 from taskdata.schema.run import Run, RunConfig, RunStatus
@@ -106,11 +105,6 @@ def _walk(settings: Settings, run: Run, *, in_process: bool) -> None:
             )
         return
     models = [*(agent.model for agent in run.config.agents), run.config.judge]
-    with cluster(settings, run.config.workers), local_models(models, settings.home) as endpoints:
-        # Kept over all rounds: a second attempt finds its prompt still read.
-        token = served_models.set(endpoints)
-        try:
-            for call in stages_of(run.config):
-                STAGE_FLOWS[call.stage](run_id=run.id, **call.parameters)
-        finally:
-            served_models.reset(token)
+    with cluster(settings, run.config.workers), kept_model_servers(models, settings.home):
+        for call in stages_of(run.config):
+            STAGE_FLOWS[call.stage](run_id=run.id, **call.parameters)

@@ -18,7 +18,8 @@ from prefect.runtime import flow_run
 
 from flows.config import Settings
 from flows.summaries import headline, summary_of
-from taskdata.schema.run import GateResult, RunStatus, StageReport
+from taskdata.schema.gate import GateResult
+from taskdata.schema.run import RunStatus, StageReport
 from taskdata.schema.summary import RunSummary
 from taskdata.store import Store
 
@@ -26,13 +27,15 @@ from taskdata.store import Store
 def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
     """Write the run's dashboard and say where it is."""
     from dashboards.build import build
+    from dashboards.gate_docs import write_gate_docs
 
     started = time.monotonic()
     summary = _as_completed(summary_of(store, run_id))
     folder = settings.run_folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "dashboard.html"
-    page.write_text(build(store, summary), encoding="utf-8")
+    data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
+    page.write_text(build(store, summary, data_docs), encoding="utf-8")
     store.set_dashboard(run_id, str(page))
     return StageReport(
         stage="publish",
@@ -67,12 +70,13 @@ def gate_artifact(result: GateResult) -> None:
     verdict = "holds" if result.success else "**does not hold**"
     lines = [
         f"# Gate `{result.gate}` {verdict}",
-        f"{result.expectations} expectations over {result.rows} rows of run `{result.run_id}`.",
+        f"{result.expectations} expectations over {result.rows} rows of `{result.run_id}`; "
+        f"{len(result.quarantined)} rows are quarantined.",
     ]
     for failure in result.failures:
-        lines.append(f"## {_plain(failure.expectation)}")
-        lines.append(f"{failure.unexpected_count} rows:")
-        lines += [f"- {_plain(row)}" for row in failure.rows]
+        lines.append(f"## {plain(failure.expectation)}")
+        lines.append(f"{failure.unexpected_count} rows, level {failure.level.value}:")
+        lines += [f"- {plain(row)}" for row in failure.rows]
     lines.append(f"Validation result: artifact `{result.validation_sha256}`.")
     create_markdown_artifact("\n\n".join(lines), key=_key("gate", result.gate))
 
@@ -108,6 +112,6 @@ def _key(*parts: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
 
 
-def _plain(text: str) -> str:
-    """Keep text that a task or an agent wrote from being read as markup."""
+def plain(text: str) -> str:
+    """Return text that a task or an agent wrote so that Markdown shows it as it stands."""
     return re.sub(r"([\\`*_\[\]()<>#|!])", r"\\\1", text.replace("\n", " "))

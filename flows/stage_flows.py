@@ -44,7 +44,7 @@ served_models: ContextVar[dict[str, tuple[str, ...]] | None] = ContextVar(
 
 
 @contextmanager
-def _local_models(
+def local_model_servers(
     models: Sequence[ModelSpec | None], home: Path
 ) -> Iterator[dict[str, tuple[str, ...]]]:
     """Yield the night's local model servers, or start some for this stage alone."""
@@ -56,7 +56,19 @@ def _local_models(
         yield endpoints
 
 
-def _lock(settings: Settings, run_id: str) -> AbstractContextManager[None]:
+@contextmanager
+def kept_model_servers(models: Sequence[ModelSpec | None], home: Path) -> Iterator[None]:
+    """Keep local model servers for every stage within the block: a prompt once read stays read."""
+    with executing.local_models(models, home) as endpoints:
+        token = served_models.set(endpoints)
+        try:
+            yield
+        finally:
+            served_models.reset(token)
+
+
+def held(settings: Settings, run_id: str) -> AbstractContextManager[None]:
+    """Hold a run, or a refresh, for this process unless the caller already does."""
     return nullcontext() if holds_run.get() else run_lock(settings.home, run_id)
 
 
@@ -64,7 +76,7 @@ def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageRepo
     settings = load_settings()
     store = Store.open(settings.address)
     try:
-        with _lock(settings, run_id):
+        with held(settings, run_id):
             started = time.monotonic()
             report = work(settings, store)
             report = report.model_copy(update={"seconds": time.monotonic() - started})
@@ -159,7 +171,7 @@ def execute_flow(run_id: str, round: int = 0) -> None:
     def work(settings: Settings, store: Store) -> StageReport:
         due = executing.due(store, run_id, round)
         models = [agent.model for agent in store.run(run_id).config.agents] if due else []
-        with _local_models(models, settings.home) as endpoints:
+        with local_model_servers(models, settings.home) as endpoints:
             _spread(
                 settings,
                 store,
@@ -181,7 +193,7 @@ def score_flow(run_id: str, round: int = 0) -> None:
     def work(settings: Settings, store: Store) -> StageReport:
         due = scoring.due(store, run_id, round)
         models = [store.run(run_id).config.judge] if due else []
-        with _local_models(models, settings.home) as endpoints:
+        with local_model_servers(models, settings.home) as endpoints:
             _spread(
                 settings,
                 store,

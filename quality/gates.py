@@ -1,30 +1,45 @@
-"""Gates: suites of expectations that stop a run when the rows handed over break them.
+"""Gates: suites of expectations that keep rows back, or stop the flow, where they are broken.
 
-Suites live in `quality/suites`, one per hand-over. `hold` says what it found; whether that stops
-the run is the caller's decision, through `require`.
+Suites live in `quality/suites`, one per hand-over. An expectation at level `quarantine` takes the
+rows that break it out of the flow; one at level `stop`, the default, stops the flow. `hold` says
+what it found; whether that stops anything is the caller's decision, through `require`.
+
+A gate is held in passes. First, over all rows, come the expectations at level `quarantine`; rows
+that break one leave, with every row of the same id. Then the expectations at level `stop` are
+judged over the rows that are left, and last the limits on the distribution of what is left:
+nothing is measured on rows that do not go on.
 """
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from quality.suites.expectations import empty, some_rows
+from quality.suites.expectations import empty, level_of, some_rows
+from quality.validation import NAN_COLUMN, Frame, Row, validate
 from taskdata.errors import GateFailed
-from taskdata.schema.run import GateFailure, GateResult
+from taskdata.schema.gate import GateFailure, GateLevel, GateResult
 
 if TYPE_CHECKING:
-    from great_expectations.data_context.types.base import DataContextConfig
     from great_expectations.expectations.expectation import Expectation
 
 _ROWS_NAMED = 20
 _VALUES_SHOWN = 3
 _VALUE_LENGTH = 60
-_NAN_COLUMN = "nan_columns"
+_GROUPS_SHOWN = 30
+_GROUP = "group"
 
-# Great Expectations keeps the current context in a process-wide variable, and validating looks it
-# up: two contexts in use at once take each other's data sources.
-_ONE_AT_A_TIME = threading.Lock()
+
+@dataclass(frozen=True)
+class Distribution:
+    """Limits on what the rows that are left are together, such as shares of a group."""
+
+    columns: tuple[str, ...]
+    """Measures of a group, beside its name in the column `group`; None where it has none."""
+    groups: Callable[[Sequence[Row]], list[dict[str, Any]]]
+    """Derives one row per group from the rows that are left."""
+    expectations: Callable[[], Sequence["Expectation"]]
+    """Over the groups; always at level `stop`, for no single row breaks one."""
 
 
 @dataclass(frozen=True)
@@ -39,128 +54,149 @@ class Suite:
     """Makes them when the gate is held; each `description` is what a failure says."""
     may_be_empty: bool = False
     """Whether no rows at all pass: nothing to look at is otherwise a failure."""
+    distribution: Distribution | None = None
 
 
-def hold(
-    suite: Suite, rows: Sequence[Mapping[str, Any]], run_id: str
-) -> tuple[GateResult, dict[str, Any]]:
-    """Return what the suite says of `rows`, and Great Expectations' validation result as JSON.
+def hold(suite: Suite, rows: Sequence[Row], run_id: str) -> tuple[GateResult, dict[str, Any]]:
+    """Return what the suite says of `rows`, and Great Expectations' validation results as one JSON.
 
-    A missing measurement is None. NaN fails the gate, and so does a row without one of the
-    suite's columns, for then the expectation on it says nothing.
+    A missing measurement is None. NaN fails the gate. A gate that leaves no row fails too, and
+    so does an expectation at level `quarantine` that cannot say which rows break it.
+
+    Raises:
+        KeyError: if a row lacks a column of the suite, for then no expectation speaks of it.
     """
-    with _ONE_AT_A_TIME:
-        validation = _validate(suite, rows)
-    failures = [_failure(r, suite) for r in validation["results"] if not r["success"]]
+    expectations = suite.expectations()
+    sorting = [e for e in expectations if level_of(e.meta) is GateLevel.QUARANTINE]
+    stopping = [e for e in expectations if level_of(e.meta) is GateLevel.STOP]
+    passes = [validate(_frame(suite, rows), sorting)] if sorting and rows else []
+    gone = {i for done in passes for r in done["results"] if _leaves_rows(r) for i in _ids(r)}
+    ids = [str(row[suite.id_column]) for row in rows]
+    kept = [row for row, row_id in zip(rows, ids, strict=True) if row_id not in gone]
+    passes.append(validate(_frame(suite, kept), [*_always(suite, bool(gone)), *stopping]))
+    if suite.distribution is not None and kept:
+        passes.append(_judge_distribution(suite.distribution, f"{suite.name} together", kept))
+    results = [result for done in passes for result in done["results"]]
+    failures = tuple(_failure(result) for result in results if not result["success"])
     result = GateResult(
         gate=suite.name,
         run_id=run_id,
-        success=validation["success"],
+        success=all(failure.level is not GateLevel.STOP for failure in failures),
         rows=len(rows),
-        expectations=len(validation["results"]),
-        failures=tuple(failures),
+        expectations=len(results),
+        failures=failures,
+        quarantined=tuple(dict.fromkeys(row_id for row_id in ids if row_id in gone)),
     )
-    return result, validation
+    return result, _joined(passes, results, result)
 
 
 def require(result: GateResult) -> None:
-    """Let a gate that held pass.
+    """Let a gate that held pass, whatever rows it keeps in quarantine.
 
     Raises:
-        GateFailed: naming the gate, each broken expectation and the rows that broke it.
+        GateFailed: naming the gate, each broken expectation at level `stop` and the rows that
+            broke it.
     """
     if result.success:
         return
-    broken = "; ".join(_sentence(failure) for failure in result.failures)
+    stops = [failure for failure in result.failures if failure.level is GateLevel.STOP]
+    broken = "; ".join(_sentence(failure) for failure in stops)
     raise GateFailed(
-        f"gate {result.gate!r} stopped run {result.run_id}: {len(result.failures)} of "
+        f"gate {result.gate!r} stopped run {result.run_id}: {len(stops)} of "
         f"{result.expectations} expectations do not hold over {result.rows} rows: {broken}"
     )
 
 
-def _validate(suite: Suite, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    import great_expectations as gx
-    import pandas as pd
-
-    context = gx.get_context(mode="ephemeral", project_config=_silent_and_in_memory())
-    columns = [*suite.columns, _NAN_COLUMN]
-    # dtype object: pandas would turn None into NaN, and a column of ints with it into floats.
-    frame = pd.DataFrame(
-        [[*(row[c] for c in suite.columns), _nan_columns(row)] for row in rows],
-        columns=columns,
-        dtype=object,
-    )
-    batch = (
-        context.data_sources.add_pandas("rows")
-        .add_dataframe_asset(suite.name)
-        .add_batch_definition_whole_dataframe("all")
-        .get_batch({"dataframe": frame})
-    )
-    result = batch.validate(
-        gx.ExpectationSuite(name=suite.name, expectations=[*_always(suite), *suite.expectations()]),
-        result_format={
-            "result_format": "COMPLETE",
-            "unexpected_index_column_names": [suite.id_column],
-            "partial_unexpected_count": 0,
-        },
-    )
-    validation: dict[str, Any] = result.to_json_dict()  # type: ignore[no-untyped-call]
-    return validation
+def quarantine_reasons(validation: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return why each row in quarantine is there, by id; `validation` as `hold` returns it."""
+    reasons: dict[str, list[str]] = {}
+    for result in validation["results"]:
+        if not _leaves_rows(result):
+            continue
+        config = result["expectation_config"]
+        for entry in result["result"]["unexpected_index_list"]:
+            id_column = result["result"]["unexpected_index_column_names"][0]
+            value = entry.get(config["kwargs"].get("column"))
+            found = "" if value is None else f" (found: {_shortened(str(value))})"
+            reasons.setdefault(entry[id_column], []).append(_says(config) + found)
+    return {row_id: tuple(dict.fromkeys(said)) for row_id, said in reasons.items()}
 
 
-def _silent_and_in_memory() -> "DataContextConfig":
-    """Return a configuration without files, progress bars or usage statistics."""
-    from great_expectations.data_context.types.base import (
-        DataContextConfig,
-        InMemoryStoreBackendDefaults,
-        ProgressBarsConfig,
-    )
-
-    return DataContextConfig(
-        store_backend_defaults=InMemoryStoreBackendDefaults(init_temp_docs_sites=False),
-        progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
-        analytics_enabled=False,
-    )
+def _frame(suite: Suite, rows: Sequence[Row]) -> Frame:
+    return Frame(suite.name, suite.id_column, suite.columns, rows)
 
 
-def _always(suite: Suite) -> list["Expectation"]:
-    always = [empty(_NAN_COLUMN, "no number is NaN: what is not measured is None")]
-    if not suite.may_be_empty:
+def _always(suite: Suite, some_left: bool) -> list["Expectation"]:
+    always = [empty(NAN_COLUMN, "no number is NaN: what is not measured is None")]
+    if some_left:
+        always.append(some_rows("there is at least one row left that is not in quarantine"))
+    elif not suite.may_be_empty:
         always.append(some_rows("there is at least one row to look at"))
     return always
 
 
-def _nan_columns(row: Mapping[str, Any]) -> str | None:
-    names = [name for name, value in row.items() if isinstance(value, float) and value != value]
-    return ", ".join(names) or None
+def _judge_distribution(limits: Distribution, name: str, kept: Sequence[Row]) -> dict[str, Any]:
+    groups = limits.groups(kept)
+    frame = Frame(name, _GROUP, (_GROUP, *limits.columns), groups)
+    validation = validate(frame, limits.expectations())
+    for result in validation["results"]:
+        if not result["result"]:
+            continue
+        # Great Expectations shows of a passing map expectation only that nothing broke it.
+        column = result["expectation_config"]["kwargs"]["column"]
+        measured = [f"{g[_GROUP]}: {g[column]:g}" for g in groups if g[column] is not None]
+        more = ", …" if len(measured) > _GROUPS_SHOWN else ""
+        shown = ", ".join(measured[:_GROUPS_SHOWN]) + more
+        result["result"]["observed_value"] = shown or "too few rows to judge"
+    return validation
 
 
-def _failure(result: Mapping[str, Any], suite: Suite) -> GateFailure:
+def _leaves_rows(result: Mapping[str, Any]) -> bool:
+    """Whether a result is broken at level `quarantine` by rows that it names."""
+    level = level_of(result["expectation_config"].get("meta"))
+    return not result["success"] and level is GateLevel.QUARANTINE and bool(_ids(result))
+
+
+def _ids(result: Mapping[str, Any]) -> list[str]:
+    found = result["result"]
+    entries = found.get("unexpected_index_list") or ()
+    return [entry[found["unexpected_index_column_names"][0]] for entry in entries]
+
+
+def _failure(result: Mapping[str, Any]) -> GateFailure:
     config, found = result["expectation_config"], result["result"]
-    column = config["kwargs"].get("column")
-    text = config.get("description") or config["type"]
+    column, text = config["kwargs"].get("column"), _says(config)
     if not found:
         return GateFailure(expectation=f"{text} (not evaluated: {_cause(result)})", column=column)
-    rows = [str(entry[suite.id_column]) for entry in found.get("unexpected_index_list") or ()]
     return GateFailure(
-        expectation=text + _values(found, suite),
+        expectation=text + _values(found, column),
+        level=GateLevel.QUARANTINE if _leaves_rows(result) else GateLevel.STOP,
         column=column,
         unexpected_count=found.get("unexpected_count", 0),
-        rows=tuple(dict.fromkeys(rows))[:_ROWS_NAMED],
+        rows=tuple(dict.fromkeys(_ids(result)))[:_ROWS_NAMED],
     )
 
 
-def _values(found: Mapping[str, Any], suite: Suite) -> str:
+def _says(config: Mapping[str, Any]) -> str:
+    return str(config.get("description") or config["type"])
+
+
+def _values(found: Mapping[str, Any], column: str | None) -> str:
     """Return examples of the values that broke an expectation, to be read after it."""
-    if "observed_value" in found:
+    entries = found.get("unexpected_index_list") or ()
+    if not entries and "observed_value" in found:
         return f" (found: {found['observed_value']})"
-    values = list(dict.fromkeys(str(v) for v in found.get("unexpected_list") or ()))
-    ids = {str(entry[suite.id_column]) for entry in found.get("unexpected_index_list") or ()}
-    if not values or set(values) <= ids | {"None"}:
+    id_column = (found.get("unexpected_index_column_names") or [None])[0]
+    values = dict.fromkeys(str(entry.get(column)) for entry in entries)
+    if not values or column in (None, id_column) or set(values) <= {"None"}:
         return ""
-    shown = [v if len(v) <= _VALUE_LENGTH else v[:_VALUE_LENGTH] + "…" for v in values]
+    shown = ", ".join(_shortened(value) for value in list(values)[:_VALUES_SHOWN])
     more = ", …" if len(values) > _VALUES_SHOWN else ""
-    return f" (found: {', '.join(shown[:_VALUES_SHOWN])}{more})"
+    return f" (found: {shown}{more})"
+
+
+def _shortened(value: str) -> str:
+    return value if len(value) <= _VALUE_LENGTH else value[:_VALUE_LENGTH] + "…"
 
 
 def _cause(result: Mapping[str, Any]) -> str:
@@ -180,3 +216,24 @@ def _sentence(failure: GateFailure) -> str:
     more = failure.unexpected_count - len(failure.rows)
     tail = f" and {more} more" if more > 0 else ""
     return f"{failure.expectation}: {', '.join(failure.rows)}{tail}"
+
+
+def _joined(
+    passes: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]], outcome: GateResult
+) -> dict[str, Any]:
+    """Return the passes as one validation result, which succeeds where the gate does."""
+    held = sum(result["success"] for result in results)
+    run = {"run_name": outcome.run_id, "run_time": datetime.now(UTC).isoformat()}
+    return {
+        **passes[0],
+        "success": outcome.success,
+        "suite_name": outcome.gate,
+        "results": list(results),
+        "statistics": {
+            "evaluated_expectations": len(results),
+            "successful_expectations": held,
+            "unsuccessful_expectations": len(results) - held,
+            "success_percent": 100 * held / len(results),
+        },
+        "meta": {**passes[0]["meta"], "run_id": run},
+    }

@@ -15,8 +15,8 @@ from quality.statistics.paired import compare_by_task
 from quality.statistics.passk import mean_pass_at_k, mean_pass_hat_k
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.diagnosis import FailureLevels, FailureStage, FailureType
+from taskdata.schema.gate import GateResult
 from taskdata.schema.run import (
-    GateResult,
     OutcomeStatus,
     Run,
     StageReport,

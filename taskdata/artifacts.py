@@ -2,6 +2,7 @@
 
 import hashlib
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 import fsspec
@@ -30,20 +31,40 @@ class ArtifactStore:
         sha256 = hashlib.sha256(data).hexdigest()
         path = self._path(sha256)
         if not self._fs.exists(path):
-            self._write(path, data)
+            self._write(path, (data,))
         return sha256
 
     def put_file(self, path: Path) -> str:
-        """Store the file at `path` and return its hex sha256."""
-        return self.put_bytes(path.read_bytes())
+        """Store the file at `path`, a piece at a time, and return its hex sha256."""
+        return self.add_file(path)[0]
 
-    def _write(self, path: str, data: bytes) -> None:
+    def add_file(self, path: Path) -> tuple[str, bool]:
+        """Store the file at `path`; return its hex sha256, and whether it was not there before."""
+        sha256 = sha256_of(path)
+        target = self._path(sha256)
+        if self._fs.exists(target):
+            return sha256, False
+        with path.open("rb") as source:
+            self._write(target, iter(lambda: source.read(_CHUNK), b""))
+        return sha256, True
+
+    def remove(self, sha256: str) -> None:
+        """Take the artifact away again, by the writer whose other facts were not stored."""
+        try:
+            self._fs.rm_file(self._path(sha256))
+        except FileNotFoundError:
+            return
+        except OSError as exc:
+            raise StoreUnavailable(f"artifact store {self.url}: cannot remove: {exc}") from exc
+
+    def _write(self, path: str, pieces: Iterable[bytes]) -> None:
         # A reader, or a crash, must never meet half a file: write beside it, then rename.
         partial = f"{path}.{uuid.uuid4().hex}.partial"
         try:
             self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
             with self._fs.open(partial, "wb") as stream:
-                stream.write(data)
+                for piece in pieces:
+                    stream.write(piece)
             self._fs.mv(partial, path)
         except OSError as exc:
             raise StoreUnavailable(f"artifact store {self.url}: cannot write: {exc}") from exc
@@ -63,6 +84,15 @@ class ArtifactStore:
         if hashlib.sha256(data).hexdigest() != sha256:
             raise NightshiftError(f"artifact {sha256} in {self.url} is corrupt: its bytes changed")
         return data
+
+    def head(self, sha256: str, count: int) -> bytes | None:
+        """Return the first `count` bytes of that hash, unverified; None if it is not there."""
+        try:
+            return bytes(self._fs.cat_file(self._path(sha256), start=0, end=count))
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise StoreUnavailable(f"artifact store {self.url}: cannot read: {exc}") from exc
 
     def copy_to(self, sha256: str, target: Path) -> None:
         """Write the artifact to the local file `target`, whose folder must exist."""

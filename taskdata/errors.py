@@ -43,6 +43,10 @@ class ModelRejected(NightshiftError):
     """The provider understood the request and said no (400, 401, 403, 404)."""
 
 
+class BudgetExhausted(NightshiftError):
+    """A model call was not made because it could have gone beyond the spending limits."""
+
+
 class SandboxFailed(NightshiftError):
     """The sandbox itself could not start or was lost; never the fault of what ran inside."""
 

@@ -95,3 +95,15 @@ def plural(number: int, noun: str) -> str:
 def words(name: str) -> str:
     """Return one of our identifiers as words: `out_of_turns` -> `out of turns`."""
     return name.replace("_", " ")
+
+
+def relative(percent: float | None) -> str:
+    """Return a change in percent with its sign; unknown where there was nothing to change."""
+    if percent is None:
+        return UNKNOWN
+    return "0 %" if abs(percent) < 0.5 else f"{percent:+,.0f} %".replace("-", "−")
+
+
+def cut(text: str, length: int) -> str:
+    """Return `text`, or its first `length` characters and a sign that there were more."""
+    return text if len(text) <= length else f"{text[:length]}…"

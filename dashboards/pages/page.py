@@ -9,7 +9,7 @@ the page.
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,19 +21,30 @@ from dashboards.pages import formats
 from dashboards.theme import DARK, LIGHT, plotly_template
 from dashboards.visible_text import visible
 
+PAGE_BYTES = 8_000_000
+"""Largest page; what does not fit is left out, and the page says so."""
+
 _HERE = Path(__file__).parent
-_SCRIPTS = ("figures.js", "elements.js", "trials.js", "details.js")
+RUN_SCRIPTS = ("figures.js", "elements.js", "trials.js", "details.js")
+BANK_SCRIPTS = ("figures.js",)
 
 
-def page(context: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+def page(
+    context: Mapping[str, Any],
+    data: Mapping[str, Any],
+    template: str = "run.html",
+    own_scripts: Sequence[str] = RUN_SCRIPTS,
+) -> str:
     """Return the page.
 
     Args:
         context: What the templates need.
         data: JSON values for the scripts, by the id of the element that carries each.
+        template: What it shows: `run.html` or `bank.html`.
+        own_scripts: The scripts that it runs beside Plotly's.
     """
-    scripts = [_plotly(), *(_asset(name) for name in _SCRIPTS)]
-    html = _templates().get_template("page.html")
+    scripts = [_plotly(), *(_asset(name) for name in own_scripts)]
+    html = _templates().get_template(template)
     return html.render(
         **context,
         policy=_policy(scripts),

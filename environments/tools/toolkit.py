@@ -68,6 +68,10 @@ class ToolDefinition(Generic[A]):
     """The library that does the work."""
     paging: str = "Ask for a smaller part."
     """How to get at the rest of an observation that was cut."""
+    modules: tuple[str, ...] = ()
+    """Import names of what the backend needs beyond the base install."""
+    extra: str | None = None
+    """Extra of this project that brings them."""
 
     @property
     def spec(self) -> ToolSpec:

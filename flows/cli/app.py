@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import banks, console, doctor, reading, running
+from flows.cli import banks, console, doctor, reading, refreshing, releases, reviews, running, seeds
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
 
 app = typer.Typer(
@@ -24,7 +24,13 @@ app.command("results")(reading.results)
 app.command("show")(reading.show)
 app.command("report")(reading.report)
 app.command("doctor")(doctor.doctor)
-app.add_typer(banks.app, name="bank", help="Look at task banks.")
+app.command("refresh")(refreshing.refresh)
+app.command("refreshes")(refreshing.refreshes)
+banks.app.command("diff")(releases.diff)
+banks.app.command("release")(releases.release)
+app.add_typer(banks.app, name="bank", help="Look at, exchange and release task banks.")
+app.add_typer(seeds.app, name="seeds", help="Take in seed queries, look at them.")
+app.add_typer(reviews.app, name="review", help="Decide about tasks before they are released.")
 
 
 @app.callback()

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dashboards.visible_text import visible
+
 debug = False
 """Whether `--debug` was given."""
 
@@ -21,14 +23,19 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def say(text: str) -> None:
-    """Write one line for people; `text` is plain, never markup."""
-    out.print(escape(text))
+    """Write one line for people; `text` is plain, never markup, and unseen characters show."""
+    out.print(_plain(text))
+
+
+def note(text: str) -> None:
+    """Write one line for people beside the output, which a program may be reading."""
+    err.print(_plain(text))
 
 
 def error(text: str) -> None:
     """Write one line of error."""
     line = " ".join(text.split())
-    err.print(f"[bold red]error:[/bold red] {escape(line)}")
+    err.print(f"[bold red]error:[/bold red] {_plain(line)}")
 
 
 def write_json(value: Any) -> None:
@@ -41,9 +48,17 @@ def table(rows: Sequence[dict[str, str]], title: str = "") -> None:
     if not rows:
         say(f"{title}: nothing" if title else "nothing")
         return
-    grid = Table(title=title or None, title_justify="left", header_style="bold", box=SIMPLE)
+    if title:
+        # Not as the table's own title, which folds at the table's width.
+        out.print(f"[italic]{_plain(title)}[/italic]")
+    grid = Table(header_style="bold", box=SIMPLE)
     for number, column in enumerate(rows[0]):
         grid.add_column(column, overflow="fold", no_wrap=number == 0)
     for row in rows:
-        grid.add_row(*(escape(str(value)) for value in row.values()))
+        grid.add_row(*(_plain(str(value)) for value in row.values()))
     out.print(grid, soft_wrap=False)
+
+
+def _plain(text: str) -> str:
+    # Whatever a seed, a model or an agent wrote must neither style nor steer the terminal.
+    return escape(visible(text))

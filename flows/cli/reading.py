@@ -208,6 +208,7 @@ def report(
 ) -> None:
     """Write the dashboard of a run as it is now, as one HTML file."""
     from dashboards.build import build
+    from dashboards.gate_docs import write_gate_docs
     from flows.summaries import summary_of
 
     settings, store, run = _opened(run_id)
@@ -215,7 +216,12 @@ def report(
     if page.is_dir():
         raise Misuse(f"{page} is a folder; name a file")
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(build(store, summary_of(store, run.id)), encoding="utf-8")
+    summary = summary_of(store, run.id)
+    # A file of the user's own choice stays alone, so it links to no Data Docs.
+    data_docs = (
+        write_gate_docs(store.artifacts, summary.gates, page.parent) if output is None else ()
+    )
+    page.write_text(build(store, summary, data_docs), encoding="utf-8")
     if output is None:
         store.set_dashboard(run.id, str(page))
     console.say(f"Dashboard: {page}")

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def run(
-    bank: Annotated[str | None, typer.Option(help="Bundled bank, or a folder of tasks.")] = None,
+    bank: Annotated[
+        str | None, typer.Option(help="Bundled bank, folder of tasks, or release.")
+    ] = None,
     task: Annotated[list[str] | None, typer.Option(help="Only this task; repeatable.")] = None,
     agent: Annotated[
         list[str] | None,
@@ -37,7 +39,7 @@ def run(
     from flows.config import load_settings, run_config
     from stages.prepare.select import new_run_id
     from stages.prepare.work import require
-    from taskdata.banks.loader import load_bank
+    from taskdata.banks.found import find_bank
     from taskdata.store import Store
 
     settings = load_settings()
@@ -54,7 +56,9 @@ def run(
             judge=_model(judge),
             workers=workers,
         )
-        load_bank(config.bank, config.tasks)
+        store = Store.open(settings.address)
+        find_bank(store, config.bank, config.tasks)
+        store.close()
         require(config)
         _night(settings, new_run_id(), config, keep_server)
         return

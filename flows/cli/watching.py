@@ -68,8 +68,11 @@ class Bars:
 
 
 @contextmanager
-def watched() -> Iterator[None]:
-    """Show the progress of every stage that runs in the block."""
+def watched(*, quiet: bool = False) -> Iterator[None]:
+    """Show the progress of every stage that runs in the block; in the log alone if `quiet`."""
+    if quiet:
+        yield
+        return
     if not console.out.is_terminal:
         token = progress.set(PlainLines())
         try:

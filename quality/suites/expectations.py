@@ -3,11 +3,31 @@
 Great Expectations is imported when one is made, for it takes seconds.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
+
+from taskdata.schema.gate import GateLevel
 
 if TYPE_CHECKING:
     from great_expectations.expectations.expectation import Expectation
+
+_LEVEL = "level"
+
+
+def quarantining(expectations: Iterable["Expectation"]) -> list["Expectation"]:
+    """Return the expectations at level `quarantine`; without this they are at level `stop`."""
+    from great_expectations.expectations.metadata_types import FailureSeverity
+
+    moved = list(expectations)
+    for expectation in moved:
+        expectation.meta = {**(expectation.meta or {}), _LEVEL: GateLevel.QUARANTINE.value}
+        expectation.severity = FailureSeverity.WARNING
+    return moved
+
+
+def level_of(meta: Mapping[str, Any] | None) -> GateLevel:
+    """Return the level that an expectation's `meta` names; `stop` where it names none."""
+    return GateLevel((meta or {}).get(_LEVEL, GateLevel.STOP))
 
 
 def some_rows(says: str) -> "Expectation":

@@ -7,11 +7,12 @@ tools and checks that exist are passed in.
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from quality.gates import Suite
 from quality.suites.expectations import between, empty, filled, like, one_of, unique
-from taskdata.schema.checkpoint import Check, Judge
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck
 from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Capability, Category, Task, Tier
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 ALWAYS_ALLOWED = frozenset({"finish", "list_files", "read_file"})
 """Tools that every agent has, whatever the task lists."""
 
-_COLUMNS = (
+TASK_COLUMNS = (
     "task_id",
     "tier",
     "category",
@@ -85,20 +86,19 @@ def tasks_suite(rules: TaskRules) -> Suite:
     return Suite(
         name="tasks",
         id_column="task_id",
-        columns=_COLUMNS,
-        expectations=lambda: [*_identity(rules), *_tree(rules), *_hand_outs(rules)],
+        columns=TASK_COLUMNS,
+        expectations=lambda: task_expectations(rules),
     )
+
+
+def task_expectations(rules: TaskRules) -> list["Expectation"]:
+    """Return what is expected of `task_rows`, at level `stop`."""
+    return [*_identity(rules), *_tree(rules), *_hand_outs(rules)]
 
 
 def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[str, Any]:
     leaves = task.checkpoints.leaves()
     asked = {d.name for d in task.deliverables}
-    seen: set[str | None] = set()
-    for leaf in leaves:
-        if isinstance(leaf.verifier, Check):
-            seen.add(leaf.verifier.deliverable)
-        elif isinstance(leaf.verifier, Judge):
-            seen.update(leaf.verifier.deliverables)
     used_checks = {leaf.verifier.name for leaf in leaves if isinstance(leaf.verifier, Check)}
     steps = task.reference.steps if task.reference else ()
     paths = [f.path for f in task.files] + [d.name for d in task.deliverables]
@@ -114,10 +114,10 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "capabilities": _listed(c.value for c in set(task.capabilities)),
         "leaves": len(leaves),
         "depth": task.checkpoints.depth(),
-        "weightless_nodes": _listed(n.id for n in inner if not sum(c.weight for c in n.children)),
+        "weightless_nodes": _listed(n.id for n in inner if not any(c.weight for c in n.children)),
         "checkable_share": task.checkpoints.checkable_share(),
         "deliverables": len(asked),
-        "unseen_deliverables": _listed(asked - seen),
+        "unseen_deliverables": _listed(asked - _looked_at(leaves, asked)),
         "misnamed_deliverables": _listed(
             d.name for d in task.deliverables if not d.name.lower().endswith(f".{d.type}")
         ),
@@ -131,20 +131,45 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
     }
 
 
-def tools_named(query: str, tools: Iterable[str]) -> set[str]:
-    """Return the tools that `query` gives away; a real user names none.
+def _looked_at(leaves: Iterable[Checkpoint], asked: set[str]) -> set[str | None]:
+    """Return the deliverables that some leaf looks at; a program may look at any of them."""
+    seen: set[str | None] = set()
+    for leaf in leaves:
+        if isinstance(leaf.verifier, ScriptCheck):
+            seen |= asked
+        elif isinstance(leaf.verifier, Check):
+            seen.add(leaf.verifier.deliverable)
+        elif isinstance(leaf.verifier, Judge):
+            seen.update(leaf.verifier.deliverables)
+    return seen
+
+
+def tools_named(text: str, tools: Iterable[str]) -> set[str]:
+    """Return the tools that `text` gives away; a real user names none.
 
     A name that is no ordinary word (`ReadCSV`, `python_execute`) counts wherever it stands. One
     that is (`Plot`, `finish`) counts only in backticks or before the word tool.
     """
-    named = set()
+    text = text.lower()
+    return {
+        tool
+        for tool, name, pattern in _giveaways(frozenset(tools))
+        # A plain search first: it is many times faster, and most texts name no tool.
+        if name in text and pattern.search(text)
+    }
+
+
+@lru_cache(maxsize=256)
+def _giveaways(tools: frozenset[str]) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    """Return each tool, its lower-case name, and what gives it away in a lower-case text."""
+    found = []
     for tool in tools:
-        word = re.escape(tool)
+        name = tool.lower()
+        word = re.escape(name)
         ordinary = re.fullmatch(r"[A-Za-z]?[a-z]+", tool)
         pattern = rf"`{word}`|\b{word} tool\b" if ordinary else rf"\b{word}\b"
-        if re.search(pattern, query, re.IGNORECASE):
-            named.add(tool)
-    return named
+        found.append((tool, name, re.compile(pattern)))
+    return tuple(found)
 
 
 def _listed(names: Iterable[str]) -> str | None:

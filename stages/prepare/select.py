@@ -1,9 +1,9 @@
-"""Start a run: read the bank, release it, and store what is to be evaluated."""
+"""Start a run: find the bank, release it, and store what is to be evaluated."""
 
 import secrets
 from datetime import UTC, datetime
 
-from taskdata.banks.loader import load_bank
+from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.errors import Misuse
 from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.store import Store
@@ -18,6 +18,9 @@ def new_run_id() -> str:
 def select(store: Store, config: RunConfig, run_id: str) -> Run:
     """Return the run of that id; if it is new, release its bank and store it first.
 
+    A bank that is a release already is evaluated as that release, unless `config.tasks` names
+    some of its tasks: these are a release of their own.
+
     Raises:
         Misuse: if the bank or one of its tasks is unknown.
         BadTaskData: if a task is malformed.
@@ -25,17 +28,24 @@ def select(store: Store, config: RunConfig, run_id: str) -> Run:
     known = store.find_run(run_id)
     if known is not None:
         return known
-    bank = load_bank(config.bank, config.tasks)
-    if not bank.tasks:
-        raise Misuse(f"bank {config.bank!r} holds no task")
-    release = store.add_release(bank.name, bank.tasks, bank.files)
     run = Run(
         id=run_id,
         status=RunStatus.RUNNING,
         config=config,
-        release_hash=release.hash,
+        release_hash=_release_hash(store, config),
         code_version=code_version(),
         created_at=datetime.now(UTC),
     )
     store.add_run(run)
     return run
+
+
+def _release_hash(store: Store, config: RunConfig) -> str:
+    bank = find_bank(store, config.bank, config.tasks)
+    if isinstance(bank, LoadedBank):
+        if not bank.bank.tasks:
+            raise Misuse(f"bank {config.bank!r} holds no task")
+        return store.add_release(bank.bank.name, bank.bank.tasks, bank.bank.files).hash
+    if not config.tasks:
+        return bank.release.release_hash
+    return store.add_release(bank.release.bank, list(bank.tasks(config.tasks)), {}).hash

@@ -48,9 +48,9 @@ def do(store: Store, run_id: str) -> StageReport:
     require(run.config)
     tasks = store.tasks_of_run(run_id)
     for task in tasks.values():
-        _require_usable(task)
+        require_usable(task)
     trials = [
-        _trial(run_id, agent.name, task_hash, task, repetition)
+        first_trial(run_id, agent.name, task_hash, task, repetition)
         for agent in run.config.agents
         for task_hash, task in tasks.items()
         for repetition in range(run.config.repetitions)
@@ -66,7 +66,8 @@ def do(store: Store, run_id: str) -> StageReport:
     )
 
 
-def _require_usable(task: Task) -> None:
+def require_usable(task: Task) -> None:
+    """Raise `BadTaskData` if the task names a tool or a check that cannot be used."""
     unknown = sorted(set(task.tools) - set(catalogue()))
     if unknown:
         raise BadTaskData(f"task {task.id!r} names unknown tools: {', '.join(unknown)}")
@@ -78,7 +79,8 @@ def _require_usable(task: Task) -> None:
                 raise BadTaskData(f"task {task.id!r}, checkpoint {leaf.id!r}: {exc}") from exc
 
 
-def _trial(run_id: str, agent: str, task_hash: str, task: Task, repetition: int) -> Trial:
+def first_trial(run_id: str, agent: str, task_hash: str, task: Task, repetition: int) -> Trial:
+    """Return the trial of round 0."""
     return Trial(
         id=Trial.make_id(run_id, agent, task.id, repetition, 0),
         run_id=run_id,

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar
 
@@ -42,12 +43,18 @@ class GrowingValue(Value):
     @model_serializer(mode="wrap")
     def _without_unset_additions(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = write(self)
-        for name in self.added_later:
-            if getattr(self, name) == type(self).model_fields[name].get_default(
-                call_default_factory=True
-            ):
+        for name, default in _defaults_added_later(type(self)).items():
+            if getattr(self, name) == default:
                 data.pop(name, None)
         return data
+
+
+@cache
+def _defaults_added_later(kind: type[GrowingValue]) -> dict[str, Any]:
+    return {
+        name: kind.model_fields[name].get_default(call_default_factory=True)
+        for name in kind.added_later
+    }
 
 
 def _inside(path: str) -> str:

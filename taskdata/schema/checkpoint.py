@@ -71,9 +71,11 @@ class Checkpoint(Value):
 
     def nodes(self) -> Iterator[Checkpoint]:
         """Yield this node and all below it, depth first."""
-        yield self
-        for child in self.children:
-            yield from child.nodes()
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(reversed(node.children))
 
     def leaves(self) -> tuple[Checkpoint, ...]:
         """Return the leaves, depth first."""

@@ -70,7 +70,7 @@ class RefreshConfig(Value):
     draft_references: bool = False
     """Whether the model drafts reference solutions; one counts only if the checks pass."""
     review: ReviewMode = "defer"
-    """`defer`: end and leave it to the CLI; `wait`: pause for the form; `auto`: approve all left."""
+    """`defer`: end, the CLI decides later; `wait`: pause for the form; `auto`: approve all left."""
     sandbox: SandboxName = "bubblewrap"
 
 
@@ -80,6 +80,8 @@ class RefreshStatus(StrEnum):
     RUNNING = "running"
     AWAITING_REVIEW = "awaiting_review"
     RELEASED = "released"
+    ENDED = "ended"
+    """Nothing was approved, so nothing was released."""
     FAILED = "failed"
 
 

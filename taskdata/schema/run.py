@@ -15,6 +15,7 @@ from taskdata.schema.transcript import Ending, Usage
 
 Feedback = Literal["checkpoint", "coarse"]
 SandboxName = Literal["bubblewrap", "docker"]
+Purpose = Literal["evaluation", "proof"]
 
 
 class RunConfig(Value):
@@ -37,6 +38,8 @@ class RunConfig(Value):
     """Dask worker processes."""
     trials_per_worker: int = Field(default=2, ge=1)
     """Trials in flight at once in one worker."""
+    purpose: Purpose = "evaluation"
+    """`proof`: plays solutions to prove tasks; it evaluates nobody and is not listed."""
 
     @field_validator("agents")
     @classmethod
@@ -178,26 +181,3 @@ class StageReport(Value):
     errors: int = Field(default=0, ge=0)
     seconds: float = Field(default=0.0, ge=0)
     note: str = ""
-
-
-class GateFailure(Value):
-    """One expectation that did not hold, with rows that broke it."""
-
-    expectation: str
-    column: str | None = None
-    unexpected_count: int = Field(default=0, ge=0)
-    rows: tuple[str, ...] = ()
-    """Ids of up to 20 offending rows."""
-
-
-class GateResult(Value):
-    """Outcome of one gate over one batch."""
-
-    gate: str
-    run_id: str
-    success: bool
-    rows: int = Field(ge=0)
-    expectations: int = Field(ge=0)
-    failures: tuple[GateFailure, ...] = ()
-    validation_sha256: Sha256 | None = None
-    """The full validation result (JSON) in the artifact store."""

@@ -47,6 +47,8 @@ class StoredSeed(Value):
     query: SeedQuery
     origin: str
     """File it came from."""
+    row: int | None = Field(default=None, ge=1)
+    """Row in that file, counted from 1."""
     added_at: datetime
     duplicate_of: tuple[SeedLink, ...] = ()
 

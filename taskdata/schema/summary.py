@@ -5,7 +5,8 @@ from datetime import datetime
 from pydantic import Field
 
 from taskdata.schema.base import Value
-from taskdata.schema.run import GateResult, StageReport
+from taskdata.schema.gate import GateResult
+from taskdata.schema.run import StageReport
 
 
 class Estimate(Value):

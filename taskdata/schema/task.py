@@ -1,5 +1,6 @@
 """A benchmark-ready task, and the part of it an agent may see."""
 
+from collections import Counter
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -188,8 +189,8 @@ class Task(GrowingValue):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        ids = [node.id for node in self.checkpoints.nodes()]
-        repeated = {i for i in ids if ids.count(i) > 1}
+        ids = Counter(node.id for node in self.checkpoints.nodes())
+        repeated = [node_id for node_id, count in ids.items() if count > 1]
         if repeated:
             raise ValueError(f"checkpoint ids repeat: {sorted(repeated)}")
         names = {d.name for d in self.deliverables}

@@ -1,21 +1,70 @@
 """Tasks and bank releases in the store."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from sqlmodel import col, select
+from sqlalchemy import Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Session, SQLModel, col, desc, func, select
 
 from taskdata.errors import Misuse
+from taskdata.schema.outline import TaskFilter, TaskOutline, outline
+from taskdata.schema.seed import QuarantinedRow
 from taskdata.schema.task import BankRelease, Task
 from taskdata.store.connection import StoreConnection
-from taskdata.tables import ReleaseRow, ReleaseTaskRow, RunRow, TaskRow
+from taskdata.tables import (
+    QuarantineRow,
+    ReleaseNotesRow,
+    ReleaseRow,
+    ReleaseTaskRow,
+    RunRow,
+    TaskRow,
+)
+
+_BATCH = 500
+_ALL = TaskFilter()
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StoredBank:
+    """A bank that the store has releases of."""
+
+    name: str
+    version: int
+    """The newest one."""
+    release_hash: str
+    tasks: int
+    created_at: datetime
 
 
 def release_hash(task_hashes: Iterable[str]) -> str:
     """Return the hash of a release: sha256 over its sorted task hashes."""
     return hashlib.sha256("\n".join(sorted(task_hashes)).encode()).hexdigest()
+
+
+def release_of(name: str, task_hashes: Iterable[str]) -> BankRelease:
+    """Return the release that tasks of these hashes form."""
+    hashes = tuple(sorted(task_hashes))
+    return BankRelease(hash=release_hash(hashes), name=name, task_hashes=hashes)
+
+
+def task_row(outlined: Mapping[str, Any], spec: Mapping[str, Any]) -> Row:
+    """Return a row of the task table, of a task's outline and the task itself as JSON."""
+    return {
+        "hash": outlined["hash"],
+        "task_id": outlined["id"],
+        "tier": outlined["tier"],
+        "category": outlined["category"],
+        "spec": spec,
+        "outline": outlined,
+    }
 
 
 class BankStore(StoreConnection):
@@ -29,21 +78,48 @@ class BankStore(StoreConnection):
             if sha256 not in self.artifacts:
                 self.artifacts.put_file(path)
         hashes = [task.content_hash for task in tasks]
-        release = BankRelease(
-            hash=release_hash(hashes), name=name, task_hashes=tuple(sorted(hashes))
+        release = release_of(name, hashes)
+        rows = (
+            task_row(outline(task, h).model_dump(mode="json"), task.model_dump(mode="json"))
+            for task, h in zip(tasks, hashes, strict=True)
         )
-        with self._writing() as session:
-            for task, task_hash in zip(tasks, hashes, strict=True):
-                if session.get(TaskRow, task_hash) is None:
-                    session.add(_task_row(task, task_hash))
-            if session.get(ReleaseRow, release.hash) is None:
-                session.add(ReleaseRow(hash=release.hash, name=name, created_at=datetime.now(UTC)))
-                session.flush()
-                session.add_all(
-                    ReleaseTaskRow(release_hash=release.hash, task_hash=h)
-                    for h in release.task_hashes
-                )
+        self.write_release(release, rows)
         return release
+
+    def write_release(
+        self,
+        release: BankRelease,
+        rows: Iterable[Row],
+        rejected: Iterable[QuarantinedRow] = (),
+    ) -> None:
+        """Store tasks, their release, and rows that did not become tasks, all or nothing.
+
+        A task or release that is there already is left as it is.
+
+        Args:
+            release: What the tasks form; if it has none, only the rejected rows are stored.
+            rows: Its tasks, as `task_row` makes them; taken a few hundred at a time.
+            rejected: What was not let through.
+        """
+        with self._writing() as session:
+            self._insert_new(session, TaskRow, rows)
+            if release.task_hashes:
+                made = {"hash": release.hash, "name": release.name, "created_at": datetime.now(UTC)}
+                self._insert_new(session, ReleaseRow, [made])
+                members = (
+                    {"release_hash": release.hash, "task_hash": h} for h in release.task_hashes
+                )
+                self._insert_new(session, ReleaseTaskRow, members)
+            self._insert_new(session, QuarantineRow, (row.model_dump() for row in rejected))
+
+    def _insert_new(self, session: Session, kind: type[SQLModel], rows: Iterable[Row]) -> None:
+        """Insert rows in batches, leaving those whose key is taken as they are."""
+        table: Table = kind.__table__  # type: ignore[attr-defined]
+        on_sqlite = self._engine.dialect.name == "sqlite"
+        insert = sqlite.insert(table) if on_sqlite else postgresql.insert(table)
+        waiting = iter(rows)
+        while batch := list(islice(waiting, _BATCH)):
+            session.connection().execute(insert.on_conflict_do_nothing(), batch)
 
     def task(self, task_hash: str) -> Task:
         """Return the task of that hash.
@@ -59,14 +135,78 @@ class BankStore(StoreConnection):
 
     def tasks_of_release(self, release: str) -> dict[str, Task]:
         """Return the tasks of a release by content hash, in order of their ids."""
+        return dict(self.each_task_of_release(release))
+
+    def each_task_of_release(
+        self, release: str, only: Sequence[str] = ()
+    ) -> Iterator[tuple[str, Task]]:
+        """Yield content hash and task, in order of their ids, holding a few at a time.
+
+        Args:
+            release: Hash of the release.
+            only: Ids of the tasks wanted; empty means all.
+        """
+        members = self.members_of_release(release)
+        wanted = [h for task_id, h in members if not only or task_id in only]
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            query = select(TaskRow).where(col(TaskRow.hash).in_(batch)).order_by(TaskRow.task_id)
+            with self._reading() as session:
+                found = [(row.hash, row.spec) for row in session.exec(query)]
+            for task_hash, spec in found:
+                yield task_hash, Task.model_validate(spec)
+
+    def members_of_release(self, release: str) -> list[tuple[str, str]]:
+        """Return id and content hash of a release's tasks, in order of the ids."""
         query = (
-            select(TaskRow)
+            select(TaskRow.task_id, TaskRow.hash)
             .join(ReleaseTaskRow, col(ReleaseTaskRow.task_hash) == col(TaskRow.hash))
             .where(ReleaseTaskRow.release_hash == release)
             .order_by(TaskRow.task_id)
         )
         with self._reading() as session:
-            return {row.hash: Task.model_validate(row.spec) for row in session.exec(query)}
+            return list(session.exec(query))
+
+    def outlines(self, release: str, wanted: TaskFilter = _ALL) -> list[TaskOutline]:
+        """Return the outlines of a release's tasks that the filter admits, in order of ids."""
+        query = (
+            select(TaskRow.hash, TaskRow.outline)
+            .join(ReleaseTaskRow, col(ReleaseTaskRow.task_hash) == col(TaskRow.hash))
+            .where(ReleaseTaskRow.release_hash == release)
+            .order_by(TaskRow.task_id)
+        )
+        if wanted.tier is not None:
+            query = query.where(TaskRow.tier == wanted.tier)
+        if wanted.category is not None:
+            query = query.where(TaskRow.category == wanted.category)
+        with self._reading() as session:
+            rows = session.exec(query).all()
+        found = (
+            outline(self.task(task_hash), task_hash)
+            if stored is None
+            else TaskOutline.model_validate(stored)
+            for task_hash, stored in rows
+        )
+        return [task for task in found if wanted.admits(task)]
+
+    def stored_banks(self) -> list[StoredBank]:
+        """Return the banks that have a release with notes, the newest release first."""
+        releases = select(
+            ReleaseNotesRow.bank,
+            ReleaseNotesRow.version,
+            ReleaseNotesRow.release_hash,
+            ReleaseNotesRow.created_at,
+        ).order_by(desc(ReleaseNotesRow.created_at), desc(ReleaseNotesRow.version))
+        sizes = select(ReleaseTaskRow.release_hash, func.count()).group_by(
+            ReleaseTaskRow.release_hash
+        )
+        newest: dict[str, StoredBank] = {}
+        with self._reading() as session:
+            tasks = dict(session.exec(sizes).all())
+            for name, version, release, created_at in session.exec(releases):
+                if name not in newest or newest[name].version < version:
+                    newest[name] = StoredBank(name, version, release, tasks[release], created_at)
+        return list(newest.values())
 
     def tasks_of_run(self, run_id: str) -> dict[str, Task]:
         """Return the tasks of the run's release by content hash."""
@@ -75,13 +215,3 @@ class BankStore(StoreConnection):
         if row is None:
             raise Misuse(f"run {run_id!r} is not in the store; `nightshift runs` lists them")
         return self.tasks_of_release(row.release_hash)
-
-
-def _task_row(task: Task, task_hash: str) -> TaskRow:
-    return TaskRow(
-        hash=task_hash,
-        task_id=task.id,
-        tier=task.tier,
-        category=task.category,
-        spec=task.model_dump(mode="json"),
-    )

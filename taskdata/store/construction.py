@@ -20,12 +20,13 @@ from taskdata.schema.construct import (
     ReviewDecision,
     TaskDraft,
 )
-from taskdata.schema.run import GateResult, StageReport
+from taskdata.schema.gate import GateResult
+from taskdata.schema.run import StageReport
 from taskdata.store.connection import StoreConnection
 from taskdata.tables import (
+    BankGateRow,
     CandidateRow,
     ConstructionStepRow,
-    RefreshGateRow,
     RefreshRow,
     RefreshStageRow,
     ReviewRow,
@@ -76,7 +77,7 @@ class ConstructionStore(StoreConnection):
             row = session.get_one(RefreshRow, refresh_id)
             row.status, row.error = status.value, error
             row.release_hash = release_hash or row.release_hash
-            ended = status in (RefreshStatus.RELEASED, RefreshStatus.FAILED)
+            ended = status in (RefreshStatus.RELEASED, RefreshStatus.ENDED, RefreshStatus.FAILED)
             row.finished_at = datetime.now(UTC) if ended else None
             session.add(row)
 
@@ -200,12 +201,12 @@ class ConstructionStore(StoreConnection):
             rows = [row.model_dump(exclude={"id"}) for row in session.exec(query)]
         return [ReviewDecision.model_validate(row) for row in rows]
 
-    def record_refresh_gate(self, result: GateResult) -> None:
-        """Store one pass of a gate of a refresh, named by the result's `run_id`."""
+    def record_bank_gate(self, result: GateResult) -> None:
+        """Store one pass of a gate of the refresh, import or release in the result's `run_id`."""
         with self._writing() as session:
             session.add(
-                RefreshGateRow(
-                    refresh_id=result.run_id,
+                BankGateRow(
+                    subject=result.run_id,
                     gate=result.gate,
                     success=result.success,
                     result=result.model_dump(mode="json"),
@@ -213,12 +214,10 @@ class ConstructionStore(StoreConnection):
                 )
             )
 
-    def refresh_gates(self, refresh_id: str) -> list[GateResult]:
-        """Return the latest result of each gate of the refresh, in order of recording."""
+    def bank_gates(self, subject: str) -> list[GateResult]:
+        """Return the latest result of each gate of a refresh, import or release."""
         query = (
-            select(RefreshGateRow)
-            .where(RefreshGateRow.refresh_id == refresh_id)
-            .order_by(col(RefreshGateRow.id))
+            select(BankGateRow).where(BankGateRow.subject == subject).order_by(col(BankGateRow.id))
         )
         with self._reading() as session:
             rows = list(session.exec(query))

@@ -1,13 +1,17 @@
 """Runs, their stage reports and their gate results in the store."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 
-from sqlmodel import col, desc, select
+from sqlalchemy import ColumnElement
+from sqlmodel import col, desc, or_, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from taskdata.errors import Misuse
-from taskdata.schema.run import GateResult, Run, RunConfig, RunStatus, StageReport
+from taskdata.schema.gate import GateResult
+from taskdata.schema.run import Run, RunConfig, RunStatus, StageReport, Trial
 from taskdata.store.connection import StoreConnection
-from taskdata.tables import GateResultRow, RunRow, StageReportRow
+from taskdata.tables import GateResultRow, RunRow, StageReportRow, TrialRow
 
 
 class RunStore(StoreConnection):
@@ -36,24 +40,32 @@ class RunStore(StoreConnection):
         return None if row is None else _run(row)
 
     def runs(self) -> list[Run]:
-        """Return all runs, newest first."""
-        query = select(RunRow).order_by(desc(RunRow.created_at), desc(RunRow.id))
+        """Return all evaluations, newest first."""
         with self._reading() as session:
-            return [_run(row) for row in session.exec(query)]
+            return [_run(row) for row in session.exec(_evaluations())]
 
     def latest_run(self) -> Run:
-        """Return the newest run.
+        """Return the newest evaluation.
 
         Raises:
             Misuse: if there is none yet.
         """
         with self._reading() as session:
-            row = session.exec(
-                select(RunRow).order_by(desc(RunRow.created_at), desc(RunRow.id)).limit(1)
-            ).first()
+            row = session.exec(_evaluations().limit(1)).first()
         if row is None:
             raise Misuse("there is no run yet; `nightshift run` makes one")
         return _run(row)
+
+    def proof_trials(self, task_hashes: Collection[str]) -> list[Trial]:
+        """Return the trials of those tasks in proof runs, newest run first."""
+        query = (
+            select(TrialRow)
+            .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
+            .where(_purpose() == "proof", col(TrialRow.task_hash).in_(task_hashes))
+            .order_by(desc(RunRow.created_at), desc(RunRow.id), TrialRow.agent)
+        )
+        with self._reading() as session:
+            return [Trial.model_validate(row.model_dump()) for row in session.exec(query)]
 
     def set_run_status(self, run_id: str, status: RunStatus, error: str | None = None) -> None:
         """Record where the run is; a final status also sets its time."""
@@ -118,6 +130,18 @@ class RunStore(StoreConnection):
         )
         with self._reading() as session:
             return [StageReport.model_validate(row.report) for row in session.exec(query)]
+
+
+def _evaluations() -> SelectOfScalar[RunRow]:
+    # Runs of earlier revisions say nothing: they are evaluations all.
+    is_evaluation = or_(_purpose().is_(None), _purpose() == "evaluation")
+    query = select(RunRow).where(is_evaluation)
+    return query.order_by(desc(RunRow.created_at), desc(RunRow.id))
+
+
+def _purpose() -> ColumnElement[str]:
+    purpose: ColumnElement[str] = col(RunRow.config)["purpose"].as_string()
+    return purpose
 
 
 def _jsonable(config: RunConfig) -> dict[str, object]:

@@ -1,17 +1,21 @@
 """Seed queries, what they repeat, and what was not let through."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import islice, repeat
+from typing import TypeVar
 
-from sqlmodel import col, select
+from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from taskdata.errors import Misuse
 from taskdata.schema.seed import QuarantinedRow, SeedLink, SeedQuery, StoredSeed
 from taskdata.store.connection import StoreConnection
-from taskdata.tables import CandidateRow, QuarantineRow, RefreshRow, SeedLinkRow, SeedRow
+from taskdata.tables import CandidateRow, QuarantineRow, RefreshRow, SeedLinkRow, SeedRow, TaskRow
 
 _PAGE = 1_000
+
+_T = TypeVar("_T")
 
 
 class SeedStore(StoreConnection):
@@ -19,40 +23,50 @@ class SeedStore(StoreConnection):
 
     def add_seeds(
         self,
-        seeds: Sequence[SeedQuery],
-        links: Sequence[SeedLink],
-        rejected: Sequence[QuarantinedRow],
+        seeds: Iterable[SeedQuery],
+        links: Iterable[SeedLink],
+        rejected: Iterable[QuarantinedRow],
         origin: str,
+        rows: Iterable[int] | None = None,
     ) -> list[str]:
         """Store seeds, links and quarantined rows in one transaction; return the new seeds' ids.
 
-        A seed that is there already is left as it is.
+        A seed that is there already is left as it is, links and all; a quarantined row that is
+        there already is not told twice.
+
+        Args:
+            seeds: A page of them at a time is held in memory.
+            links: What the new seeds repeat; each pair at most once.
+            rejected: Rows that are not let through.
+            origin: File that the seeds come from.
+            rows: Row of each seed in that file, counted from 1.
         """
+        new: dict[str, None] = {}
+        placed = zip(seeds, repeat(None) if rows is None else rows, strict=False)
         with self._writing() as session:
-            new = []
-            for seed in {s.seed_id: s for s in seeds}.values():
-                if session.get(SeedRow, seed.seed_id) is not None:
-                    continue
-                new.append(seed.seed_id)
-                session.add(
-                    SeedRow(
-                        id=seed.seed_id,
-                        source=seed.source,
-                        origin=origin,
-                        query=seed.model_dump(mode="json"),
-                        added_at=datetime.now(UTC),
-                    )
-                )
-            session.flush()
-            for link in links:
-                session.merge(SeedLinkRow(**link.model_dump()))
-            session.add_all(QuarantineRow(**row.model_dump()) for row in rejected)
-        return new
+            for page in _pages(placed):
+                ids = [seed.seed_id for seed, _row in page]
+                known = set(session.exec(_known(ids)))
+                for seed_id, (seed, row) in zip(ids, page, strict=True):
+                    if seed_id not in known and seed_id not in new:
+                        new[seed_id] = None
+                        session.add(_seed_row(seed, seed_id, origin, row))
+                _write_out(session)
+            for some in _pages(link for link in links if link.seed_id in new):
+                session.add_all(SeedLinkRow(**link.model_dump()) for link in some)
+                _write_out(session)
+            _quarantine(session, rejected)
+        return list(new)
+
+    def known_seeds(self, seed_ids: Sequence[str]) -> set[str]:
+        """Return those of the ids that the store has."""
+        with self._reading() as session:
+            return {i for page in _pages(seed_ids) for i in session.exec(_known(page))}
 
     def quarantine(self, rows: Sequence[QuarantinedRow]) -> None:
-        """Store what was not let through."""
+        """Store what was not let through and is not there already."""
         with self._writing() as session:
-            session.add_all(QuarantineRow(**row.model_dump()) for row in rows)
+            _quarantine(session, rows)
 
     def quarantined(self, origin: str | None = None) -> list[QuarantinedRow]:
         """Return what was not let through, of one file or refresh or of all, oldest first."""
@@ -102,6 +116,20 @@ class SeedStore(StoreConnection):
             yield from page
             last = page[-1][0]
 
+    def task_queries(self) -> Iterator[tuple[str, str]]:
+        """Yield id and query of every task of every release, a page at a time."""
+        last = ""
+        while True:
+            query = select(TaskRow).where(TaskRow.hash > last).order_by(TaskRow.hash).limit(_PAGE)
+            with self._reading() as session:
+                page = [
+                    (row.hash, row.task_id, str(row.spec["query"])) for row in session.exec(query)
+                ]
+            if not page:
+                return
+            yield from ((task_id, text) for _hash, task_id, text in page)
+            last = page[-1][0]
+
     def used_seeds(self, bank: str) -> set[str]:
         """Return the ids of seeds that some refresh of this bank has made a candidate from."""
         query = select(CandidateRow.seed_id, RefreshRow.config).join(
@@ -109,6 +137,52 @@ class SeedStore(StoreConnection):
         )
         with self._reading() as session:
             return {s for s, config in session.exec(query) if s and config["bank"] == bank}
+
+
+def _pages(items: Iterable[_T]) -> Iterator[list[_T]]:
+    remaining = iter(items)
+    while page := list(islice(remaining, _PAGE)):
+        yield page
+
+
+def _write_out(session: Session) -> None:
+    """Send what was added and let go of it: the transaction goes on, the memory is free."""
+    session.flush()
+    session.expunge_all()
+
+
+def _known(seed_ids: Sequence[str]) -> SelectOfScalar[str]:
+    return select(SeedRow.id).where(col(SeedRow.id).in_(seed_ids))
+
+
+def _seed_row(seed: SeedQuery, seed_id: str, origin: str, row: int | None) -> SeedRow:
+    return SeedRow(
+        id=seed_id,
+        source=seed.source,
+        origin=origin,
+        row=row,
+        query=seed.model_dump(mode="json"),
+        added_at=datetime.now(UTC),
+    )
+
+
+def _quarantine(session: Session, rows: Iterable[QuarantinedRow]) -> None:
+    told: dict[str, set[tuple[str | int | None, ...]]] = {}
+    for page in _pages(rows):
+        for row in page:
+            if row.origin not in told:
+                found = session.exec(
+                    select(QuarantineRow).where(QuarantineRow.origin == row.origin)
+                )
+                told[row.origin] = {_complaint(earlier) for earlier in found}
+            if _complaint(row) not in told[row.origin]:
+                told[row.origin].add(_complaint(row))
+                session.add(QuarantineRow(**row.model_dump()))
+        _write_out(session)
+
+
+def _complaint(row: QuarantinedRow | QuarantineRow) -> tuple[str | int | None, ...]:
+    return row.stage, row.row, row.item, row.field, row.reason, row.excerpt
 
 
 def _all_links() -> SelectOfScalar[SeedLinkRow]:
@@ -120,6 +194,7 @@ def _stored(row: SeedRow, links: Sequence[SeedLink]) -> StoredSeed:
         id=row.id,
         query=SeedQuery.model_validate(row.query),
         origin=row.origin,
+        row=row.row,
         added_at=row.added_at,
         duplicate_of=tuple(links),
     )

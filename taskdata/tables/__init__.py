@@ -6,11 +6,11 @@ running something twice cannot count twice.
 
 from taskdata.tables.columns import UtcDateTime
 from taskdata.tables.construction import (
+    BankGateRow,
     CandidateRow,
     ConstructionStepRow,
     ModelReplyRow,
     QuarantineRow,
-    RefreshGateRow,
     RefreshRow,
     RefreshStageRow,
     ReleaseNotesRow,
@@ -40,6 +40,7 @@ REVISION = "0002"
 
 __all__ = [
     "REVISION",
+    "BankGateRow",
     "CandidateRow",
     "ConstructionStepRow",
     "DeliverableRow",
@@ -49,7 +50,6 @@ __all__ = [
     "ModelReplyRow",
     "OutcomeRow",
     "QuarantineRow",
-    "RefreshGateRow",
     "RefreshRow",
     "RefreshStageRow",
     "ReleaseNotesRow",

@@ -16,6 +16,7 @@ class SeedRow(SQLModel, table=True):
     id: str = Field(primary_key=True)
     source: str = Field(index=True)
     origin: str
+    row: int | None = None
     query: dict[str, Any] = json_column()
     added_at: datetime = time_column()
 
@@ -106,12 +107,12 @@ class ReviewRow(SQLModel, table=True):
     at: datetime = time_column()
 
 
-class RefreshGateRow(SQLModel, table=True):
-    """One pass of one gate of a refresh or of an import."""
+class BankGateRow(SQLModel, table=True):
+    """One pass of one gate on the way to a bank; `subject` is a refresh, an import or a release."""
 
-    __tablename__ = "refresh_gate"
+    __tablename__ = "bank_gate"
     id: int | None = Field(default=None, primary_key=True)
-    refresh_id: str = Field(foreign_key="refresh.id", index=True)
+    subject: str = Field(index=True)
     gate: str
     success: bool
     result: dict[str, Any] = json_column()

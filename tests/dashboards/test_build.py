@@ -14,7 +14,8 @@ from dashboards.build import PAGE_BYTES, build
 from dashboards.visible_text import visible
 from quality.summary import summarise
 from taskdata.errors import Misuse
-from taskdata.schema.run import GateFailure, GateResult, RunStatus
+from taskdata.schema.gate import GateFailure, GateLevel, GateResult
+from taskdata.schema.run import RunStatus
 from taskdata.schema.transcript import ModelEvent
 from taskdata.schema.views import (
     Cell,
@@ -167,6 +168,30 @@ def test_attempts_are_linked_in_both_directions(dashboard, night, store, details
 def test_lost_trials_are_listed_with_their_cause(dashboard, night):
     lost = soup(dashboard(night)).find(id="lost").get_text(" ", strip=True)
     assert "openai: 503 after 5 tries; check the endpoint" in lost
+
+
+def test_gates_show_quarantine_levels_and_link_to_the_data_docs_beside(night, store):
+    broken = GateFailure(
+        expectation="a score is in range",
+        level=GateLevel.QUARANTINE,
+        column="score",
+        unexpected_count=1,
+        rows=("t-1",),
+    )
+    known = {"run_id": night.id, "success": True, "rows": 9, "expectations": 4}
+    gates = (
+        GateResult(gate="leaf_scores", quarantined=("t-1",), failures=(broken,), **known),
+        GateResult(gate="tasks", **known),
+    )
+    summary = summarise(night, [], {}, gates)
+    page = soup(build(store, summary, data_docs={"leaf_scores"}))
+    rows = page.select("[aria-label=Gates] tbody tr")
+    shown = [[cell.get_text(strip=True) for cell in row.find_all("td")] for row in rows]
+    assert shown == [["held", "9", "1", "4", "open"], ["held", "9", "0", "4", "–"]]
+    assert [a["href"] for a in page.select("#night td a")] == ["gates/leaf_scores.html"]
+    said = page.select_one("#night .notice").get_text(" ", strip=True)
+    assert said == "Gate leaf_scores quarantine a score is in range on score : 1 row t-1"
+    assert "Data Docs" not in soup(build(store, summary)).find(id="night").get_text()
 
 
 def test_there_is_one_copy_of_plotly(dashboard, night):

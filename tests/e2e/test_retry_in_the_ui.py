@@ -72,7 +72,7 @@ def served(tmp_path, command):
         )[0]
         api = Api(url)
         deployments = wait_for(
-            "the deployments", lambda: len(api.post("deployments/filter", {})) == 8, 90
+            "the deployments", lambda: len(api.post("deployments/filter", {})) == 20, 90
         )
         assert deployments
         yield home, api

@@ -2,14 +2,19 @@ import contextlib
 import io
 import json
 import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from quality.gates import Suite, hold, require
-from quality.suites.expectations import between, unique
+from quality.gates import Distribution, Suite, hold, quarantine_reasons, require
+from quality.suites.expectations import between, empty, quarantining, unique
 from taskdata.errors import GateFailed
+from taskdata.schema.gate import GateLevel
 
 SCORES = Suite(
     name="scores",
@@ -118,3 +123,166 @@ def test_a_gate_is_silent_and_leaves_no_files(
     assert said.getvalue() == ""
     assert list(tmp_path.iterdir()) == []
     assert list(temporary.iterdir()) == []
+
+
+FAULTY = Suite(
+    name="faulty",
+    id_column="name",
+    columns=("name", "fault", "score"),
+    expectations=lambda: [
+        *quarantining([empty("fault", "there is no fault")]),
+        between("score", "a score is between 0 and 10", 0, 10),
+    ],
+)
+
+
+def faulty(name: str, fault: str | None = None, score: float | str = 5.0) -> dict[str, Any]:
+    return {"name": name, "fault": fault, "score": score}
+
+
+def test_rows_that_break_an_expectation_at_level_quarantine_leave_and_the_rest_go_on():
+    result, validation = hold(FAULTY, [faulty("a"), faulty("b", "torn"), faulty("c")], "r1")
+
+    assert result.success
+    assert result.quarantined == ("b",)
+    (failure,) = result.failures
+    assert failure.level is GateLevel.QUARANTINE
+    assert failure.expectation == "there is no fault (found: torn)"
+    assert failure.rows == ("b",)
+    assert quarantine_reasons(validation) == {"b": ("there is no fault (found: torn)",)}
+    require(result)
+
+
+def test_every_row_in_quarantine_is_named_though_a_failure_names_twenty():
+    rows = [faulty(f"n{i}", "torn") for i in range(300)]
+
+    result, validation = hold(FAULTY, [*rows, faulty("sound")], "r1")
+
+    assert result.quarantined == tuple(f"n{i}" for i in range(300))
+    assert len(result.failures[0].rows) == 20
+    assert len(quarantine_reasons(validation)) == 300
+
+
+def test_what_a_row_in_quarantine_breaks_beside_does_not_stop_the_flow():
+    result, _ = hold(FAULTY, [faulty("a", "torn", 99), faulty("b")], "r1")
+
+    assert result.success
+    assert result.quarantined == ("a",)
+
+
+def test_an_expectation_at_level_stop_stops_the_flow_and_the_message_names_no_other():
+    result, _ = hold(FAULTY, [faulty("a", "torn"), faulty("b", score=99)], "r1")
+
+    assert not result.success
+    assert result.quarantined == ("a",)
+    with pytest.raises(GateFailed, match=r"1 of .*: a score is between 0 and 10 .*: b") as stopped:
+        require(result)
+    assert "there is no fault" not in str(stopped.value)
+
+
+def test_a_gate_that_leaves_nothing_stops_the_flow_and_says_so():
+    lenient = replace(FAULTY, may_be_empty=True)
+
+    result, _ = hold(lenient, [faulty("a", "torn"), faulty("b", "torn")], "r1")
+
+    assert result.quarantined == ("a", "b")
+    with pytest.raises(GateFailed, match="at least one row left that is not in quarantine"):
+        require(result)
+    assert hold(lenient, [], "r1")[0].success
+
+
+def test_a_row_leaves_with_every_row_of_its_id():
+    result, _ = hold(FAULTY, [faulty("a", "torn"), faulty("a", score=99), faulty("b")], "r1")
+
+    assert result.success
+    assert result.quarantined == ("a",)
+
+
+def test_rows_in_quarantine_are_named_in_the_order_they_came():
+    several = replace(
+        FAULTY,
+        expectations=lambda: quarantining(
+            [between("score", "a score is at most 10", 0, 10), empty("fault", "there is no fault")]
+        ),
+    )
+
+    result, _ = hold(several, [faulty("b", "torn"), faulty("a", score=99), faulty("c")], "r1")
+
+    assert result.quarantined == ("b", "a")
+
+
+def test_rows_of_one_id_all_leave_where_ids_must_be_unique():
+    twins = replace(FAULTY, expectations=lambda: quarantining([unique("name", "names differ")]))
+
+    result, _ = hold(twins, [faulty("a"), faulty("a"), faulty("b")], "r1")
+
+    assert result.quarantined == ("a",)
+
+
+def test_a_quarantine_expectation_that_cannot_be_evaluated_stops_the_flow():
+    blind = replace(
+        FAULTY, expectations=lambda: quarantining([between("score", "a score is high", 5)])
+    )
+
+    result, _ = hold(blind, [faulty("a", score="high")], "r1")
+
+    assert result.quarantined == ()
+    with pytest.raises(GateFailed, match=r"a score is high \(not evaluated"):
+        require(result)
+
+
+def shares(kept: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    initials = Counter(row["name"][0] for row in kept)
+    return [{"group": i, "share": n / len(kept)} for i, n in sorted(initials.items())]
+
+
+MIXED = replace(
+    FAULTY,
+    distribution=Distribution(
+        columns=("share",),
+        groups=shares,
+        expectations=lambda: [between("share", "no initial has more than half", 0, 0.5)],
+    ),
+)
+
+
+def test_a_distribution_is_judged_over_the_rows_that_are_left():
+    balanced = [faulty("a1"), faulty("a2"), faulty("b1"), faulty("b2")]
+    assert hold(MIXED, balanced, "r1")[0].success
+
+    result, validation = hold(MIXED, [*balanced[:3], faulty("b2", "torn")], "r1")
+
+    assert result.quarantined == ("b2",)
+    stop = result.failures[-1]
+    assert (stop.level, stop.rows) == (GateLevel.STOP, ("a",))
+    assert stop.expectation.startswith("no initial has more than half (found: 0.66")
+    assert validation["results"][-1]["result"]["observed_value"] == "a: 0.666667, b: 0.333333"
+    with pytest.raises(GateFailed, match="no initial has more than half"):
+        require(result)
+
+
+def test_a_distribution_can_be_saved_by_the_rows_that_leave():
+    rows = [faulty("a1"), faulty("a2", "torn"), faulty("a3", "torn"), faulty("b1")]
+
+    assert hold(MIXED, rows, "r1")[0].success
+
+
+def test_the_validation_result_holds_all_passes_and_succeeds_where_the_gate_does():
+    result, validation = hold(MIXED, [faulty("a"), faulty("b"), faulty("c", "torn")], "r1")
+
+    assert validation["success"] is result.success is True
+    assert result.expectations == len(validation["results"]) == 5
+    assert validation["statistics"]["unsuccessful_expectations"] == 1
+    assert validation["meta"]["run_id"]["run_name"] == "r1"
+    json.dumps(validation, allow_nan=False)
+
+
+def test_a_quarantine_is_told_from_a_stop_by_great_expectations_as_well():
+    _, validation = hold(FAULTY, [faulty("a", "torn"), faulty("b", score=99)], "r1")
+
+    severities = {
+        r["expectation_config"]["description"]: r["expectation_config"]["severity"]
+        for r in validation["results"]
+        if not r["success"]
+    }
+    assert severities == {"there is no fault": "warning", "a score is between 0 and 10": "critical"}

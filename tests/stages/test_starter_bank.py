@@ -60,9 +60,8 @@ def test_both_gates_hold(proved):
         hold_gate(proved, "proof", gate)
 
 
-def test_two_workflow_tasks_of_each_category_and_eight_atomic_ones(bank):
-    workflow = Counter(t.category for t in bank.tasks if t.tier is Tier.WORKFLOW)
-    assert workflow == dict.fromkeys(Category, 2)
+def test_five_tasks_of_each_category_and_eight_atomic_ones_among_them(bank):
+    assert Counter(t.category for t in bank.tasks) == dict.fromkeys(Category, 5)
     assert sum(t.tier is Tier.ATOMIC for t in bank.tasks) == 8
     assert {c for t in bank.tasks for c in t.capabilities} == set(Capability)
 

@@ -11,9 +11,9 @@ from sqlalchemy import create_engine, text
 from taskdata import tables
 from taskdata.errors import Misuse, NightshiftError, StoreUnavailable
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage
+from taskdata.schema.gate import GateResult
 from taskdata.schema.run import (
     Deliverable,
-    GateResult,
     OutcomeStatus,
     RunStatus,
     StageReport,

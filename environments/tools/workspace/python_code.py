@@ -26,6 +26,7 @@ from taskdata.schema.tool import ToolErrorKind, ToolResult
 
 _HEAD_BYTES, _TAIL_BYTES = 30_000, 30_000
 _DEFAULT_TIMEOUT_SECONDS = 60.0
+NOTHING_PRINTED = "The code ran and printed nothing."
 _PR_SET_DUMPABLE = 4
 _CHUNK_BYTES = 65_536
 _LIMIT_MESSAGE = re.compile(r"MemoryError|\[Errno (11|12|27|28|122)\]")
@@ -138,7 +139,7 @@ def _outcome(code: int | None, printed: str, seconds: float, script: str) -> Too
         text = f"The code was stopped after {seconds:.0f} s (timeout_seconds).{shown}"
         return ToolResult(text=text, error=ToolErrorKind.LIMIT)
     if code == 0:
-        return ToolResult(text=printed or "The code ran and printed nothing.")
+        return ToolResult(text=printed or NOTHING_PRINTED)
     if code < 0:
         return _killed(-code, shown)
     is_limit = _LIMIT_MESSAGE.search(printed.rpartition("\n")[2])

@@ -39,6 +39,7 @@ def upgrade() -> None:
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("source", sa.String(), nullable=False),
         sa.Column("origin", sa.String(), nullable=False),
+        sa.Column("row", sa.Integer(), nullable=True),
         sa.Column("query", sa.JSON(none_as_null=True), nullable=False),
         sa.Column("added_at", taskdata.tables.UtcDateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id"),
@@ -116,22 +117,16 @@ def upgrade() -> None:
     op.create_index(op.f("ix_candidate_refresh_id"), "candidate", ["refresh_id"], unique=False)
 
     op.create_table(
-        "refresh_gate",
+        "bank_gate",
         sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("refresh_id", sa.String(), nullable=False),
+        sa.Column("subject", sa.String(), nullable=False),
         sa.Column("gate", sa.String(), nullable=False),
         sa.Column("success", sa.Boolean(), nullable=False),
         sa.Column("result", sa.JSON(none_as_null=True), nullable=False),
         sa.Column("recorded_at", taskdata.tables.UtcDateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["refresh_id"],
-            ["refresh.id"],
-        ),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index(
-        op.f("ix_refresh_gate_refresh_id"), "refresh_gate", ["refresh_id"], unique=False
-    )
+    op.create_index(op.f("ix_bank_gate_subject"), "bank_gate", ["subject"], unique=False)
 
     op.create_table(
         "refresh_stage",
@@ -203,8 +198,8 @@ def downgrade() -> None:
     op.drop_table("construction_step")
     op.drop_index(op.f("ix_refresh_stage_refresh_id"), table_name="refresh_stage")
     op.drop_table("refresh_stage")
-    op.drop_index(op.f("ix_refresh_gate_refresh_id"), table_name="refresh_gate")
-    op.drop_table("refresh_gate")
+    op.drop_index(op.f("ix_bank_gate_subject"), table_name="bank_gate")
+    op.drop_table("bank_gate")
     op.drop_index(op.f("ix_candidate_refresh_id"), table_name="candidate")
     op.drop_table("candidate")
     op.drop_table("seed_link")

@@ -9,6 +9,7 @@ from dashboards.figures.effort import effort
 from dashboards.figures.failures import failures
 from dashboards.figures.grouped_estimates import grouped_estimates
 from dashboards.figures.headline import headline
+from dashboards.figures.histogram import MOST_BARS, histogram
 from dashboards.figures.refinement import refinement
 from dashboards.figures.success_curve import success_curve
 from dashboards.figures.task_scores import MOST_TASKS, TaskScore, task_scores
@@ -135,6 +136,25 @@ def test_passes_of_a_stage_are_added_up():
     assert list(bars.customdata) == [2, 1]
 
 
+def test_a_histogram_keeps_the_order_given_and_tells_shares():
+    (bars,) = histogram({"short": 1, "long": 3}, 4, "#3a78d6").data
+    assert list(bars.x) == [1, 3]
+    assert [list(row) for row in bars.customdata] == [["short", 0.25], ["long", 0.75]]
+
+
+def test_names_that_are_cut_to_the_same_label_keep_their_own_bars():
+    names = [f"{'a' * 60}{i}{'z' * 60}" for i in range(2)]
+    figure = histogram(dict.fromkeys(names, 1), 2, "#3a78d6")
+    assert len(set(figure.layout.yaxis.ticktext)) == 1
+    assert list(figure.data[0].y) == [0, 1]
+
+
+def test_a_histogram_of_many_names_draws_the_first():
+    counts = {f"source {i}": 100 - i for i in range(MOST_BARS + 5)}
+    (bars,) = histogram(counts, 100, "#3a78d6").data
+    assert list(bars.x) == [100 - i for i in range(MOST_BARS)]
+
+
 def test_every_figure_says_so_when_there_is_nothing_to_draw(agent_numbers):
     agents = [agent_numbers(pending=4)]
     figures = [
@@ -147,6 +167,7 @@ def test_every_figure_says_so_when_there_is_nothing_to_draw(agent_numbers):
         refinement([], STYLES),
         effort(agents, STYLES),
         timings([], "#3a78d6"),
+        histogram({}, 0, "#3a78d6"),
     ]
     for figure in figures:
         assert len(figure.data) == 0
@@ -179,6 +200,7 @@ def test_markup_in_a_name_reaches_no_figure(agent_numbers):
         refinement([gain(1.0, agent=HOSTILE)], styles),
         effort(agents, styles),
         timings([stage("<b>", 1.0)], "#3a78d6"),
+        histogram({"<b>": 1}, 1, "#3a78d6"),
     ]
     for figure in figures:
         texts = json.dumps(json.loads(figure.to_json()), ensure_ascii=False)

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboards.pages.answers import answers
-from taskdata.schema.run import GateResult, RunStatus
+from taskdata.schema.gate import GateResult
+from taskdata.schema.run import RunStatus
 from taskdata.schema.summary import AgentComparison, Estimate, RunHeader, RunSummary
 
 GPT, SMALL = "react:openai/gpt-5.2", "react:local/small"

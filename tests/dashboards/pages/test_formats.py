@@ -19,6 +19,10 @@ from dashboards.pages import formats
         (formats.duration, 7260, "2 h 01 min"),
         (formats.gain, -0.5, "−0.50"),
         (formats.gain, 0.001, "0.00"),
+        (formats.relative, 1234.5, "+1,234 %"),
+        (formats.relative, -12, "−12 %"),
+        (formats.relative, -0.2, "0 %"),
+        (formats.relative, None, "–"),
         (formats.probability, 0.0004, "< 0.001"),
         (formats.size, 999, "999 B"),
         (formats.size, 38_100, "38.1 kB"),
@@ -27,3 +31,8 @@ from dashboards.pages import formats
 )
 def test_numbers_are_written_as_exactly_as_they_are_known(write, value, text):
     assert write(value).replace("\u00a0", " ") == text
+
+
+def test_a_cut_text_says_that_there_was_more():
+    assert formats.cut("abc", 3) == "abc"
+    assert formats.cut("abcd", 3) == "abc…"

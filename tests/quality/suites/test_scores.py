@@ -5,7 +5,8 @@ import pytest
 from quality.gates import hold
 from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
 from quality.suites.trial_scores import ScoreRules, trial_rows, trial_scores_suite
-from taskdata.schema.run import GateResult, TrialResult
+from taskdata.schema.gate import GateResult
+from taskdata.schema.run import TrialResult
 from taskdata.schema.task import Task
 
 MakeTask = Callable[..., Task]

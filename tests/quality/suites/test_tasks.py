@@ -5,9 +5,17 @@ import pytest
 from quality.gates import hold
 from quality.suites.tasks import TaskRules, rules_for, task_rows, tasks_suite, tools_named
 from taskdata.schema.agent import AgentSpec, ModelSpec
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge
-from taskdata.schema.run import GateResult, RunConfig
-from taskdata.schema.task import DeliverableSpec, InputFile, ReferenceSolution, ReferenceStep, Task
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck
+from taskdata.schema.gate import GateResult
+from taskdata.schema.run import RunConfig
+from taskdata.schema.task import (
+    DeliverableSpec,
+    InputFile,
+    ReferenceSolution,
+    ReferenceStep,
+    Task,
+    TaskEnvironment,
+)
 
 TOOLS = {"ReadCSV", "XlsxFileGenerator", "Plot", "finish"}
 CHECKS = {"xlsx_table", "xlsx_sheets", "answer_number"}
@@ -46,85 +54,111 @@ def test_sound_tasks_pass(make_task: MakeTask):
     assert result.rows == 2
 
 
-@pytest.mark.parametrize(
-    ("fields", "says"),
-    [
-        ({"query": "Sum it."}, "a query has 20 to 20000 characters"),
-        ({"query": "Use ReadCSV on the file and sum it."}, "a query names no tool"),
-        ({"tools": ("ReadCSV", "ReadXLS")}, "every tool a task allows exists (found: ReadXLS)"),
-        ({"files": ()}, "the files of a workflow task is at least 1"),
-        (
-            {"files": (InputFile(path="sales.csv", sha256="a" * 64, size_bytes=0),)},
-            "no input file is empty (found: sales.csv)",
-        ),
-        ({"reference": None}, "every task carries a reference solution"),
-        (
-            {"reference": ReferenceSolution(steps=(ReferenceStep(tool="Plot"),), final_answer="")},
-            "a reference solution uses the task's own tools (found: Plot)",
-        ),
-        (
-            {"deliverables": TWO_FILES, "checkpoints": node("root", *map(leaf, "abc"))},
-            "every deliverable is looked at by some leaf (found: notes.md)",
-        ),
-        (
-            {
-                "deliverables": (DeliverableSpec(name="totals.xlsx", type="csv"),),
-                "checkpoints": node("root", *map(leaf, "abc")),
-            },
-            "the name of a deliverable ends with its type (found: totals.xlsx)",
-        ),
-        (
-            {"deliverables": ONE_FILE * 2, "checkpoints": node("root", *map(leaf, "abc"))},
-            "the paths of a task's files and deliverables are distinct (found: totals.xlsx)",
-        ),
-        (
-            {"deliverables": ONE_FILE, "checkpoints": node("root", leaf("a"), leaf("b"))},
-            "the leaves of a workflow task's tree number 3 to 19",
-        ),
-        (
-            {
-                "deliverables": ONE_FILE,
-                "checkpoints": node("root", *(leaf(f"l{i}") for i in range(20))),
-            },
-            "the leaves of a workflow task's tree number 3 to 19",
-        ),
-        (
-            {
-                "deliverables": ONE_FILE,
-                "checkpoints": node("root", node("n", node("m", *map(leaf, "abc")))),
-            },
-            "the depth of a workflow task's tree number 2 to 3",
-        ),
-        (
-            {
-                "deliverables": ONE_FILE,
-                "checkpoints": node(
-                    "root", node("n", leaf("a", weight=0)), leaf("b"), leaf("c"), leaf("d")
-                ),
-            },
-            "the children of every inner node have some weight (found: n)",
-        ),
-        (
-            {"deliverables": ONE_FILE, "checkpoints": node("root", *map(leaf, "abc"), JUDGED)},
-            "the checkable_share of a workflow task is at least 0.7",
-        ),
-        (
-            {
-                "deliverables": ONE_FILE,
-                "checkpoints": node("root", leaf("a", "guess"), leaf("b"), leaf("c")),
-            },
-            "every check of a tree exists (found: guess)",
-        ),
-    ],
-)
-def test_a_broken_task_is_stopped_and_named(
-    make_task: MakeTask, fields: dict[str, object], says: str
-):
-    result = gate(make_task(), make_task("broken", **fields))
+BROKEN: list[tuple[dict[str, object], str]] = [
+    ({"query": "Sum it."}, "a query has 20 to 20000 characters"),
+    ({"query": "Use ReadCSV on the file and sum it."}, "a query names no tool"),
+    ({"tools": ("ReadCSV", "ReadXLS")}, "every tool a task allows exists (found: ReadXLS)"),
+    ({"files": ()}, "the files of a workflow task is at least 1"),
+    (
+        {"files": (InputFile(path="sales.csv", sha256="a" * 64, size_bytes=0),)},
+        "no input file is empty (found: sales.csv)",
+    ),
+    ({"reference": None}, "every task carries a reference solution"),
+    (
+        {"reference": ReferenceSolution(steps=(ReferenceStep(tool="Plot"),), final_answer="")},
+        "a reference solution uses the task's own tools (found: Plot)",
+    ),
+    (
+        {"deliverables": TWO_FILES, "checkpoints": node("root", *map(leaf, "abc"))},
+        "every deliverable is looked at by some leaf (found: notes.md)",
+    ),
+    (
+        {
+            "deliverables": (DeliverableSpec(name="totals.xlsx", type="csv"),),
+            "checkpoints": node("root", *map(leaf, "abc")),
+        },
+        "the name of a deliverable ends with its type (found: totals.xlsx)",
+    ),
+    (
+        {"deliverables": ONE_FILE * 2, "checkpoints": node("root", *map(leaf, "abc"))},
+        "the paths of a task's files and deliverables are distinct (found: totals.xlsx)",
+    ),
+    (
+        {"deliverables": ONE_FILE, "checkpoints": node("root", leaf("a"), leaf("b"))},
+        "the leaves of a workflow task's tree number 3 to 19",
+    ),
+    (
+        {
+            "deliverables": ONE_FILE,
+            "checkpoints": node("root", *(leaf(f"l{i}") for i in range(20))),
+        },
+        "the leaves of a workflow task's tree number 3 to 19",
+    ),
+    (
+        {
+            "deliverables": ONE_FILE,
+            "checkpoints": node("root", node("n", node("m", *map(leaf, "abc")))),
+        },
+        "the depth of a workflow task's tree number 2 to 3",
+    ),
+    (
+        {
+            "deliverables": ONE_FILE,
+            "checkpoints": node(
+                "root", node("n", leaf("a", weight=0)), leaf("b"), leaf("c"), leaf("d")
+            ),
+        },
+        "the children of every inner node have some weight (found: n)",
+    ),
+    (
+        {"deliverables": ONE_FILE, "checkpoints": node("root", *map(leaf, "abc"), JUDGED)},
+        "the checkable_share of a workflow task is at least 0.7",
+    ),
+    (
+        {
+            "deliverables": ONE_FILE,
+            "checkpoints": node("root", leaf("a", "guess"), leaf("b"), leaf("c")),
+        },
+        "every check of a tree exists (found: guess)",
+    ),
+]
 
-    (failure,) = result.failures
-    assert failure.expectation.startswith(says)
-    assert failure.rows == ("broken",)
+
+def test_a_broken_task_is_stopped_and_named(make_task: MakeTask):
+    tasks = [make_task(), *(make_task(f"b{i}", **fields) for i, (fields, _) in enumerate(BROKEN))]
+
+    result = gate(*tasks)
+
+    assert not result.success
+    for number, (_fields, says) in enumerate(BROKEN):
+        expectation = says.partition(" (found")[0]
+        (failure,) = (f for f in result.failures if f"b{number}" in f.rows)
+        assert failure.expectation.startswith(expectation)
+
+
+@pytest.mark.parametrize(("fields", "says"), [case for case in BROKEN if "(found" in case[1]][::4])
+def test_what_breaks_a_task_is_shown(make_task: MakeTask, fields: dict[str, object], says: str):
+    (failure,) = gate(make_task("broken", **fields)).failures
+
+    assert failure.expectation == says
+
+
+def test_a_program_that_scores_a_task_looks_at_every_deliverable(make_task: MakeTask):
+    program = InputFile(path="main.py", sha256="b" * 64, size_bytes=12)
+    leaves = [
+        Checkpoint(id=leaf_id, requirement="r", verifier=ScriptCheck(entry="main.py"))
+        for leaf_id in "abc"
+    ]
+
+    result = gate(
+        make_task(
+            deliverables=TWO_FILES,
+            checkpoints=node("root", *leaves),
+            environment=TaskEnvironment(evaluation=(program,)),
+        )
+    )
+
+    assert result.success, result.failures
 
 
 def test_two_tasks_of_one_id_are_stopped(make_task: MakeTask):

@@ -1,0 +1,1 @@
+"""Programs that show the pipeline at work without a key or a network."""

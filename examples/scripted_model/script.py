@@ -1,0 +1,202 @@
+"""The scripts: what is said about one seed, from the first draft to the reference solution."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field
+
+from examples.scripted_model.question import Asked, NotScripted, Question
+from stages.construct.answers.drafts import shown_draft, shown_nodes, shown_task
+from taskdata.schema.base import Value
+from taskdata.schema.construct import TaskDraft
+from taskdata.schema.task import ReferenceSolution
+
+ANSWERS = Path(__file__).parent / "answers"
+
+NO_SOLUTION = "I have no solution to this that I would vouch for."
+"""Said of the tasks that no reference was written for; no form, so the task stays unproven."""
+
+
+class Words(Value):
+    """An answer that is no draft: said as it stands."""
+
+    text: str
+
+
+class Classification(Value):
+    """What the model finds should become of the first draft."""
+
+    verdict: Literal["augmentation", "refinement", "deletion", "pass"]
+    reasons: tuple[str, ...]
+
+
+class Finding(Value):
+    """A fault that the model sees in a draft."""
+
+    rule: str
+    place: str
+    quote: str
+    problem: str
+
+
+class Script(Value):
+    """All answers about one seed; a draft is named by its key in `drafts`."""
+
+    request: str = ""
+    """Words that only this seed says, whatever their case."""
+    varies: str = ""
+    """Instead of a seed: words of the atomic question that is varied."""
+    aim: str = ""
+    """Words of what is asked for beyond that; empty: nothing is."""
+    drafts: Mapping[str, TaskDraft] = Field(default_factory=dict)
+    generate: tuple[str | Words, ...] = ("first",)
+    """Answers one after the other, each given when the one before was turned down."""
+    classify: Classification | None = None
+    rewrites: Mapping[str, str] = Field(default_factory=lambda: {"first": "final"})
+    """Which draft a draft is rewritten to."""
+    findings: Mapping[str, tuple[Finding, ...]] = Field(default_factory=dict)
+    """Faults seen in a draft; in others none are."""
+    trees: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Drafts whose trees are given for a draft, one after the other; by default its own."""
+    reference: ReferenceSolution | None = None
+    slip: ReferenceSolution | None = None
+    """A solution given before, which does not earn everything."""
+    expand: tuple[Mapping[str, Any], ...] = ()
+    """Answers about an atomic question, as the form wants them but for the arguments of steps."""
+
+    def draft_shown(self, shown: Mapping[str, Any]) -> str | None:
+        """Return the name of the draft that a prompt shows; None: it is none of these."""
+        same = [n for n, draft in self.drafts.items() if draft.query == shown.get("query")]
+        tree = shown.get("checkpoints")
+        exact = (n for n in same if shown_nodes(self.drafts[n].checkpoints) == tree)
+        return next(exact, same[0] if same else None)
+
+
+@cache
+def scripts(folder: Path = ANSWERS) -> tuple[Script, ...]:
+    """Return every script in the folder."""
+    paths = sorted(folder.glob("*.yaml"))
+    return tuple(Script.model_validate(yaml.safe_load(p.read_text("utf-8"))) for p in paths)
+
+
+def answer(question: Question, known: Sequence[Script]) -> str:
+    """Return what the model says.
+
+    Raises:
+        NotScripted: if no script has an answer.
+    """
+    if question.asked is Asked.GENERATE:
+        return _generated(question, known)
+    if question.asked is Asked.EXPAND:
+        return _expanded(question, known)
+    shown = _shown(question)
+    if question.asked is Asked.OPINIONS and _is_variation(shown, known):
+        return _json({"findings": []})
+    script, name = _about(shown, known)
+    match question.asked:
+        case Asked.CLASSIFY if script.classify is not None:
+            return _json(script.classify.model_dump())
+        case Asked.REWRITE if name in script.rewrites:
+            return _json(shown_task(script.drafts[script.rewrites[name]]))
+        case Asked.OPINIONS:
+            return _json({"findings": [f.model_dump() for f in script.findings.get(name, ())]})
+        case Asked.CHECKPOINTS:
+            named = script.trees.get(name, (name,))
+            return _next_tree(question, [_tree(script.drafts[tree]) for tree in named])
+        case Asked.REFERENCE:
+            return _solved(script, question)
+    raise NotScripted(f"no answer to {question.asked.value} about {str(shown['title'])[:80]!r}")
+
+
+def _is_variation(shown: Mapping[str, Any], known: Iterable[Script]) -> bool:
+    queries = {str(form["query"]) for script in known for form in script.expand}
+    return shown.get("query") in queries
+
+
+def _generated(question: Question, known: Iterable[Script]) -> str:
+    request = question.data.get("request", "").casefold()
+    aim = question.data.get("aim", "")
+    for script in known:
+        is_asked = script.request and script.request.casefold() in request
+        if is_asked and bool(script.aim) == bool(aim) and script.aim in aim:
+            return _following([_said(script, answer) for answer in script.generate], question)
+    about = " ".join((aim or request).split())
+    raise NotScripted(f"no script is about the request or aim {about[:80]!r}")
+
+
+def _said(script: Script, answer: str | Words) -> str:
+    if isinstance(answer, Words):
+        return answer.text
+    return _json(shown_draft(script.drafts[answer]))
+
+
+def _expanded(question: Question, known: Iterable[Script]) -> str:
+    exemplar = question.data.get("finished question", "")
+    for script in known:
+        if script.varies and script.varies in exemplar and script.aim in question.text:
+            return _following([_json(_with_texts(form)) for form in script.expand], question)
+    raise NotScripted(f"no script varies the question {exemplar[:80]!r}")
+
+
+def _shown(question: Question) -> Mapping[str, Any]:
+    """Return the draft that the prompt shows."""
+    try:
+        shown = json.loads(question.data.get("draft") or question.data.get("task") or "{}")
+    except json.JSONDecodeError as exc:
+        raise NotScripted(f"the draft shown is not JSON: {exc}") from exc
+    return shown if isinstance(shown, dict) else {}
+
+
+def _about(shown: Mapping[str, Any], known: Iterable[Script]) -> tuple[Script, str]:
+    for script in known:
+        name = script.draft_shown(shown)
+        if name is not None:
+            return script, name
+    raise NotScripted(f"no script has the draft {str(shown.get('title'))[:80]!r}")
+
+
+def _next_tree(question: Question, trees: Sequence[str]) -> str:
+    """Return the tree after the one found wanting in this conversation, or in an earlier one."""
+    if question.rejected is None and "violations" in question.data:
+        earlier = json.loads(question.data.get("earlier tree", "[]"))
+        for place, tree in enumerate(trees[:-1]):
+            if json.loads(tree)["checkpoints"] == earlier:
+                return trees[place + 1]
+    return _following(trees, question)
+
+
+def _following(answers: Sequence[str], question: Question) -> str:
+    """Return the answer after the rejected one; the last one is said again and again."""
+    rejected = question.rejected
+    place = answers.index(rejected) + 1 if rejected in answers else 0
+    return answers[min(place, len(answers) - 1)]
+
+
+def _solved(script: Script, question: Question) -> str:
+    if script.reference is None:
+        return NO_SOLUTION
+    is_first = "earlier solution" not in question.data
+    return _json(_solution(script.slip if script.slip and is_first else script.reference))
+
+
+def _tree(draft: TaskDraft) -> str:
+    return _json({"checkpoints": shown_nodes(draft.checkpoints)})
+
+
+def _solution(reference: ReferenceSolution) -> dict[str, Any]:
+    steps = [step.model_dump(include={"tool", "thought", "arguments"}) for step in reference.steps]
+    return _with_texts({"steps": steps, "final_answer": reference.final_answer})
+
+
+def _with_texts(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the form with the arguments of its steps written as texts."""
+    steps = [step | {"arguments": _json(step["arguments"])} for step in form["steps"]]
+    return {**form, "steps": steps}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

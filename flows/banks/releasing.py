@@ -1,0 +1,73 @@
+"""Releasing a bank: prove it, hold the gate over it, write the release, publish its page."""
+
+from pathlib import Path
+
+from flows.banks.gates import hold_bank_gate
+from flows.config import Settings
+from stages.construct.changes import rewriting_table
+from stages.construct.proof.bank import prove_bank
+from stages.construct.proof.verdict import TaskProof, Verdict
+from stages.construct.release import Composition, release
+from taskdata.errors import GateFailed
+from taskdata.schema.release import Proof, ReleaseNotes
+from taskdata.schema.rewriting import RewritingTable
+from taskdata.schema.run import SandboxName
+from taskdata.store import Store
+
+_NAMED = 5
+
+
+def release_composition(
+    settings: Settings, store: Store, composition: Composition, sandbox: SandboxName = "bubblewrap"
+) -> ReleaseNotes:
+    """Prove every task, hold the gate, write the release and its page; return its notes.
+
+    Raises:
+        GateFailed: if a task could not be played, or a rule of the gate is broken.
+        Misuse: if there is nothing to release.
+    """
+    proofs = prove_bank(store, composition.tasks, composition.files, sandbox)
+    _require_played(composition, proofs)
+    hold_bank_gate(store, composition, proofs)
+    notes = release(store, composition, {h: _proof(proof) for h, proof in proofs.items()})
+    publish_bank(settings, store, notes)
+    return notes
+
+
+def publish_bank(settings: Settings, store: Store, notes: ReleaseNotes) -> Path:
+    """Write the page of a release, with the Data Docs of its gates beside it; return its path."""
+    from dashboards.bank import build_bank
+    from dashboards.gate_docs import write_gate_docs
+
+    folder = settings.bank_folder(notes.bank) / str(notes.version)
+    folder.mkdir(parents=True, exist_ok=True)
+    gates = store.bank_gates(notes.refresh_id or notes.bank)
+    data_docs = write_gate_docs(store.artifacts, gates, folder)
+    page = folder / "index.html"
+    page.write_text(
+        build_bank(store, notes, _rewriting(store, notes.refresh_id), data_docs), encoding="utf-8"
+    )
+    return page
+
+
+def _rewriting(store: Store, refresh_id: str | None) -> RewritingTable | None:
+    """Return what rewriting changed in the refresh, None without a refresh or candidates."""
+    candidates = store.candidates(refresh_id) if refresh_id else []
+    if not candidates:
+        return None
+    steps = (step for candidate in candidates for step in store.steps(candidate.id))
+    return rewriting_table(steps, candidates, store.seeds())
+
+
+def _require_played(composition: Composition, proofs: dict[str, TaskProof]) -> None:
+    lost = [proof for proof in proofs.values() if proof.verdict is None]
+    if lost:
+        named = ", ".join(proof.task_id for proof in lost[:_NAMED])
+        raise GateFailed(
+            f"bank {composition.bank!r}: {len(lost)} tasks could not be played: {named}; "
+            f"first cause: {'; '.join(lost[0].reasons)}; release again once that is mended"
+        )
+
+
+def _proof(proof: TaskProof) -> Proof:
+    return "proven" if proof.verdict is Verdict.PROVEN else "unproven"

@@ -1,0 +1,1 @@
+"""Build tasks from seed queries: generate, classify, rewrite, validate, prove, review, release."""

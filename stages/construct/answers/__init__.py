@@ -1,0 +1,1 @@
+"""What models answer during construction: safe reading, the forms asked for, and drafts of them."""

@@ -1,0 +1,145 @@
+"""What a model is asked to fill in, and the JSON schema of it that every provider accepts.
+
+OpenAI's strict mode wants every field required and no free-form objects; Anthropic's structured
+output takes no recursion, few optional fields and few unions. So the forms are flat: a checkpoint
+tree is a list of nodes that name their parents, a check's arguments are a JSON object written as a
+text, and what is absent is an empty text or list. Lengths and ranges are not in the schema, for
+strict modes refuse those keywords; they hold all the same when an answer is read.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from taskdata.schema.base import RelativePath, Slug
+from taskdata.schema.task import Capability, Category, DeliverableType
+
+_KEPT = ("type", "enum", "const", "description")
+
+Short = Annotated[str, Field(min_length=1, max_length=200)]
+Sentence = Annotated[str, Field(min_length=1, max_length=1_000)]
+
+
+class Form(BaseModel):
+    """What a model fills in: exact types, no field missing and none added."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class DeliverableForm(Form):
+    """A file that the task asks for."""
+
+    name: RelativePath
+    type: DeliverableType
+    description: Annotated[str, Field(max_length=1_000)]
+
+
+class NodeForm(Form):
+    """A node of the checkpoint tree."""
+
+    id: Slug
+    parent: Annotated[str, Field(max_length=80)]
+    """Id of the node above; empty for the root."""
+    requirement: Sentence
+    weight: Annotated[float, Field(gt=0, le=1_000, allow_inf_nan=False)]
+    verifier: Literal["group", "check", "judge"]
+    """`group`: an inner node; the others are leaves."""
+    check: Annotated[str, Field(max_length=80)]
+    """Name in the library of checks; empty unless the verifier is a check."""
+    args: Annotated[str, Field(max_length=20_000)]
+    """The check's arguments as a JSON object in a text; empty unless the verifier is a check."""
+    rubric: Annotated[str, Field(max_length=4_000)]
+    """What earns which score; empty unless the verifier is a judge."""
+    looks_at: Annotated[tuple[RelativePath, ...], Field(max_length=20)]
+    """Names of deliverables; none means the final answer."""
+
+
+class TreeForm(Form):
+    """A checkpoint tree as a flat list."""
+
+    checkpoints: Annotated[tuple[NodeForm, ...], Field(min_length=1, max_length=80)]
+
+
+class TaskForm(Form):
+    """A task without its checkpoint tree."""
+
+    title: Short
+    query: Annotated[str, Field(min_length=1, max_length=20_000)]
+    category: Category
+    capabilities: Annotated[tuple[Capability, ...], Field(min_length=1, max_length=4)]
+    human_minutes: Annotated[int, Field(ge=1, le=10_000)]
+    files: Annotated[tuple[RelativePath, ...], Field(max_length=50)]
+    deliverables: Annotated[tuple[DeliverableForm, ...], Field(max_length=20)]
+    tools: Annotated[tuple[Short, ...], Field(min_length=1, max_length=60)]
+
+
+class DraftForm(TaskForm):
+    """A task with its checkpoint tree."""
+
+    checkpoints: Annotated[tuple[NodeForm, ...], Field(min_length=1, max_length=80)]
+
+
+class ClassForm(Form):
+    """What should become of a draft (GTA-2, section 3.3.4)."""
+
+    verdict: Literal["augmentation", "refinement", "deletion", "pass"]
+    reasons: Annotated[tuple[Sentence, ...], Field(min_length=1, max_length=8)]
+
+
+class FindingForm(Form):
+    """One fault that a reader found, with the words that show it."""
+
+    rule: Literal[
+        "action_oriented",
+        "prescribes_steps",
+        "names_tool",
+        "ambiguous",
+        "infeasible",
+        "unverifiable",
+    ]
+    place: Annotated[str, Field(min_length=1, max_length=80)]
+    """`query`, or the id of a checkpoint."""
+    quote: Annotated[str, Field(max_length=1_000)]
+    problem: Sentence
+
+
+class FindingsForm(Form):
+    """Every fault that a reader found; none: the draft is fine."""
+
+    findings: Annotated[tuple[FindingForm, ...], Field(max_length=40)]
+
+
+def schema_of(form: type[Form]) -> dict[str, Any]:
+    """Return the JSON schema of a form: references inlined, every field required."""
+    schema = form.model_json_schema()
+    plain: dict[str, Any] = _plain(schema, schema.get("$defs", {}))
+    plain.pop("description", None)
+    return plain
+
+
+def inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """Return a JSON schema with its references replaced by what they refer to."""
+    if isinstance(schema, list):
+        return [inlined(part, definitions) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        schema = {**definitions[schema["$ref"].rsplit("/", 1)[-1]], **schema}
+    return {
+        name: inlined(part, definitions)
+        for name, part in schema.items()
+        if name not in ("$ref", "$defs")
+    }
+
+
+def _plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+    schema = inlined(schema, definitions)
+    plain = {name: schema[name] for name in _KEPT if name in schema}
+    if "properties" in schema:
+        plain["properties"] = {k: _plain(v, {}) for k, v in schema["properties"].items()}
+        plain["required"] = list(schema["properties"])
+        plain["additionalProperties"] = False
+    if "items" in schema:
+        plain["items"] = _plain(schema["items"], {})
+    return plain

@@ -1,0 +1,103 @@
+"""JSON as models write it: untrusted text, read within bounds or refused with the reason."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from taskdata.errors import BadTaskData
+
+MAX_BYTES = 200_000
+MAX_DEPTH = 40
+
+_OPENING_FENCE = re.compile(r"```[A-Za-z]{0,16}[ \t]*\n")
+
+
+def read_json(text: str, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> Any:
+    """Return the JSON value that `text` is, or that stands in its Markdown code fence.
+
+    Raises:
+        BadTaskData: if it is too long, too deep or not JSON, names a key twice, or holds a number
+            or character that databases refuse; the message says which, and where.
+    """
+    if len(text) > max_bytes or len(text.encode("utf-8", "replace")) > max_bytes:
+        raise BadTaskData(f"the answer is longer than {max_bytes} bytes; be shorter")
+    text = _unfenced(text.strip())
+    if not text:
+        raise BadTaskData("the answer is empty; expected one JSON object")
+    # Measured before parsing: the parser recurses, and so does everything that walks the value.
+    if _depth(text) > max_depth:
+        raise BadTaskData(f"the answer is nested more than {max_depth} levels deep")
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+        )
+    except json.JSONDecodeError as exc:
+        raise BadTaskData(
+            f"the answer is not JSON: {exc.msg} at line {exc.lineno}, column {exc.colno}"
+        ) from exc
+    except ValueError as exc:
+        raise BadTaskData(f"the answer is not usable JSON: {str(exc)[:200]}") from exc
+    for part in _texts(value):
+        if "\0" in part or any("\ud800" <= char <= "\udfff" for char in part):
+            raise BadTaskData("the answer holds a NUL or half of a surrogate pair in a text")
+    return value
+
+
+def _unfenced(text: str) -> str:
+    opening = _OPENING_FENCE.match(text)
+    if opening is None or not text.endswith("```"):
+        return text
+    return text[opening.end() : -3].strip()
+
+
+def _depth(text: str) -> int:
+    deepest = depth = 0
+    in_string = escaped = False
+    for char in text:
+        if escaped:
+            escaped = False
+        elif in_string:
+            escaped = char == "\\"
+            in_string = char != '"'
+        elif char == '"':
+            in_string = True
+        elif char in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in "]}":
+            depth -= 1
+    return deepest
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {repeated[:60]!r} occurs twice in one object")
+    return found
+
+
+def _no_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:30]} is too large")
+    return number
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from _texts(item)

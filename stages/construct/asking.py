@@ -1,0 +1,164 @@
+"""Asking a model for one structured answer: bounded, checked, and counted.
+
+An answer that will not do goes back to the model with what is wrong with it, a bounded number of
+times; after that there is no answer, which is a result like any other. An endpoint that cannot be
+reached, or says no to us, is not: that raises, and says nothing about what was asked.
+"""
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from pydantic import ValidationError
+
+from environments.models.faults import ConversationRefused
+from environments.models.spending import Spending
+from environments.ports import Message, ModelClient, ModelReply, ModelRequest
+from stages.construct.answers.forms import Form, schema_of
+from stages.construct.answers.json_text import read_json
+from stages.construct.prompting import Prompt, complaint
+from taskdata.errors import BadTaskData
+from taskdata.schema.transcript import Usage
+
+logger = logging.getLogger(__name__)
+
+A = TypeVar("A", bound=Form)
+T = TypeVar("T")
+
+_FAULTS_TOLD = 5
+_FAULT_CHARACTERS = 300
+_SHOWN_AGAIN = 40_000
+"""Characters of an answer that the model sees again, with what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Asks:
+    """How often a model is asked for one answer, and how long the answer may be."""
+
+    times: int = 3
+    max_tokens: int = 8_192
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What some calls used; a cached reply, paid for elsewhere, counts for nothing."""
+
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+    """None where one price is unknown."""
+    model_id: str | None = None
+    """The last one reported."""
+
+    def __add__(self, other: "Tally") -> "Tally":
+        costs = (self.cost_usd, other.cost_usd)
+        return Tally(
+            calls=self.calls + other.calls,
+            usage=self.usage + other.usage,
+            cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
+            model_id=other.model_id or self.model_id,
+        )
+
+    @property
+    def spending(self) -> Spending:
+        """The same as a budget counts it."""
+        return Spending(self.calls, self.usage.total, self.cost_usd)
+
+    @classmethod
+    def of(cls, reply: ModelReply) -> "Tally":
+        """Return what one reply cost."""
+        if reply.cached:
+            return cls(model_id=reply.model)
+        return cls(1, reply.usage, reply.cost_usd, reply.model)
+
+
+@dataclass(frozen=True)
+class Asked(Generic[T]):
+    """What came of asking."""
+
+    answer: T | None
+    """None: every answer had a fault."""
+    faults: tuple[str, ...]
+    """What was wrong with each answer that would not do, in order."""
+    tally: Tally
+    prompt_version: str
+
+
+def as_is(form: A) -> A:
+    """Return the filled-in form itself: for asking when nothing else can be wrong with it."""
+    return form
+
+
+async def ask(
+    client: ModelClient,
+    prompt: Prompt,
+    form: type[A],
+    accept: Callable[[A], T],
+    asks: Asks,
+) -> Asked[T]:
+    """Return what `accept` makes of the model's answer.
+
+    Args:
+        client: The model.
+        prompt: What is asked.
+        form: The form of the answer; sent as a JSON schema.
+        accept: Turns the form into the answer; raises `BadTaskData` with what the model should
+            mend.
+        asks: The bounds.
+
+    Raises:
+        ModelUnavailable: The model could not be reached.
+        ModelRejected: The provider said no, to more than this content.
+        BudgetExhausted: The spending limits do not allow the call.
+    """
+    schema, messages = schema_of(form), list(prompt.messages)
+    tally, faults = Tally(), list[str]()
+    for _ in range(asks.times):
+        request = ModelRequest(
+            messages=tuple(messages), max_tokens=asks.max_tokens, json_schema=schema
+        )
+        try:
+            reply = await client.reply(request)
+        except ConversationRefused as exc:
+            faults.append(f"the provider refused the conversation: {exc}"[:_FAULT_CHARACTERS])
+            break
+        tally += Tally.of(reply)
+        try:
+            answer = accept(_filled_in(reply, form))
+        except BadTaskData as exc:
+            faults.append(str(exc))
+            logger.info("%s: answer %d will not do: %s", prompt.version, len(faults), faults[-1])
+            messages = [*prompt.messages, *_again(reply, faults[-1])]
+            continue
+        return Asked(answer, tuple(faults), tally, prompt.version)
+    return Asked(None, tuple(faults), tally, prompt.version)
+
+
+def _filled_in(reply: ModelReply, form: type[A]) -> A:
+    if reply.stop_reason == "refused":
+        raise BadTaskData("the model refused to answer")
+    if reply.stop_reason == "length":
+        raise BadTaskData("the answer was cut off at its longest allowed length; be shorter")
+    value = read_json(reply.text)
+    try:
+        return form.model_validate_json(json.dumps(value))
+    except ValidationError as exc:
+        raise BadTaskData(_located(exc)) from exc
+
+
+def _located(error: ValidationError) -> str:
+    """Return the first faults in one line, each with its place and without what was given."""
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    told = [
+        f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}"[:_FAULT_CHARACTERS]
+        for fault in faults[:_FAULTS_TOLD]
+    ]
+    more = len(faults) - len(told)
+    return "; ".join(told) + (f"; and {more} more" if more else "")
+
+
+def _again(reply: ModelReply, fault: str) -> tuple[Message, Message]:
+    # Only the latest answer is shown again: the faults of older ones are mended or come back.
+    return Message("assistant", reply.text[:_SHOWN_AGAIN] or "(nothing)"), complaint(fault)

@@ -1,0 +1,53 @@
+"""From a candidate and its draft to the task they describe."""
+
+from pydantic import ValidationError
+
+from taskdata.banks.loader import describe
+from taskdata.errors import BadTaskData
+from taskdata.schema.construct import Candidate, TaskDraft
+from taskdata.schema.task import InputFile, Provenance, Task
+from taskdata.store import Store
+
+
+def available_files(store: Store, candidate: Candidate) -> dict[str, InputFile]:
+    """Return the files a candidate's task may bring, by path.
+
+    They are the attachments of its seed and the files of the task it varies, where it has them.
+    """
+    files: tuple[InputFile, ...] = ()
+    if candidate.exemplar is not None:
+        files += store.task(candidate.exemplar).files
+    if candidate.seed_id is not None:
+        files += store.seed(candidate.seed_id).query.attachments
+    return {file.path: file for file in files}
+
+
+def provenance(store: Store, candidate: Candidate) -> Provenance:
+    """Return where a candidate's task comes from."""
+    if candidate.seed_id is not None:
+        seed = store.seed(candidate.seed_id).query
+        return Provenance(
+            source=seed.source,
+            license=seed.license or "unknown",
+            seed_id=candidate.seed_id,
+            url=seed.url,
+        )
+    if candidate.exemplar is not None:
+        return store.task(candidate.exemplar).provenance
+    return Provenance()
+
+
+def assembled(store: Store, candidate: Candidate, draft: TaskDraft | None = None) -> Task:
+    """Return the task of a candidate, by its latest draft or the one given.
+
+    Raises:
+        BadTaskData: if there is no draft yet, or it does not make a task; names the field.
+    """
+    draft = draft or store.draft(candidate.id)
+    if draft is None:
+        raise BadTaskData(f"candidate {candidate.id!r} has no draft yet")
+    files = available_files(store, candidate)
+    try:
+        return draft.as_task(candidate.task_id, candidate.tier, files, provenance(store, candidate))
+    except ValidationError as exc:
+        raise BadTaskData(f"task {candidate.task_id!r}: {describe(exc)}") from exc

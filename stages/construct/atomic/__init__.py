@@ -1,0 +1,1 @@
+"""New atomic tasks from the ones there are (GTA, appendix C.2)."""

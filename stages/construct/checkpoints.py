@@ -1,0 +1,92 @@
+"""The checkpoints stage: a tree that fits the task as it reads now (GTA-2, section 3.3.4)."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from environments.models.registry import model_client
+from stages.construct.answers.drafts import shown_nodes, shown_task, tree_of
+from stages.construct.answers.forms import TreeForm
+from stages.construct.asking import Asked, Tally
+from stages.construct.history import found_violations, tree_is_current
+from stages.construct.opinions import opinion
+from stages.construct.rules.book import require
+from stages.construct.rules.tree import tree_violations
+from stages.construct.rules.violation import Violation
+from stages.construct.rules.wording import tree_wording
+from stages.construct.work import INVALID, Case, Connect, Outcome, invalid, walk
+from taskdata.schema.construct import CandidateStatus, Construction, TaskDraft
+from taskdata.schema.run import StageReport
+from taskdata.store import Store
+
+
+def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
+    """Give every candidate that is due a tree that fits; it goes on to be proven.
+
+    A tree made for the query as it stands, in which the validation found nothing, is kept. A new
+    one is held to every rule of trees and to a model's opinion, and written again at most
+    `max_rewrites` times; then the candidate is quarantined. Raises as `work.walk`.
+    """
+    return walk(store, refresh_id, Construction.CHECKPOINTS, _take, connect)
+
+
+async def _take(case: Case) -> Outcome:
+    draft = case.drafted()
+    found = tuple(v for v in found_violations(case.steps) if v.is_of_tree)
+    current = tree_is_current(draft, case.steps)
+    if current and not found:
+        return Outcome("kept", next=Construction.PROVE)
+    tally, ignored = Tally(), list[str]()
+    for _ in range(1 + case.shop.config.max_rewrites):
+        asked = await _written(case, draft, found)
+        tally += asked.tally
+        if asked.answer is None:
+            return invalid(asked, tally)
+        draft = asked.answer
+        said = await opinion(case, draft, "tree")
+        tally += said.asked.tally
+        ignored += said.ignored
+        if not said.is_given:
+            return invalid(said.asked, tally)
+        found = said.violations
+        if not found:
+            facts = {"leaves": len(draft.checkpoints.leaves()), "ignored": ignored}
+            return _outcome("regenerated", draft, found, facts, tally, asked)
+    return _outcome(INVALID, draft, found, {"ignored": ignored}, tally, asked)
+
+
+async def _written(case: Case, draft: TaskDraft, found: Sequence[Violation]) -> Asked[TaskDraft]:
+    def accept(form: TreeForm) -> TaskDraft:
+        changed = draft.model_copy(update={"checkpoints": tree_of(form.checkpoints)})
+        require((*tree_violations(changed, case.book), *tree_wording(changed, case.book)))
+        return changed
+
+    context = await asyncio.to_thread(case.context)
+    shown = {
+        "task": shown_task(draft),
+        "old_tree": shown_nodes(draft.checkpoints),
+        "violations": [str(violation) for violation in found],
+    }
+    return await case.ask("checkpoints", context | shown, TreeForm, accept)
+
+
+def _outcome(
+    verdict: str,
+    draft: TaskDraft,
+    found: Sequence[Violation],
+    facts: dict[str, Any],
+    tally: Tally,
+    asked: Asked[TaskDraft],
+) -> Outcome:
+    listed = "; ".join(map(str, found))
+    return Outcome(
+        verdict,
+        next=None if found else Construction.PROVE,
+        status=CandidateStatus.QUARANTINED if found else None,
+        reason=f"the regenerated tree still breaks rules: {listed}"[:1_000] if found else "",
+        reasons=tuple(map(str, found)),
+        draft=draft,
+        facts=facts,
+        tally=tally,
+        prompt_version=asked.prompt_version,
+    )

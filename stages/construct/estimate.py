@@ -1,0 +1,305 @@
+"""What a refresh would ask, and what that may cost at most, without asking anything.
+
+The first prompt of every candidate is known and measured. What later prompts show of a draft is
+not: it is taken to need at most twice the tokens that the model may write it in. Tokens are bounded
+by bytes, so the truth is usually a quarter of this.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import Field
+
+from environments.models.cached import CachedClient
+from environments.models.prices import Price, price_of
+from environments.models.spending import cost_bound
+from environments.ports import ModelReply, ModelRequest
+from environments.tools.catalogue import catalogue
+from stages.construct.answers.forms import (
+    ClassForm,
+    DraftForm,
+    FindingsForm,
+    Form,
+    TaskForm,
+    TreeForm,
+    schema_of,
+)
+from stages.construct.assembling import available_files
+from stages.construct.material.exemplars import base_tasks
+from stages.construct.prompting import Untrusted, prompt, version_of
+from stages.construct.start import candidate_of, chosen_seeds
+from stages.construct.work import Case, Workshop
+from taskdata.errors import Misuse
+from taskdata.schema.base import Value
+from taskdata.schema.construct import (
+    Candidate,
+    Construction,
+    Origin,
+    Refresh,
+    RefreshConfig,
+    RefreshStatus,
+    SpendingLimits,
+)
+from taskdata.schema.task import Tier
+from taskdata.store import Store
+from taskdata.version import code_version
+
+_COMPLAINT_TOKENS = 4_000
+_REASONS_TOKENS = 8_000
+_VIOLATIONS_TOKENS = 12_000
+_AIM_TOKENS = 14_000
+"""Of an augmentation: the aim, and the task it varies."""
+_DRAFTS = 2
+"""Tokens of a draft as shown, per token it was written in."""
+
+
+class PlannedAsk(Value):
+    """What one candidate may be asked at one stage by one template."""
+
+    task_id: str
+    stage: Construction
+    prompt: str
+    """`name@N`."""
+    calls: int = Field(ge=0)
+    """At most."""
+    input_tokens: int = Field(ge=0)
+    output_tokens: int = Field(ge=0)
+
+
+class Estimate(Value):
+    """What a refresh would ask; every number is an upper bound."""
+
+    model: str
+    asks: tuple[PlannedAsk, ...]
+    candidates: int = Field(ge=0)
+    left_out: tuple[str, ...] = ()
+    """Seeds that repeat others word for word, and what they repeat."""
+    calls: int = Field(ge=0)
+    input_tokens: int = Field(ge=0)
+    output_tokens: int = Field(ge=0)
+    cost_usd: float | None
+    """None: the price of the model, or of so long a prompt, is unknown."""
+    limits: SpendingLimits
+    beyond: tuple[str, ...] = ()
+    """Limits that the whole could reach; calls beyond them are not made."""
+    not_counted: tuple[str, ...] = ()
+    """What else the refresh would ask."""
+
+
+@dataclass(frozen=True)
+class _Template:
+    """A template, who uses it how often, and what it shows beyond the common context."""
+
+    stage: Construction
+    name: str
+    form: type[Form]
+    rounds: Callable[[RefreshConfig], int]
+    context: dict[str, Any]
+    shows: int = 0
+    """Tokens of reasons or violations."""
+    drafts: int = 0
+    """Drafts or trees shown, each as long as an answer may be."""
+
+
+def _once(config: RefreshConfig) -> int:
+    return 1
+
+
+def _per_repair(config: RefreshConfig) -> int:
+    return config.max_rewrites
+
+
+def _per_round(config: RefreshConfig) -> int:
+    return 1 + config.max_rewrites
+
+
+_TREE = {"task": "", "old_tree": " ", "violations": [" "]}
+# Of augment and refine one is asked; they show the same and differ by a few words.
+_TEMPLATES = (
+    _Template(Construction.CLASSIFY, "classify", ClassForm, _once, {"draft": ""}, 0, 1),
+    _Template(
+        Construction.REWRITE,
+        "augment",
+        TaskForm,
+        _once,
+        {"draft": "", "reasons": ""},
+        _REASONS_TOKENS,
+        1,
+    ),
+    _Template(
+        Construction.REWRITE,
+        "repair",
+        TaskForm,
+        _per_repair,
+        {"draft": "", "violations": "", "repairs": 1},
+        _VIOLATIONS_TOKENS,
+        1,
+    ),
+    _Template(
+        Construction.VALIDATE,
+        "opinions",
+        FindingsForm,
+        _per_round,
+        {"draft": "", "scope": "both"},
+        0,
+        2,
+    ),
+    _Template(
+        Construction.CHECKPOINTS, "checkpoints", TreeForm, _per_round, _TREE, _VIOLATIONS_TOKENS, 2
+    ),
+    _Template(
+        Construction.CHECKPOINTS,
+        "opinions",
+        FindingsForm,
+        _per_round,
+        {"draft": "", "scope": "tree"},
+        0,
+        2,
+    ),
+)
+
+
+def estimate(store: Store, config: RefreshConfig) -> Estimate:
+    """Return what a refresh of this configuration would ask if it started now; stores nothing.
+
+    Raises:
+        Misuse: if a named seed or the base bank does not exist.
+    """
+    taken, repeated = chosen_seeds(store, config)
+    shop = _shop(store, config)
+    asks: list[PlannedAsk] = []
+    for seed in taken:
+        candidate = candidate_of(shop.refresh.id, seed)
+        asks += _asks(_case(shop, candidate), Untrusted(seed.query.text), 0)
+    for number in range(config.max_augmentations):
+        asks += _asks(_case(shop, _augmentation(shop.refresh.id, number + 1)), None, _AIM_TOKENS)
+    read, written = sum(a.input_tokens for a in asks), sum(a.output_tokens for a in asks)
+    calls = sum(ask.calls for ask in asks)
+    usd = _cost(asks, price_of(config.model))
+    return Estimate(
+        model=str(config.model),
+        asks=tuple(asks),
+        candidates=len(taken) + config.max_augmentations,
+        left_out=tuple(f"seed {one.seed.id} {one.reason}" for one in repeated),
+        calls=calls,
+        input_tokens=read,
+        output_tokens=written,
+        cost_usd=usd,
+        limits=config.limits,
+        beyond=tuple(_beyond(config.limits, calls, read + written, usd)),
+        not_counted=tuple(_not_counted(config)),
+    )
+
+
+class _Nobody:
+    """The model of a dry run: there is none."""
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        raise Misuse("a dry run asks no model")
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _shop(store: Store, config: RefreshConfig) -> Workshop:
+    return Workshop(
+        store=store,
+        refresh=Refresh(
+            id="dry-run",
+            status=RefreshStatus.RUNNING,
+            config=config,
+            code_version=code_version(),
+            created_at=datetime.now(UTC),
+        ),
+        client=CachedClient(_Nobody(), config.model, store),
+        tools=tuple(tool.spec for tool in catalogue().values()),
+        exemplars=base_tasks(store, config.base),
+    )
+
+
+def _augmentation(refresh_id: str, number: int) -> Candidate:
+    return Candidate(
+        id=f"augmentation-{number}",
+        refresh_id=refresh_id,
+        task_id=f"augmentation-{number}",
+        tier=Tier.WORKFLOW,
+        origin=Origin.AUGMENTATION,
+        stage=Construction.GENERATE,
+    )
+
+
+def _case(shop: Workshop, candidate: Candidate) -> Case:
+    return Case(
+        shop=shop,
+        candidate=candidate,
+        stage=Construction.GENERATE,
+        steps=(),
+        draft=None,
+        files=available_files(shop.store, candidate),
+    )
+
+
+def _asks(case: Case, request: Untrusted | None, aim_tokens: int) -> Iterator[PlannedAsk]:
+    """Yield what one candidate may be asked."""
+    first = _Template(
+        Construction.GENERATE,
+        "generate",
+        DraftForm,
+        _once,
+        {"request": request, "varied": None, "aim": None},
+        aim_tokens,
+    )
+    context = case.context()
+    for template in (first, *_TEMPLATES):
+        yield _planned(case, template, context)
+
+
+def _planned(case: Case, template: _Template, context: dict[str, Any]) -> PlannedAsk:
+    config = case.shop.config
+    opening = prompt(template.name, context | template.context)
+    texts = [message.text for message in opening.messages]
+    texts.append(str(schema_of(template.form)))
+    fixed = sum(len(text.encode("utf-8", "replace")) for text in texts) + template.shows
+    fixed += _DRAFTS * template.drafts * config.max_reply_tokens
+    again = config.max_reply_tokens + _COMPLAINT_TOKENS
+    rounds = template.rounds(config)
+    return PlannedAsk(
+        task_id=case.candidate.task_id,
+        stage=template.stage,
+        prompt=version_of(template.name),
+        calls=rounds * config.max_asks,
+        input_tokens=rounds * (config.max_asks * fixed + (config.max_asks - 1) * again),
+        output_tokens=rounds * config.max_asks * config.max_reply_tokens,
+    )
+
+
+def _cost(asks: Sequence[PlannedAsk], price: Price | None) -> float | None:
+    """Return the most that the calls cost in USD, call by call: long prompts may cost more."""
+    total = 0.0
+    for ask in asks:
+        if ask.calls == 0:
+            continue
+        read, written = -(-ask.input_tokens // ask.calls), -(-ask.output_tokens // ask.calls)
+        usd = cost_bound(read, written, price)
+        if usd is None:
+            return None
+        total += ask.calls * usd
+    return total
+
+
+def _beyond(limits: SpendingLimits, calls: int, tokens: int, usd: float | None) -> Iterator[str]:
+    if calls > limits.max_calls:
+        yield f"max_calls = {limits.max_calls}"
+    if tokens > limits.max_tokens:
+        yield f"max_tokens = {limits.max_tokens}"
+    if limits.max_usd is not None and usd is not None and usd > limits.max_usd:
+        yield f"max_usd = {limits.max_usd:g}"
+
+
+def _not_counted(config: RefreshConfig) -> Iterator[str]:
+    if config.expansions:
+        yield f"{config.expansions} atomic tasks made from exemplars"
+    if config.draft_references:
+        yield "reference solutions"

@@ -1,0 +1,77 @@
+"""The generate stage: from a seed, or an aim, to a first draft (GTA-2, section 3.3.4)."""
+
+import asyncio
+
+from environments.models.registry import model_client
+from stages.construct.answers.drafts import draft_from, draft_of, shown_draft
+from stages.construct.answers.forms import DraftForm
+from stages.construct.prompting import Untrusted
+from stages.construct.rules.book import require
+from stages.construct.rules.task import task_violations
+from stages.construct.rules.tree import tree_violations
+from stages.construct.work import Case, Connect, Outcome, invalid, walk
+from taskdata.schema.construct import Candidate, Construction, Origin, TaskDraft
+from taskdata.schema.run import StageReport
+from taskdata.schema.seed import StoredSeed
+from taskdata.store import Store
+
+
+def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
+    """Draft every candidate that is due, but for expansions: those are drafted with their chains.
+
+    A draft has to fit together before it is taken: tree, checks, files and tools. Its wording is
+    looked at later, when there is something to rewrite. Raises as `work.walk`.
+    """
+    return walk(store, refresh_id, Construction.GENERATE, _take, connect, _is_ours)
+
+
+def _is_ours(candidate: Candidate) -> bool:
+    """Return whether it is drafted here: expansions come with a tool chain that is recorded."""
+    return candidate.origin is not Origin.EXPANSION
+
+
+async def _take(case: Case) -> Outcome:
+    def accept(form: DraftForm) -> TaskDraft:
+        draft = draft_of(form)
+        require((*task_violations(draft, case.book), *tree_violations(draft, case.book)))
+        return draft
+
+    seed = await asyncio.to_thread(_seed, case)
+    context = await asyncio.to_thread(_context, case, seed)
+    asked = await case.ask("generate", context, DraftForm, accept)
+    if asked.answer is None:
+        return invalid(asked)
+    return Outcome(
+        "drafted",
+        next=Construction.CLASSIFY,
+        reasons=_likeness(seed),
+        draft=asked.answer,
+        facts={"answers_refused": list(asked.faults)},
+        tally=asked.tally,
+        prompt_version=asked.prompt_version,
+    )
+
+
+def _seed(case: Case) -> StoredSeed | None:
+    seed_id = case.candidate.seed_id
+    return None if seed_id is None else case.shop.store.seed(seed_id)
+
+
+def _context(case: Case, seed: StoredSeed | None) -> dict[str, object]:
+    candidate = case.candidate
+    varied = None if candidate.exemplar is None else case.shop.store.task(candidate.exemplar)
+    return case.context() | {
+        "request": None if seed is None else Untrusted(seed.query.text),
+        "varied": None if varied is None else shown_draft(draft_from(varied)),
+        "aim": Untrusted(candidate.aim) if candidate.aim else None,
+    }
+
+
+def _likeness(seed: StoredSeed | None) -> tuple[str, ...]:
+    """Return, for the reviewer, what the seed nearly repeats."""
+    links = () if seed is None else seed.duplicate_of
+    return tuple(
+        f"the seed is much like {link.other_kind} {link.other_id} "
+        f"({link.method}, {link.similarity:.2f})"
+        for link in links
+    )

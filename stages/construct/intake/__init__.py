@@ -1,0 +1,1 @@
+"""Seed intake: files of raw user requests become stored seeds, or say why they do not."""

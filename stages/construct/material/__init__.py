@@ -1,0 +1,1 @@
+"""What prompts show beside the candidate: the library of checks, exemplars, attachments."""

@@ -1,0 +1,56 @@
+"""The library of checks in as few words as a prompt needs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from environments.tools.catalogue import type_text
+from stages.construct.answers.forms import inlined
+from stages.score.check import CheckSpec
+from stages.score.library import check_library
+
+
+@dataclass(frozen=True)
+class DescribedCheck:
+    """A check as prompts show it."""
+
+    name: str
+    looks_at: tuple[str, ...]
+    """Kinds of file, and `final answer`."""
+    args: tuple[str, ...]
+    """`name: type` each; `name?: type` may be left out."""
+    purpose: str
+
+
+@cache
+def described_checks() -> tuple[DescribedCheck, ...]:
+    """Return every check of the library."""
+    return tuple(_described(spec) for spec in check_library().values())
+
+
+def _described(spec: CheckSpec) -> DescribedCheck:
+    schema = spec.args.model_json_schema()
+    schema = inlined(schema, schema.get("$defs", {}))
+    required = schema.get("required", ())
+    return DescribedCheck(
+        name=spec.name,
+        looks_at=tuple(_kind(view) for view in spec.looks_at),
+        args=tuple(
+            f"{name}{'' if name in required else '?'}: {_type(part)}"
+            for name, part in schema.get("properties", {}).items()
+        ),
+        purpose=" ".join((spec.args.__doc__ or "").split()),
+    )
+
+
+def _kind(view: type) -> str:
+    if view is str:
+        return "final answer"
+    return str(view.model_fields["kind"].default)  # type: ignore[attr-defined]
+
+
+def _type(schema: Mapping[str, object]) -> str:
+    values = schema.get("additionalProperties")
+    if isinstance(values, Mapping):
+        return f"object of {type_text(values)}"
+    return type_text(schema)

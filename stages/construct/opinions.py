@@ -1,0 +1,83 @@
+"""A model's opinion on a draft: faults that take understanding, each with the words that show it.
+
+A finding counts only if its quote stands in the place it names. Without that, a model that is asked
+for faults invents some, and no rewrite could ever satisfy it; such findings are kept as facts.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Literal
+
+from stages.construct.answers.drafts import shown_draft, shown_task
+from stages.construct.answers.forms import FindingForm, FindingsForm
+from stages.construct.asking import Asked, as_is
+from stages.construct.rules.violation import Violation, in_tree
+from stages.construct.work import Case
+from stages.score.matching import fold
+from taskdata.schema.checkpoint import Judge
+from taskdata.schema.construct import TaskDraft
+
+Scope = Literal["task", "tree", "both"]
+
+_SHORTEST_QUOTE = 3
+"""Letters and signs; less occurs anywhere."""
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What a model found, sorted by whether its evidence holds."""
+
+    violations: tuple[Violation, ...]
+    ignored: tuple[str, ...]
+    """Findings whose quote does not stand where they say, one sentence each."""
+    asked: Asked[FindingsForm]
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the model answered at all; without an answer nothing is clean."""
+        return self.asked.answer is not None
+
+
+async def opinion(case: Case, draft: TaskDraft, scope: Scope) -> Opinion:
+    """Return what the model finds wrong with the draft, or with its part in `scope`.
+
+    Raises as `asking.ask`.
+    """
+    context = await asyncio.to_thread(case.context)
+    shown = shown_task(draft) if scope == "task" else shown_draft(draft)
+    asked = await case.ask(
+        "opinions", context | {"draft": shown, "scope": scope}, FindingsForm, as_is
+    )
+    findings = asked.answer.findings if asked.answer else ()
+    places = _places(draft, scope)
+    sound = [f for f in findings if _is_evident(f, places)]
+    unsound = [f for f in findings if f not in sound]
+    return Opinion(
+        violations=tuple(_violation(finding) for finding in sound),
+        ignored=tuple(f"{f.place}: {f.rule}: {f.problem} ({f.quote!r})" for f in unsound),
+        asked=asked,
+    )
+
+
+def _places(draft: TaskDraft, scope: Scope) -> dict[str, str]:
+    """Return the texts in which a quote may stand, by place."""
+    places: dict[str, str] = {}
+    if scope != "tree":
+        asked = "\n".join(spec.description for spec in draft.deliverables)
+        places["query"] = fold(f"{draft.title}\n{draft.query}\n{asked}")
+    if scope != "task":
+        for node in draft.checkpoints.nodes():
+            rubric = node.verifier.rubric if isinstance(node.verifier, Judge) else ""
+            places.setdefault(node.id, fold(f"{node.requirement}\n{rubric}"))
+    return places
+
+
+def _is_evident(finding: FindingForm, places: dict[str, str]) -> bool:
+    quote = fold(finding.quote)
+    return len(quote) >= _SHORTEST_QUOTE and quote in places.get(finding.place, "")
+
+
+def _violation(finding: FindingForm) -> Violation:
+    field = "query" if finding.place == "query" else in_tree(finding.place)
+    message = f"{finding.problem} (it says: {finding.quote!r})"
+    return Violation(field=field, rule=finding.rule, message=message)

@@ -1,0 +1,143 @@
+"""Prompts of construction: one template each in `prompts/`, its version in its first line.
+
+What models, users and files wrote travels as `Untrusted` and can only be shown through the
+`fenced` filter, between marks that it cannot forge: the mark is a hash of the very text.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
+
+from environments.models.arguments import clean_text
+from environments.ports import Message
+from taskdata.errors import NightshiftError
+
+FENCED_CHARACTERS = 40_000
+"""Shown of one untrusted text."""
+
+_FOLDER = Path(__file__).parent / "prompts"
+_VERSION = re.compile(r"\{# version: (\d{1,4}) #\}\n")
+_USER_LINE = "=== user\n"
+_INCLUDED = re.compile(r"""\{%-? include "(_\w+\.j2)" -?%\}""")
+_ALWAYS = "_again.j2"
+"""Said after every answer that will not do, whatever was asked."""
+
+
+@dataclass(frozen=True)
+class Untrusted:
+    """Text that somebody or something else wrote: data, whatever it says."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The opening of a conversation, and the version of the template behind it."""
+
+    version: str
+    """`name@N`."""
+    messages: tuple[Message, ...]
+
+
+def prompt(name: str, context: Mapping[str, Any]) -> Prompt:
+    """Return the prompt of that template filled with `context`.
+
+    Raises:
+        jinja2.UndefinedError: if the template asks for something that `context` has not.
+    """
+    system, _, user = _text(f"{name}.j2").partition(_USER_LINE)
+    environment = _environment()
+    instructions = environment.from_string(system).render(context).strip()
+    question = environment.from_string(user).render(context).strip()
+    messages = (Message("system", instructions), Message("user", question))
+    return Prompt(version_of(name), messages)
+
+
+def complaint(fault: str) -> Message:
+    """Return what a model is told whose answer will not do."""
+    text = _environment().get_template(_ALWAYS).render(fault=Untrusted(fault))
+    return Message("user", text.strip())
+
+
+def version_of(name: str) -> str:
+    """Return `name@N`, the version that the template's first line declares."""
+    declared = _VERSION.match(_text(f"{name}.j2"))
+    if declared is None:
+        raise NightshiftError(f"prompt {name}.j2: its first line must be {{# version: N #}}")
+    return f"{name}@{declared[1]}"
+
+
+def prompt_hash(name: str) -> str:
+    """Return the hex sha256 of all a prompt is made of: its template and what that includes."""
+    parts = [f"{name}.j2", _ALWAYS]
+    for part in parts:
+        parts += [found for found in _INCLUDED.findall(_text(part)) if found not in parts]
+    text = "\0".join(_text(part) for part in sorted(parts))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def prompt_names() -> tuple[str, ...]:
+    """Return the names of all prompts; a template that starts with `_` is part of others."""
+    return tuple(sorted(p.stem for p in _FOLDER.glob("*.j2") if not p.stem.startswith("_")))
+
+
+def pinned_hashes() -> dict[str, str]:
+    """Return the hash of each prompt version that was ever used, by `name@N`."""
+    pinned: dict[str, str] = yaml.safe_load(_text("versions.yaml"))
+    return pinned
+
+
+def fenced(value: object, label: str = "text", limit: int = FENCED_CHARACTERS) -> str:
+    """Return `value` between marks that it cannot close: a hash of the text is not in that text.
+
+    Args:
+        value: `Untrusted`, or a text, or anything that JSON can say.
+        label: What it is, in our words.
+        limit: Characters shown of it; more are cut, and the cut says so.
+
+    Raises:
+        jinja2.UndefinedError: if there is no such value.
+    """
+    text = value.text if isinstance(value, Untrusted) else value
+    if isinstance(text, Undefined):
+        text = str(text)  # raises: that is how it says so
+    if not isinstance(text, str):
+        text = json.dumps(text, ensure_ascii=False, indent=1)
+    text = clean_text(text)
+    if len(text) > limit:
+        text = f"{text[:limit]}\n(... {len(text) - limit} more characters)"
+    mark = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"BEGIN DATA {mark} ({label})\n{text}\nEND DATA {mark}"
+
+
+@cache
+def _text(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - plain text: escaping would change what the model reads
+        finalize=_only_trusted,
+    )
+    environment.filters["fenced"] = fenced
+    return environment
+
+
+def _only_trusted(value: object) -> object:
+    if isinstance(value, Untrusted):
+        raise NightshiftError("a prompt shows an untrusted text without the `fenced` filter")
+    return value

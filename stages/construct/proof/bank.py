@@ -1,0 +1,138 @@
+"""Proving tasks: each is played by its reference solution and by nobody, and scored.
+
+The trials are ordinary ones, executed and scored by the ordinary stages, in a run whose purpose is
+`proof`. They are found again by task hash: what was played once is not played again.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import stages.execute.work as executing
+import stages.score.work as scoring
+from stages.construct.proof.verdict import TaskProof, Verdict, verdict_on
+from stages.prepare.work import first_trial, require, require_usable
+from taskdata.errors import BadTaskData
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.run import (
+    Run,
+    RunConfig,
+    RunStatus,
+    SandboxName,
+    Trial,
+    TrialResult,
+)
+from taskdata.schema.task import Task
+from taskdata.store import Store
+from taskdata.version import code_version
+
+_BANK = "proof"
+_REFERENCE, _NOP = AgentSpec(harness="reference"), AgentSpec(harness="nop")
+
+
+def prove_bank(
+    store: Store, tasks: Sequence[Task], files: Mapping[str, Path], sandbox: SandboxName
+) -> dict[str, TaskProof]:
+    """Return the proof of each task by content hash; only what was not played before is played.
+
+    Args:
+        store: Where the trials are kept, and looked up.
+        tasks: With distinct ids.
+        files: Their input files by sha256, as far as the artifact store lacks them.
+        sandbox: To play them in.
+
+    Raises:
+        SandboxFailed: The sandbox does not work on this machine.
+    """
+    proofs: dict[str, TaskProof] = {}
+    usable: dict[str, Task] = {}
+    for task in tasks:
+        try:
+            require_usable(task)
+            usable[task.content_hash] = task
+        except BadTaskData as exc:
+            proofs[task.content_hash] = _refused(task, exc)
+    known = {trial.task_hash for trial in store.proof_trials(usable)}
+    _plan(store, [task for h, task in usable.items() if h not in known], files, sandbox)
+    trials = store.proof_trials(usable)
+    _play(store, trials)
+    return proofs | _verdicts(store, usable, trials)
+
+
+def _refused(task: Task, error: BadTaskData) -> TaskProof:
+    return TaskProof(
+        task_id=task.id,
+        task_hash=task.content_hash,
+        verdict=Verdict.FAILED,
+        reasons=(str(error),),
+    )
+
+
+def _plan(
+    store: Store, tasks: Sequence[Task], files: Mapping[str, Path], sandbox: SandboxName
+) -> None:
+    """Store a proof run over the tasks, with the trials that make sense for each."""
+    if not tasks:
+        return
+    agents = (_REFERENCE, _NOP)
+    config = RunConfig(
+        bank=_BANK,
+        agents=agents,
+        refinement_rounds=0,
+        sandbox=sandbox,
+        trials_per_worker=len(os.sched_getaffinity(0)),
+        purpose="proof",
+    )
+    require(config)
+    release = store.add_release(_BANK, tasks, files)
+    # The same tasks give the same run, so that a pass that was cut short here starts no second one.
+    run_id = f"proof-{release.hash[:16]}"
+    if store.find_run(run_id) is None:
+        store.add_run(
+            Run(
+                id=run_id,
+                status=RunStatus.RUNNING,
+                config=config,
+                release_hash=release.hash,
+                code_version=code_version(),
+                created_at=datetime.now(UTC),
+            )
+        )
+    store.plan_trials(
+        [
+            first_trial(run_id, agent.name, task.content_hash, task, 0)
+            for task in tasks
+            for agent in agents
+            if task.reference is not None or agent != _REFERENCE
+        ]
+    )
+
+
+def _play(store: Store, trials: Sequence[Trial]) -> None:
+    """Execute and score what of the trials is still to be done."""
+    for run_id in dict.fromkeys(trial.run_id for trial in trials):
+        ours = {trial.id for trial in trials if trial.run_id == run_id}
+        to_execute = ours.intersection(executing.due(store, run_id, 0))
+        if to_execute:
+            executing.execute_trials(store, run_id, sorted(to_execute), {})
+        to_score = ours.intersection(scoring.due(store, run_id, 0))
+        if to_score:
+            scoring.score_trials(store, run_id, sorted(to_score))
+        if not (executing.due(store, run_id, 0) or scoring.due(store, run_id, 0)):
+            store.set_run_status(run_id, RunStatus.COMPLETED)
+
+
+def _verdicts(
+    store: Store, tasks: Mapping[str, Task], trials: Sequence[Trial]
+) -> dict[str, TaskProof]:
+    results: dict[tuple[str, str], TrialResult] = {}
+    for run_id in dict.fromkeys(trial.run_id for trial in trials):
+        for result in store.results(run_id):
+            results.setdefault((result.trial.task_hash, result.trial.agent), result)
+    return {
+        task_hash: verdict_on(
+            task, results.get((task_hash, _REFERENCE.name)), results.get((task_hash, _NOP.name))
+        )
+        for task_hash, task in tasks.items()
+    }

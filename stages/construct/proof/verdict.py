@@ -1,0 +1,117 @@
+"""What a task is worth as proof: its own solution earns all of it, doing nothing earns nothing."""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from taskdata.schema.base import Value
+from taskdata.schema.run import OutcomeStatus, TrialResult
+from taskdata.schema.task import Task
+
+FULL_SCORE = 10.0
+MOST_FOR_NOTHING = 1.0
+"""A tree that pays more than this for an empty answer gives away what it should ask for."""
+
+_ROUNDING = 1e-6
+_MAX_LEAVES_NAMED = 8
+_MAX_REASON = 200
+
+
+class Verdict(StrEnum):
+    """What playing a task has shown."""
+
+    PROVEN = "proven"
+    UNPROVEN = "unproven"
+    """Nothing speaks against it, but no solution has earned the full score."""
+    FAILED = "failed"
+
+
+class TaskProof(Value):
+    """The outcome of playing one task by its reference solution and by nobody."""
+
+    task_id: str
+    task_hash: str
+    verdict: Verdict | None
+    """None: our infrastructure failed; the task is to be played again."""
+    reasons: tuple[str, ...] = ()
+    reference_score: float | None = None
+    """Root score 0-10 of the reference solution; None: there is none, or nothing was scored."""
+    nop_score: float | None = None
+    """Root score 0-10 of doing nothing."""
+    coverage: float | None = None
+    """Share (0-1) of the tree's weight that code could score."""
+    run_id: str | None = None
+    """The proof run with its trials."""
+
+
+def verdict_on(task: Task, reference: TrialResult | None, nop: TrialResult | None) -> TaskProof:
+    """Return what the trials of a task prove; without its trials it is still to be played."""
+    proof = TaskProof(task_id=task.id, task_hash=task.content_hash, verdict=None)
+    lost = _lost("nop", nop) or (_lost("reference", reference) if task.reference else None)
+    if nop is None or lost is not None:
+        return proof.model_copy(update={"reasons": (lost,)})
+    measured = proof.model_copy(
+        update={
+            "reference_score": reference.root_score if reference else None,
+            "nop_score": nop.root_score,
+            "coverage": nop.score.root.coverage if nop.score else None,
+            "run_id": nop.trial.run_id,
+        }
+    )
+    faults = _faults(reference, nop)
+    if faults:
+        return measured.model_copy(update={"verdict": Verdict.FAILED, "reasons": faults})
+    open_question = _open_question(measured, reference)
+    if open_question:
+        update = {"verdict": Verdict.UNPROVEN, "reasons": (open_question,)}
+        return measured.model_copy(update=update)
+    return measured.model_copy(update={"verdict": Verdict.PROVEN})
+
+
+def earns_all(proof: TaskProof) -> bool:
+    """Return whether the reference solution earned the full score."""
+    score = proof.reference_score
+    return score is not None and score >= FULL_SCORE - _ROUNDING
+
+
+def _lost(agent: str, result: TrialResult | None) -> str | None:
+    if result is None or result.outcome is None:
+        return f"{agent} has not been played"
+    if result.outcome.status is OutcomeStatus.INFRASTRUCTURE:
+        return f"{agent}: {result.outcome.error}"
+    if result.score is None:
+        return f"{agent}: {result.scoring_error or 'has not been scored'}"
+    return None
+
+
+def _open_question(proof: TaskProof, reference: TrialResult | None) -> str | None:
+    if reference is None:
+        return "it has no reference solution"
+    if proof.reference_score is None:
+        return "no leaf of its tree can be scored without a judge"
+    return None
+
+
+def _faults(reference: TrialResult | None, nop: TrialResult) -> tuple[str, ...]:
+    faults: list[str] = []
+    earned = reference.root_score if reference else None
+    if reference and earned is not None and earned < FULL_SCORE - _ROUNDING:
+        faults.append(f"the reference solution earns {earned:.2f} of {FULL_SCORE:g}")
+        faults += _leaves(reference, lambda score: score < FULL_SCORE - _ROUNDING)
+    given = nop.root_score
+    if given is not None and given > MOST_FOR_NOTHING + _ROUNDING:
+        faults.append(f"doing nothing earns {given:.2f}, more than {MOST_FOR_NOTHING:g}")
+        faults += _leaves(nop, lambda score: score > 0)
+    return tuple(faults)
+
+
+def _leaves(result: TrialResult, is_wrong: Callable[[float], bool]) -> list[str]:
+    """Return the leaves behind a wrong score, each with its score and what its verifier said."""
+    leaves = result.score.leaves if result.score else ()
+    wrong = [leaf for leaf in leaves if leaf.score is not None and is_wrong(leaf.score)]
+    named = [
+        f"leaf {leaf.leaf_id}: {leaf.score:.2f} ({' '.join(leaf.reason.split())[:_MAX_REASON]})"
+        for leaf in wrong[:_MAX_LEAVES_NAMED]
+    ]
+    if len(wrong) > _MAX_LEAVES_NAMED:
+        named.append(f"and {len(wrong) - _MAX_LEAVES_NAMED} more leaves")
+    return named

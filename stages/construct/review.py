@@ -1,0 +1,173 @@
+"""Human review: what awaits a decision, what the reviewer sees, and the decision itself.
+
+A person decides once per candidate and can change the draft first; who decided, when and why is
+stored with it (GTA-2, section 3.3.4, human verification).
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from stages.construct.assembling import assembled
+from taskdata.banks.loader import describe
+from taskdata.errors import BadTaskData, Misuse
+from taskdata.schema.base import Value
+from taskdata.schema.construct import (
+    Candidate,
+    CandidateStatus,
+    Construction,
+    ConstructionStep,
+    ReviewDecision,
+    TaskDraft,
+)
+from taskdata.schema.seed import StoredSeed
+from taskdata.store import Store
+
+AUTOMATIC = "auto-approve"
+"""The reviewer of what nobody looked at, by explicit request."""
+
+Rules = Callable[[Candidate, TaskDraft], tuple[str, ...]]
+"""Returns the rules that a candidate's draft breaks, each as a sentence."""
+
+
+class ReviewSheet(Value):
+    """Everything a reviewer needs to decide about one candidate."""
+
+    candidate: Candidate
+    draft: TaskDraft | None
+    seed: StoredSeed | None
+    steps: tuple[ConstructionStep, ...]
+    decisions: tuple[ReviewDecision, ...]
+
+
+def awaiting(store: Store, refresh_id: str | None = None) -> list[Candidate]:
+    """Return the candidates that wait for a decision, of one refresh or of all."""
+    return store.candidates(refresh_id, stage=Construction.REVIEW, status=CandidateStatus.OPEN)
+
+
+def sheet(store: Store, name: str) -> ReviewSheet:
+    """Return the sheet of the candidate with that id or task id.
+
+    Raises:
+        Misuse: if there is none, or the task id fits several.
+    """
+    candidate = find(store, name)
+    return ReviewSheet(
+        candidate=candidate,
+        draft=store.draft(candidate.id),
+        seed=store.seed(candidate.seed_id) if candidate.seed_id else None,
+        steps=tuple(store.steps(candidate.id)),
+        decisions=tuple(store.reviews(candidate.id)),
+    )
+
+
+def find(store: Store, name: str) -> Candidate:
+    """Return the candidate of that id, or of that task id in the newest refresh that has it.
+
+    Raises:
+        Misuse: if there is none.
+    """
+    for refresh in store.refreshes():
+        for candidate in store.candidates(refresh.id):
+            if name in (candidate.id, candidate.task_id):
+                return candidate
+    raise Misuse(f"candidate {name!r} is not in the store; `nightshift review list` names them")
+
+
+def decide(
+    store: Store,
+    candidate: Candidate,
+    decision: Literal["approve", "reject"],
+    reviewer: str,
+    comment: str = "",
+) -> None:
+    """Store a person's decision.
+
+    Raises:
+        Misuse: if the candidate does not wait for one, or a rejection gives no reason.
+    """
+    _require_waiting(candidate)
+    if decision == "reject" and not comment.strip():
+        raise Misuse(f"rejecting {candidate.task_id!r} needs a reason: --comment")
+    if decision == "approve":
+        assembled(store, candidate)
+    store.record_review(
+        _decision(candidate, decision, reviewer, comment),
+        status=CandidateStatus.APPROVED if decision == "approve" else CandidateStatus.REJECTED,
+    )
+
+
+def edit(
+    store: Store,
+    candidate: Candidate,
+    fields: dict[str, Any],
+    reviewer: str,
+    comment: str,
+    rules: Rules,
+) -> TaskDraft:
+    """Store a person's changed draft; the candidate is proven again before it can be approved.
+
+    Args:
+        store: Where the candidate is.
+        candidate: It must wait for review.
+        fields: The whole draft as a mapping.
+        reviewer: Who changed it.
+        comment: Why.
+        rules: Says which rules the new draft breaks.
+
+    Raises:
+        Misuse: if the candidate does not wait for review.
+        BadTaskData: if the fields make no draft, the draft no task, or it breaks a rule.
+    """
+    _require_waiting(candidate)
+    try:
+        draft = TaskDraft.model_validate(fields)
+    except ValidationError as exc:
+        raise BadTaskData(f"draft of {candidate.task_id!r}: {describe(exc)}") from exc
+    assembled(store, candidate, draft)
+    broken = rules(candidate, draft)
+    if broken:
+        raise BadTaskData(
+            f"draft of {candidate.task_id!r} breaks {len(broken)} rules: {'; '.join(broken)}"
+        )
+    decision = _decision(candidate, "edit", reviewer, comment)
+    store.record_review(
+        decision.model_copy(update={"draft": draft}),
+        stage=Construction.PROVE,
+        status=CandidateStatus.OPEN,
+    )
+    return draft
+
+
+def approve_all(store: Store, refresh_id: str, reviewer: str, comment: str) -> int:
+    """Approve every candidate of the refresh that waits; return how many."""
+    waiting = awaiting(store, refresh_id)
+    for candidate in waiting:
+        decide(store, candidate, "approve", reviewer, comment)
+    return len(waiting)
+
+
+def _decision(
+    candidate: Candidate,
+    decision: Literal["approve", "reject", "edit"],
+    reviewer: str,
+    comment: str,
+) -> ReviewDecision:
+    if not reviewer.strip():
+        raise Misuse("a decision needs a reviewer: --reviewer NAME")
+    return ReviewDecision(
+        candidate_id=candidate.id,
+        decision=decision,
+        reviewer=reviewer.strip(),
+        comment=comment.strip(),
+        at=datetime.now(UTC),
+    )
+
+
+def _require_waiting(candidate: Candidate) -> None:
+    if candidate.status is CandidateStatus.OPEN and candidate.stage is Construction.REVIEW:
+        return
+    where = candidate.stage.value if candidate.status is CandidateStatus.OPEN else candidate.status
+    raise Misuse(f"candidate {candidate.task_id!r} does not wait for review: it is at {where}")

@@ -1,0 +1,68 @@
+"""All rules together: for a model's answer, for validation, and for a reviewer."""
+
+from collections.abc import Callable
+
+from environments.tools.catalogue import catalogue
+from quality.suites.tasks import ALWAYS_ALLOWED, tools_named
+from stages.construct.assembling import available_files
+from stages.construct.rules.task import task_violations
+from stages.construct.rules.tree import tree_violations
+from stages.construct.rules.violation import Rulebook, Violation
+from stages.construct.rules.wording import query_wording, tree_wording
+from taskdata.errors import BadTaskData
+from taskdata.schema.construct import Candidate, Origin, TaskDraft
+from taskdata.store import Store
+
+_TOLD = 8
+
+
+def violations(draft: TaskDraft, book: Rulebook, *, tree: bool = True) -> tuple[Violation, ...]:
+    """Return every rule that the draft breaks; without `tree`, only those of the task itself."""
+    of_task = (*task_violations(draft, book), *query_wording(draft, book))
+    if not tree:
+        return of_task
+    return (*of_task, *tree_violations(draft, book), *tree_wording(draft, book))
+
+
+def wanted_tools(candidate: Candidate) -> tuple[str, ...]:
+    """Return the tools that a candidate's aim names, if it was made on behalf of some."""
+    if candidate.origin is not Origin.AUGMENTATION:
+        return ()
+    choosable = set(catalogue()) - ALWAYS_ALLOWED
+    return tuple(sorted(tool for tool in choosable if _names(candidate.aim, tool)))
+
+
+def rulebook(candidate: Candidate, files: frozenset[str]) -> Rulebook:
+    """Return what a candidate's draft is held to, given the names of its attachments."""
+    return Rulebook(
+        tier=candidate.tier,
+        tools=frozenset(catalogue()),
+        files=files,
+        wanted_tools=wanted_tools(candidate),
+    )
+
+
+def require(found: tuple[Violation, ...]) -> None:
+    """Let a draft without violations pass.
+
+    Raises:
+        BadTaskData: naming them, for whoever wrote the draft.
+    """
+    if found:
+        told = "; ".join(map(str, found[:_TOLD]))
+        more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
+        raise BadTaskData(f"{told}{more}")
+
+
+def review_rules(store: Store) -> Callable[[Candidate, TaskDraft], tuple[str, ...]]:
+    """Return a function that says, one sentence each, which rules a candidate's draft breaks."""
+
+    def broken(candidate: Candidate, draft: TaskDraft) -> tuple[str, ...]:
+        book = rulebook(candidate, frozenset(available_files(store, candidate)))
+        return tuple(map(str, violations(draft, book)))
+
+    return broken
+
+
+def _names(aim: str, tool: str) -> bool:
+    return tool in aim.split() or bool(tools_named(aim, (tool,)))

@@ -1,0 +1,176 @@
+"""The beginning of a refresh: which seeds it takes, and a candidate for each."""
+
+import hashlib
+import re
+import time
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from environments.models.prices import price_of
+from environments.models.spending import require_price
+from taskdata.errors import Misuse
+from taskdata.schema.construct import (
+    Candidate,
+    Construction,
+    Origin,
+    Refresh,
+    RefreshConfig,
+    RefreshStatus,
+)
+from taskdata.schema.run import StageReport
+from taskdata.schema.seed import EXCERPT_CHARACTERS, QuarantinedRow, SeedLink, StoredSeed
+from taskdata.schema.task import Tier
+from taskdata.store import Store
+from taskdata.version import code_version
+
+STAGE = "start"
+
+_SLUG_CHARACTERS = 48
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A seed that is left out, and what it repeats word for word."""
+
+    seed: StoredSeed
+    link: SeedLink
+
+    @property
+    def reason(self) -> str:
+        """Why it is left out."""
+        return f"says word for word the same as {self.link.other_kind} {self.link.other_id}"
+
+
+def start_refresh(store: Store, config: RefreshConfig, refresh_id: str) -> Refresh:
+    """Store a refresh with a candidate for each of its seeds; idempotent.
+
+    A seed that repeats an older seed or a task word for word is left out, with a row in the
+    quarantine and a note in the stage's report; one that is merely much like another goes on, and
+    the reviewer is told.
+
+    Raises:
+        Misuse: if the id is taken by a refresh of another configuration, a named seed is not in the
+            store, or a limit in money is set for a model of unknown price.
+    """
+    require_price(config.limits, price_of(config.model))
+    started = time.monotonic()
+    known = store.find_refresh(refresh_id)
+    if known is not None and known.config != config:
+        raise Misuse(f"refresh {refresh_id!r} exists with another configuration; take another id")
+    if any(report.stage == STAGE for report in store.refresh_stages(refresh_id)) and known:
+        return known
+    taken, repeated = chosen_seeds(store, config, refresh_id)
+    if known is None:
+        known = Refresh(
+            id=refresh_id,
+            status=RefreshStatus.RUNNING,
+            config=config,
+            code_version=code_version(),
+            created_at=datetime.now(UTC),
+        )
+        store.add_refresh(known)
+    store.add_candidates([candidate_of(refresh_id, seed) for seed in taken])
+    store.quarantine([_left_out(refresh_id, one) for one in repeated])
+    # Last: its report says that the start is complete.
+    store.record_refresh_stage(
+        StageReport(
+            stage=STAGE,
+            run_id=refresh_id,
+            due=len(taken) + len(repeated),
+            done=len(taken),
+            seconds=time.monotonic() - started,
+            note=_note(repeated),
+        )
+    )
+    return known
+
+
+def chosen_seeds(
+    store: Store, config: RefreshConfig, refresh_id: str | None = None
+) -> tuple[tuple[StoredSeed, ...], tuple[Repeated, ...]]:
+    """Return the seeds that a refresh takes, and those left out because they repeat others.
+
+    What the refresh of that id has taken already, before it was interrupted, counts as unused.
+
+    Raises:
+        Misuse: if a seed that the configuration names is not in the store.
+    """
+    used = store.used_seeds(config.bank)
+    if refresh_id is not None:
+        used -= {candidate.seed_id or "" for candidate in store.candidates(refresh_id)}
+    if config.seeds:
+        asked = [store.seed(seed_id) for seed_id in dict.fromkeys(config.seeds)]
+    else:
+        asked = [seed for seed in store.seeds() if seed.id not in used]
+    ages = {seed.id: (seed.added_at, seed.id) for seed in asked}
+    taken, repeated = list[StoredSeed](), list[Repeated]()
+    for seed in asked:
+        link = _repeats(seed, ages, used)
+        if link is None:
+            taken.append(seed)
+        else:
+            repeated.append(Repeated(seed, link))
+    return tuple(taken), tuple(repeated)
+
+
+def candidate_of(refresh_id: str, seed: StoredSeed) -> Candidate:
+    """Return the candidate made from a seed; the same seed always gives the same one."""
+    key = hashlib.sha256(f"{refresh_id}\n{seed.id}".encode()).hexdigest()
+    return Candidate(
+        id=f"c{key[:15]}",
+        refresh_id=refresh_id,
+        task_id=task_slug(seed.query.text, seed.id),
+        tier=Tier.WORKFLOW,
+        origin=Origin.SEED,
+        seed_id=seed.id,
+        stage=Construction.GENERATE,
+    )
+
+
+def task_slug(text: str, key: str) -> str:
+    """Return a task id: the first words of `text`, and eight hex digits that `key` decides."""
+    ascii_ = unicodedata.normalize("NFKD", text[:400]).encode("ascii", "ignore").decode().lower()
+    words = [word for word in _NOT_SLUG.split(ascii_) if word]
+    slug = ""
+    for word in words:
+        if len(slug) + len(word) + 1 > _SLUG_CHARACTERS:
+            break
+        slug += f"{word}-"
+    return f"{slug or 'task-'}{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+
+
+def _repeats(
+    seed: StoredSeed, ages: dict[str, tuple[datetime, str]], used: Collection[str]
+) -> SeedLink | None:
+    """Return the link to the task, or the older seed, that makes this seed needless."""
+    for link in seed.duplicate_of:
+        if link.method != "exact":
+            continue
+        if link.other_kind == "task" or (link.other_id in used and link.other_id != seed.id):
+            return link
+        # Two seeds may be linked both ways, and one of them has to stay.
+        if link.other_id in ages and ages[link.other_id] < ages[seed.id]:
+            return link
+    return None
+
+
+def _left_out(refresh_id: str, repeated: Repeated) -> QuarantinedRow:
+    return QuarantinedRow(
+        stage=STAGE,
+        origin=refresh_id,
+        item=repeated.seed.id,
+        field="text",
+        reason=repeated.reason,
+        excerpt=repeated.seed.query.text[:EXCERPT_CHARACTERS],
+        at=datetime.now(UTC),
+    )
+
+
+def _note(repeated: Sequence[Repeated]) -> str:
+    if not repeated:
+        return ""
+    first = repeated[0]
+    return f"{len(repeated)} left out; first: seed {first.seed.id} {first.reason}"

@@ -1,0 +1,66 @@
+"""The validate stage: rules that code can decide, and a model's opinion on the rest.
+
+The tree is looked at only where it belongs to the task as it reads now; one that a rewrite has
+overtaken is regenerated anyway.
+"""
+
+from environments.models.registry import model_client
+from stages.construct.history import VIOLATIONS, tree_is_current
+from stages.construct.opinions import Opinion, opinion
+from stages.construct.rewrite import repairs
+from stages.construct.rules.book import violations
+from stages.construct.rules.violation import Violation
+from stages.construct.work import Case, Connect, Outcome, invalid, walk
+from taskdata.schema.construct import CandidateStatus, Construction
+from taskdata.schema.run import StageReport
+from taskdata.store import Store
+
+_REASONS = 20
+
+
+def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
+    """Validate every candidate that is due.
+
+    A clean one goes on to its checkpoints, and so does one whose tree alone breaks rules. Any other
+    goes back to be rewritten, at most `max_rewrites` times, and is then quarantined. Raises as
+    `work.walk`.
+    """
+    return walk(store, refresh_id, Construction.VALIDATE, _take, connect)
+
+
+async def _take(case: Case) -> Outcome:
+    draft = case.drafted()
+    with_tree = tree_is_current(draft, case.steps)
+    broken = violations(draft, case.book, tree=with_tree)
+    said = await opinion(case, draft, "both" if with_tree else "task")
+    if not said.is_given:
+        return invalid(said.asked, violations=[v.model_dump() for v in broken])
+    found = (*broken, *said.violations)
+    if not found:
+        return _outcome("clean", said, found, Construction.CHECKPOINTS)
+    if all(violation.is_of_tree for violation in found):
+        return _outcome(VIOLATIONS, said, found, Construction.CHECKPOINTS)
+    mended = repairs(case.steps)
+    if mended >= case.shop.config.max_rewrites:
+        return _outcome(VIOLATIONS, said, found, None, mended)
+    return _outcome(VIOLATIONS, said, found, Construction.REWRITE)
+
+
+def _outcome(
+    verdict: str,
+    said: Opinion,
+    found: tuple[Violation, ...],
+    goes_on: Construction | None,
+    mended: int = 0,
+) -> Outcome:
+    listed = "; ".join(map(str, found))
+    return Outcome(
+        verdict,
+        next=goes_on,
+        status=CandidateStatus.QUARANTINED if goes_on is None else None,
+        reason=f"after {mended} rewrites still: {listed}"[:1_000] if goes_on is None else "",
+        reasons=tuple(str(violation) for violation in found[:_REASONS]),
+        facts={VIOLATIONS: [v.model_dump() for v in found], "ignored": list(said.ignored)},
+        tally=said.asked.tally,
+        prompt_version=said.asked.prompt_version,
+    )

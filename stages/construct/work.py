@@ -1,0 +1,345 @@
+"""The common part of the stages that ask a model: who is due, walking over them, and recording.
+
+Candidates are worked on concurrently in one event loop. What becomes of one is recorded in its own
+transaction as soon as it is known, together with the stage that is due next, so that running a
+stage again does only what is missing. A candidate that our side failed (no endpoint, no budget, a
+bug) stays due; it is never quarantined for that.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from environments.models.cached import CachedClient
+from environments.models.prices import price_of
+from environments.models.registry import model_client
+from environments.models.spending import Spending, SpendingCap, total
+from environments.ports import ModelClient
+from environments.tools.catalogue import catalogue
+from stages.construct.answers.forms import Form
+from stages.construct.asking import Asked, Asks, Tally, ask
+from stages.construct.assembling import available_files
+from stages.construct.material.attachments import shown_files
+from stages.construct.material.checks import described_checks
+from stages.construct.material.exemplars import base_tasks, choose, shortened
+from stages.construct.prompting import prompt
+from stages.construct.rules.book import rulebook
+from stages.construct.rules.violation import Rulebook
+from taskdata.errors import (
+    BadTaskData,
+    BudgetExhausted,
+    NightshiftError,
+    StoreUnavailable,
+)
+from taskdata.schema.agent import ModelSpec
+from taskdata.schema.construct import (
+    Candidate,
+    CandidateStatus,
+    Construction,
+    ConstructionStep,
+    Refresh,
+    RefreshConfig,
+    TaskDraft,
+)
+from taskdata.schema.run import StageReport
+from taskdata.schema.task import InputFile, Task
+from taskdata.schema.tool import ToolSpec
+from taskdata.store import Store
+from taskdata.version import code_version
+
+logger = logging.getLogger(__name__)
+
+A = TypeVar("A", bound=Form)
+T = TypeVar("T")
+
+Connect = Callable[[ModelSpec, str | None], ModelClient]
+"""Makes the client of a model at a base URL, in the event loop it is used in."""
+
+INVALID = "invalid"
+"""The verdict where no answer of the model could be used."""
+
+_MAX_REASON = 1_000
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What every candidate of one pass shares."""
+
+    store: Store
+    refresh: Refresh
+    client: CachedClient
+    tools: tuple[ToolSpec, ...]
+    exemplars: tuple[Task, ...]
+    """Tasks of the base bank, from which each candidate gets its own few."""
+
+    @property
+    def config(self) -> RefreshConfig:
+        """How the refresh is done."""
+        return self.refresh.config
+
+
+@dataclass(frozen=True)
+class Case:
+    """One candidate at one stage, with all that is known of it."""
+
+    shop: Workshop
+    candidate: Candidate
+    stage: Construction
+    steps: tuple[ConstructionStep, ...]
+    draft: TaskDraft | None
+    """As it stands; None before the first."""
+    files: Mapping[str, InputFile]
+    """That its task may bring, by path."""
+
+    @property
+    def attempt(self) -> int:
+        """Which time the candidate is at this stage, from 1."""
+        return 1 + sum(step.stage is self.stage for step in self.steps)
+
+    @property
+    def book(self) -> Rulebook:
+        """The rules that its draft is held to."""
+        return rulebook(self.candidate, frozenset(self.files))
+
+    def drafted(self) -> TaskDraft:
+        """Return the draft.
+
+        Raises:
+            BadTaskData: if there is none, which is a fault of whoever made the candidate due.
+        """
+        if self.draft is None:
+            raise BadTaskData(f"candidate {self.candidate.id!r} is at {self.stage} without a draft")
+        return self.draft
+
+    def context(self) -> dict[str, Any]:
+        """Return what the templates of every stage may show."""
+        book = self.book
+        atomic, workflow = book.tree.atomic_leaves, book.tree.workflow_leaves
+        exemplars = choose(self.candidate, self.shop.exemplars, self.shop.config.exemplars)
+        return {
+            "tier": self.candidate.tier.value,
+            "leaves": workflow if self.candidate.tier == "workflow" else atomic,
+            "checkable_share": book.tree.min_checkable_share,
+            "requirement_length": book.tree.requirement_length,
+            "tools": self.shop.tools,
+            "checks": described_checks(),
+            "exemplars": [shortened(task) for task in exemplars],
+            "files": shown_files(self.files, self.shop.store.artifacts),
+            "wanted_tools": book.wanted_tools,
+        }
+
+    async def ask(
+        self,
+        name: str,
+        context: Mapping[str, Any],
+        form: type[A],
+        accept: Callable[[A], T],
+        times: int | None = None,
+    ) -> Asked[T]:
+        """Ask the model by the template of that name; see `stages.construct.asking.ask`.
+
+        It is asked at most `times` times, as often as configured where that is None.
+        """
+        config = self.shop.config
+        owner = f"{self.candidate.id}/{self.stage}/{self.attempt}"
+        return await ask(
+            self.shop.client.owned_by(owner),
+            prompt(name, context),
+            form,
+            accept,
+            Asks(times=times or config.max_asks, max_tokens=config.max_reply_tokens),
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a stage says of one candidate, and where that leaves it."""
+
+    verdict: str
+    next: Construction | None = None
+    """The stage that is due next; None: it goes no further."""
+    status: CandidateStatus | None = None
+    reason: str = ""
+    """Why, when it leaves the flow."""
+    reasons: tuple[str, ...] = ()
+    draft: TaskDraft | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    tally: Tally = field(default_factory=Tally)
+    prompt_version: str | None = None
+
+
+Take = Callable[[Case], Awaitable[Outcome]]
+"""One stage's work on one candidate."""
+
+Which = Callable[[Candidate], bool]
+"""Whether a candidate that is due is of the kind that the stage works on."""
+
+
+def due(
+    store: Store, refresh_id: str, stage: Construction, which: Which | None = None
+) -> list[Candidate]:
+    """Return the candidates of the refresh for which this stage is due."""
+    found = store.candidates(refresh_id, stage=stage, status=CandidateStatus.OPEN)
+    return found if which is None else [c for c in found if which(c)]
+
+
+def walk(
+    store: Store,
+    refresh_id: str,
+    stage: Construction,
+    take: Take,
+    connect: Connect = model_client,
+    which: Which | None = None,
+) -> StageReport:
+    """Take every candidate that is due, record what becomes of each, and report.
+
+    Args:
+        store: Of this process.
+        refresh_id: The refresh they belong to.
+        stage: The stage that is due.
+        take: What it does.
+        connect: Makes the model's client; a local model needs one that knows its server.
+        which: Leaves out others that are due; None: none.
+
+    Raises:
+        Misuse: The refresh, its base bank or its model cannot be used.
+        BudgetExhausted: What was spent so far is unknown, so a limit in money cannot be held.
+        StoreUnavailable: A step could not be recorded; its candidate stays due, the others went on.
+    """
+    started = time.monotonic()
+    waiting = due(store, refresh_id, stage, which)
+    causes = asyncio.run(_walk(store, refresh_id, stage, take, waiting, connect)) if waiting else []
+    return StageReport(
+        stage=stage.value,
+        run_id=refresh_id,
+        due=len(waiting),
+        done=len(waiting) - len(causes),
+        errors=len(causes),
+        seconds=time.monotonic() - started,
+        note=f"first cause: {causes[0]}" if causes else "",
+    )
+
+
+def spent(store: Store, refresh_id: str) -> Spending:
+    """Return what the recorded steps of a refresh used."""
+    steps = (s for c in store.candidates(refresh_id) for s in store.steps(c.id))
+    return total(Spending(s.calls, s.usage.total, s.cost_usd) for s in steps if s.calls)
+
+
+def invalid(asked: Asked[Any], tally: Tally | None = None, **facts: Any) -> Outcome:
+    """Return the outcome of a candidate about which the model gave no answer of use."""
+    last = asked.faults[-1] if asked.faults else "no answer"
+    return Outcome(
+        INVALID,
+        status=CandidateStatus.QUARANTINED,
+        reason=f"no answer of the model could be used; the last one: {last}"[:_MAX_REASON],
+        reasons=tuple(fault[:_MAX_REASON] for fault in asked.faults),
+        facts=facts,
+        tally=asked.tally if tally is None else tally,
+        prompt_version=asked.prompt_version,
+    )
+
+
+async def _walk(
+    store: Store,
+    refresh_id: str,
+    stage: Construction,
+    take: Take,
+    waiting: Sequence[Candidate],
+    connect: Connect,
+) -> list[str]:
+    """Return why candidates could not be taken, one cause each."""
+    refresh = store.refresh(refresh_id)
+    config = refresh.config
+    exemplars = base_tasks(store, config.base)
+    before = spent(store, refresh_id)
+    slots = asyncio.Semaphore(config.concurrency)
+    client = connect(config.model, config.base_url)
+    try:
+        cap = SpendingCap(client, config.limits, price_of(config.model), before)
+        shop = Workshop(
+            store=store,
+            refresh=refresh,
+            client=CachedClient(
+                cap, config.model, store, base_url=config.base_url, on_replay=cap.book
+            ),
+            tools=tuple(tool.spec for tool in catalogue().values()),
+            exemplars=exemplars,
+        )
+        results = await asyncio.gather(
+            *(_one(shop, candidate, stage, take, slots) for candidate in waiting),
+            return_exceptions=True,
+        )
+    finally:
+        await client.close()
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [cause for cause in results if isinstance(cause, str)]
+
+
+async def _one(
+    shop: Workshop,
+    candidate: Candidate,
+    stage: Construction,
+    take: Take,
+    slots: asyncio.Semaphore,
+) -> str | None:
+    """Take one candidate and record its step; return why it could not be taken."""
+    async with slots:
+        try:
+            case = await asyncio.to_thread(_case, shop, candidate, stage)
+            outcome = await take(case)
+        except StoreUnavailable:
+            raise
+        except NightshiftError as exc:
+            level = logging.WARNING if isinstance(exc, BudgetExhausted) else logging.ERROR
+            logger.log(level, "candidate %s stays due at %s: %s", candidate.id, stage, exc)
+            return f"{candidate.task_id}: {exc}"
+        except Exception as exc:  # one candidate must not sink the stage
+            logger.exception("candidate %s could not be taken at %s", candidate.id, stage)
+            return f"{candidate.task_id}: {type(exc).__name__}: {exc}"
+        await asyncio.to_thread(
+            shop.store.record_step,
+            _step(case, outcome),
+            stage=outcome.next,
+            status=outcome.status,
+            reason=outcome.reason,
+        )
+        logger.info("candidate %s: %s says %s", candidate.id, stage, outcome.verdict)
+        return None
+
+
+def _case(shop: Workshop, candidate: Candidate, stage: Construction) -> Case:
+    store = shop.store
+    return Case(
+        shop=shop,
+        candidate=candidate,
+        stage=stage,
+        steps=tuple(store.steps(candidate.id)),
+        draft=store.draft(candidate.id),
+        files=available_files(store, candidate),
+    )
+
+
+def _step(case: Case, outcome: Outcome) -> ConstructionStep:
+    return ConstructionStep(
+        candidate_id=case.candidate.id,
+        stage=case.stage,
+        attempt=case.attempt,
+        verdict=outcome.verdict,
+        reasons=outcome.reasons,
+        draft=outcome.draft,
+        facts=outcome.facts,
+        prompt_version=outcome.prompt_version,
+        model_id=outcome.tally.model_id,
+        calls=outcome.tally.calls,
+        usage=outcome.tally.usage,
+        cost_usd=outcome.tally.cost_usd,
+        code_version=code_version(),
+        at=datetime.now(UTC),
+    )

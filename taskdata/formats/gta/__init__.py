@@ -1,0 +1,1 @@
+"""The published files of GTA-Atomic and GTA-Workflow."""

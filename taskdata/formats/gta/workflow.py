@@ -1,0 +1,198 @@
+"""GTA-Workflow: `end.json` or `step.json`, `toolmeta.json`, input files (GTA-2, section 3.3)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from taskdata.formats.documents import document, members
+from taskdata.formats.files import Folder, beside, require_same
+from taskdata.formats.gta.atomic import read_answer
+from taskdata.formats.gta.dialogs import Dialog, read_dialog, read_files
+from taskdata.formats.gta.tools import capabilities_of, read_toolmeta, tools_of
+from taskdata.formats.gta.trees import OURS, read_tree
+from taskdata.formats.rows import (
+    Imported,
+    Made,
+    RawRow,
+    RowNotes,
+    Source,
+    each,
+    refusal,
+    slug,
+    title_of,
+)
+from taskdata.schema.task import (
+    DeliverableSpec,
+    DeliverableType,
+    InputFile,
+    Provenance,
+    Task,
+    Tier,
+)
+
+DOCUMENTS = ("end.json", "step.json")
+_FIELDS = {"tools", "files", "dialogs", "gt_answer", "sub_tasks", "category", "deliverables", OURS}
+_ASIDE = "`\"'()[]{}<>,;:!?*“”‘’«»"
+_MAX_DELIVERABLES = 20
+_TYPE_OF_FILE = re.compile(r"(files|resources)\.\d+\.type")
+
+
+def read(source: Source) -> Iterator[Imported]:
+    """Yield the items of a data set: the folder of `end.json` or `step.json`, or one of them.
+
+    Raises:
+        Misuse: if there is no such file.
+        BadTaskData: if it is not JSON.
+    """
+    path = document(source.path, DOCUMENTS)
+    for name in DOCUMENTS:
+        if source.path.is_dir() and name != path.name and (source.path / name).exists():
+            source.ignored[name] += 1
+    folder = Folder(path.parent)
+    every = read_toolmeta(path.parent, source.ignored)
+
+    def make(raw: RawRow, notes: RowNotes) -> Made:
+        item = raw.value
+        if not isinstance(item, dict):
+            raise refusal(None, "must be a mapping with dialogs, files and sub_tasks", item)
+        if "sub_tasks" not in item:
+            raise refusal("sub_tasks", "is missing: nothing says what to check", item)
+        ours = item.get(OURS)
+        if ours is not None and not isinstance(ours, dict):
+            raise refusal(OURS, "must be a mapping", ours)
+        dialog = read_dialog(item, notes)
+        files, places = read_files(item, folder, notes)
+        tools = tools_of(item, every, notes)
+        found = _Item(source, folder, raw, notes, dialog, files, tools)
+        if ours is not None:
+            return _own(found, ours)
+        return _foreign(found), places
+
+    return each(source, path.name, members(path), make)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """What items of others and of ours state in the same place."""
+
+    source: Source
+    folder: Folder
+    raw: RawRow
+    notes: RowNotes
+    dialog: Dialog
+    files: tuple[InputFile, ...]
+    tools: tuple[str, ...]
+
+
+def _foreign(found: _Item) -> Task:
+    source, notes, item = found.source, found.notes, found.raw.value
+    deliverables = _deliverables(item.get("deliverables"), found)
+    shown = tuple(d.name for d in deliverables)
+    answer = read_answer(item["gt_answer"], notes) if item.get("gt_answer") else None
+    if "gt_answer" in item and answer is None:
+        notes.keep("gt_answer", item["gt_answer"])
+    notes.keep("key", found.raw.item)
+    notes.keep_rest(item, _FIELDS)
+    notes.assumed.update(("title", "human_minutes"))
+    tree = read_tree(item["sub_tasks"], shown, None, notes)
+    return Task(
+        id=slug(f"{source.format}-{found.raw.item}"),
+        tier=Tier.WORKFLOW,
+        category=source.category_of(notes, item.get("category")),
+        capabilities=capabilities_of(found.tools, notes),
+        title=title_of(found.dialog.query),
+        query=found.dialog.query,
+        files=found.files,
+        tools=found.tools,
+        deliverables=deliverables,
+        checkpoints=tree,
+        answer=answer,
+        reference=found.dialog.reference,
+        provenance=Provenance(source=source.format, license="not stated"),
+        extras=source.extras(notes),
+    )
+
+
+def _own(found: _Item, ours: dict[str, Any]) -> Made:
+    """Return the task of an item that we exported.
+
+    What the format has a field for is read from there, so that an edit of it counts.
+    """
+    item = found.raw.value
+    files, places = _own_files(found, ours.get("files"))
+    added = RowNotes()
+    tree = read_tree(item["sub_tasks"], (), ours.get("root"), added)
+    added.keep_rest(item, _FIELDS)
+    added.kept |= {k: v for k, v in found.notes.kept.items() if not _TYPE_OF_FILE.fullmatch(k)}
+    extras = ours.get("extras") or {}
+    if added.kept and isinstance(extras, dict):
+        before = extras.get(found.source.format)
+        merged = (before if isinstance(before, dict) else {}) | added.kept
+        extras = extras | {found.source.format: merged}
+    stated = {"query": found.dialog.query, "tools": found.tools, "files": files}
+    fields = {key: value for key, value in ours.items() if key != "root"}
+    task = Task.model_validate(fields | stated | {"checkpoints": tree, "extras": extras})
+    hidden = [file for file in task.stored_files if file.sha256 not in places]
+    return task, places | beside(found.folder, hidden, found.source.is_stored)
+
+
+def _own_files(found: _Item, stated: Any) -> tuple[list[InputFile], dict[str, Path]]:
+    """Return the files under the names they have in the task, and where they are by sha256."""
+    published = found.raw.value.get("files") or []
+    if not isinstance(stated, list) or len(stated) != len(published):
+        raise refusal(f"{OURS}.files", "must name as many files as the item", stated)
+    files = [InputFile.model_validate(file) for file in stated]
+    places: dict[str, Path] = {}
+    for position, (file, entry) in enumerate(zip(files, published, strict=True)):
+        where = f"files.{position}.path"
+        path = entry["path"] if isinstance(entry, Mapping) else entry
+        read, places[file.sha256] = found.folder.find(where, path)
+        require_same(where, file, read)
+    return files, places
+
+
+def _deliverables(given: Any, found: _Item) -> tuple[DeliverableSpec, ...]:
+    """Return the deliverables that the item states, else those that its query names as files."""
+    if given is None:
+        names = _named_files(found.dialog.query, {Path(f.path).name for f in found.files})
+        if names:
+            found.notes.assumed["deliverables"] += 1
+        return tuple(DeliverableSpec(name=n, type=kind) for n, kind in names.items())
+    if not isinstance(given, list):
+        raise refusal("deliverables", "must be a list of files", given)
+    specs = []
+    for position, entry in enumerate(given):
+        where = f"deliverables.{position}"
+        fields = entry if isinstance(entry, Mapping) else {"name": entry}
+        name = fields.get("name")
+        if not isinstance(name, str):
+            raise refusal(f"{where}.name", "must be the name of a file", entry)
+        kind = _type_of(name)
+        if kind is None:
+            found.notes.keep(where, entry)
+            continue
+        known = {"name", "description"} | ({"type"} if fields.get("type") == kind else set())
+        found.notes.keep_rest(fields, known, f"{where}.")
+        description = fields.get("description") or ""
+        specs.append(DeliverableSpec(name=name, type=kind, description=description))
+    return tuple(specs)
+
+
+def _named_files(query: str, inputs: set[str]) -> dict[str, DeliverableType]:
+    names: dict[str, DeliverableType] = {}
+    for word in query.split():
+        name = word.strip(_ASIDE).rstrip(".")
+        kind = _type_of(name)
+        plain = "/" not in name and "\\" not in name and not name.startswith(".")
+        if kind and plain and len(name) <= 100 and name not in inputs:
+            names[name] = kind
+        if len(names) == _MAX_DELIVERABLES:
+            break
+    return names
+
+
+def _type_of(name: str) -> DeliverableType | None:
+    suffix = name.rpartition(".")[2].lower()
+    return DeliverableType(suffix) if suffix in set(DeliverableType) else None

@@ -1,0 +1,60 @@
+"""Our own exchange format: one task a line as canonical JSON, its files in `files/` beside it."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from taskdata.formats.documents import document, lines
+from taskdata.formats.exporting import Fetch, replacing, target
+from taskdata.formats.files import Folder, beside
+from taskdata.formats.rows import Imported, Made, RawRow, RowNotes, Source, each, refusal
+from taskdata.schema.task import Task
+
+DOCUMENT = "tasks.jsonl"
+
+
+def read(source: Source) -> Iterator[Imported]:
+    """Yield the tasks of a file, or of `tasks.jsonl` in a folder.
+
+    Raises:
+        Misuse: if there is no such file.
+        BadTaskData: if it is not UTF-8, or cut short.
+    """
+    path = document(source.path, (DOCUMENT,))
+    folder = Folder(path.parent)
+
+    def make(raw: RawRow, _notes: RowNotes) -> Made:
+        return whole_task(raw.value, folder, source)
+
+    return each(source, path.name, map(_named, lines(path)), make)
+
+
+def whole_task(value: Any, folder: Folder, source: Source) -> Made:
+    """Return a task that was exported whole, and its files found in `folder`.
+
+    Raises:
+        RowRefused: if it is no mapping, or one of its files is missing or has changed.
+        ValidationError: if it does not fit the schema.
+    """
+    if not isinstance(value, dict):
+        raise refusal(None, "must be a mapping with the fields of a task", value)
+    task = Task.model_validate(value)
+    return task, beside(folder, task.stored_files, source.is_stored)
+
+
+def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> None:
+    """Write the tasks to a `.jsonl` file, or to `tasks.jsonl` in a folder.
+
+    Raises:
+        Misuse: if something is there and `force` is not given.
+    """
+    place = target(path, DOCUMENT, fetch, force=force)
+    with replacing(place.document) as stream:
+        for task in tasks:
+            place.put(task.stored_files)
+            stream.write(task.canonical_json().encode() + b"\n")
+
+
+def _named(raw: RawRow) -> RawRow:
+    item = raw.value.get("id") if isinstance(raw.value, dict) else None
+    return RawRow(raw.number, item if isinstance(item, str) else None, raw.value, raw.refused)

@@ -1,0 +1,46 @@
+"""What a gate found: expectations that did not hold, the rows that broke them, who may go on."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from taskdata.schema.base import Sha256, Value
+
+
+class GateLevel(StrEnum):
+    """What happens when an expectation is broken."""
+
+    QUARANTINE = "quarantine"
+    """The rows that break it leave; the flow goes on with the rest."""
+    STOP = "stop"
+    """The flow fails there, with the rows named."""
+
+
+class GateFailure(Value):
+    """One expectation that did not hold, with rows that broke it."""
+
+    expectation: str
+    level: GateLevel = GateLevel.STOP
+    column: str | None = None
+    unexpected_count: int = Field(default=0, ge=0)
+    rows: tuple[str, ...] = ()
+    """Ids of up to 20 offending rows."""
+
+
+class GateResult(Value):
+    """Outcome of one gate over one batch."""
+
+    gate: str
+    run_id: str
+    success: bool
+    """Whether every expectation at level `stop` holds, so that the flow may go on."""
+    rows: int = Field(ge=0)
+    """Rows handed over, those in quarantine included."""
+    expectations: int = Field(ge=0)
+    failures: tuple[GateFailure, ...] = ()
+    quarantined: tuple[str, ...] = ()
+    """Every id, once, whose row broke an expectation at level `quarantine`."""
+    validation_sha256: Sha256 | None = None
+    """The full validation result (JSON) in the artifact store."""
+    docs_sha256: Sha256 | None = None
+    """The same as a page to read (Data Docs, HTML)."""

@@ -1,0 +1,94 @@
+"""Replies kept in the store, asked for through the real OpenAI client."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from environments.models.cached import CachedClient, reply_key
+from environments.models.client import Endpoint
+from environments.models.openai import OpenAIClient
+from environments.models.retry import RetryPolicy
+from environments.ports import Message, ModelRequest
+from taskdata.errors import ModelRejected
+from taskdata.schema.agent import ModelSpec
+
+SPEC = ModelSpec(provider="openai", model="gpt-5-mini")
+QUESTION = ModelRequest(messages=(Message("user", "How far is it?"),))
+
+
+@pytest.fixture
+def asked(wire, store):
+    """Ask as an owner, each time as a new process would: with a new client."""
+
+    def ask(owner: str, request: ModelRequest = QUESTION, booked: list | None = None):
+        async def once():
+            client = OpenAIClient(Endpoint(SPEC, wire.openai_url, "k"), RetryPolicy(attempts=1))
+            book = None if booked is None else booked.append
+            cached = CachedClient(client, SPEC, store, wire.openai_url, owner, book)
+            try:
+                return await cached.reply(request)
+            finally:
+                await cached.close()
+
+        return asyncio.run(once())
+
+    return ask
+
+
+def test_a_reply_is_paid_for_once_and_booked_by_the_work_that_crashed_after_it(wire, asked):
+    wire.then(wire.says("12 km", input_tokens=1000, output_tokens=100))
+    first = asked("c1/generate/1")
+    booked = []
+    again = asked("c1/generate/1", booked=booked)
+    assert len(wire.seen) == 1
+    assert again == first
+    assert not again.cached
+    assert booked == [again]
+
+
+def test_other_work_gets_the_reply_marked_as_paid_for_elsewhere(wire, asked):
+    wire.then(wire.says("12 km", input_tokens=1000))
+    first, booked = asked("c1/generate/1"), []
+    other = asked("c2/generate/1", booked=booked)
+    assert (other.text, other.cached) == ("12 km", True)
+    assert (other.usage, other.cost_usd) == (first.usage, first.cost_usd)
+    assert len(wire.seen) == 1
+    assert booked == []
+
+
+def test_a_fault_is_not_kept(wire, asked):
+    wire.then(wire.fails(400), wire.says("12 km"))
+    with pytest.raises(ModelRejected):
+        asked("c1/generate/1")
+    assert asked("c1/generate/1").text == "12 km"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"messages": (Message("user", "How far is that?"),)},
+        {"messages": (Message("system", "How far is it?"),)},
+        {"max_tokens": 5},
+        {"temperature": 0.0},
+        {"stop": ("km",)},
+        {"json_schema": {"type": "object"}},
+    ],
+)
+def test_whatever_could_change_the_reply_is_part_of_its_key(change):
+    changed = replace(QUESTION, **change)
+    assert reply_key(SPEC, None, changed) != reply_key(SPEC, None, QUESTION)
+
+
+def test_how_long_we_would_wait_is_not():
+    patient = replace(QUESTION, timeout_seconds=1.0)
+    assert reply_key(SPEC, None, patient) == reply_key(SPEC, None, QUESTION)
+
+
+def test_equal_names_at_different_hosts_are_different_models_unless_local():
+    here, there = "http://one:8000/v1", "http://two:8000/v1"
+    far = ModelSpec(provider="compatible", model="m")
+    local = ModelSpec(provider="local", model="m")
+    assert reply_key(far, here, QUESTION) != reply_key(far, there, QUESTION)
+    assert reply_key(far, "http://u:secret@one:8000/v1", QUESTION) == reply_key(far, here, QUESTION)
+    assert reply_key(local, here, QUESTION) == reply_key(local, there, QUESTION)

@@ -1,0 +1,143 @@
+"""Pages as they are published: what they link to lies beside them."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from flows.banks.releasing import publish_bank
+from flows.cli.reading import report
+from flows.config import Settings, load_settings
+from flows.publishing import publish
+from stages.construct.release import compose, release
+from stages.construct.review import approve_all
+from taskdata.schema.agent import ModelSpec
+from taskdata.schema.construct import (
+    Candidate,
+    Construction,
+    ConstructionStep,
+    Origin,
+    Refresh,
+    RefreshConfig,
+    RefreshStatus,
+    TaskDraft,
+)
+from taskdata.schema.gate import GateResult
+from taskdata.schema.seed import SeedQuery
+from taskdata.schema.task import Tier
+from taskdata.store import Store
+
+NIGHT = datetime(2026, 3, 1, 22, tzinfo=UTC)
+
+
+@pytest.fixture
+def settings(home: Path) -> Settings:
+    home.mkdir()
+    return load_settings()
+
+
+@pytest.fixture
+def store(settings: Settings):
+    """The store of the command's own home."""
+    opened = Store.open(settings.address)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def gated(store, new_run):
+    """A run with one gate on record, Data Docs and all."""
+    run = new_run()
+    store.record_gate(held("tasks", run.id, store))
+    return run
+
+
+def held(gate: str, subject: str, store: Store) -> GateResult:
+    docs = store.artifacts.put_bytes(f"<p>Data Docs of {gate}</p>".encode())
+    return GateResult(
+        gate=gate, run_id=subject, success=True, rows=1, expectations=1, docs_sha256=docs
+    )
+
+
+def links_to_files(page: Path) -> list[str]:
+    anchors = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").find_all("a")
+    return [a["href"] for a in anchors if not a["href"].startswith("#")]
+
+
+def test_a_dashboard_has_the_data_docs_of_its_gates_beside_it(settings, store, gated):
+    publish(settings, store, gated.id)
+    folder = settings.run_folder(gated.id)
+    assert links_to_files(folder / "dashboard.html") == ["gates/tasks.html"]
+    assert "Data Docs of tasks" in (folder / "gates" / "tasks.html").read_text()
+
+
+def test_a_report_of_the_run_itself_keeps_the_links(settings, gated):
+    report(gated.id)
+    folder = settings.run_folder(gated.id)
+    assert links_to_files(folder / "dashboard.html") == ["gates/tasks.html"]
+    assert (folder / "gates" / "tasks.html").exists()
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_report_in_a_file_of_ones_own_stands_alone(gated, tmp_path):
+    page = tmp_path / "sent" / "night.html"
+    report(gated.id, page)
+    assert links_to_files(page) == []
+    assert [path.name for path in page.parent.iterdir()] == ["night.html"]
+
+
+def test_a_release_shows_its_refresh_with_gates_and_rewriting(settings, store, new_task):
+    refresh = rewritten_candidate(store, new_task())
+    store.record_bank_gate(held("bank", refresh.id, store))
+    approve_all(store, refresh.id, "kirsten", "reads well")
+    notes = release(store, compose(store, refresh))
+    page = publish_bank(settings, store, notes)
+    assert page == settings.bank_folder("office") / "1" / "index.html"
+    assert links_to_files(page) == ["gates/bank.html"]
+    assert "Data Docs of bank" in (page.parent / "gates" / "bank.html").read_text()
+    html = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+    row = html.select_one('[aria-label="What rewriting added"] tbody tr')
+    assert [cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])] == [
+        *("internal", "augmentation", "1"),
+        *("+2.00 +100\u00a0%", "0.00 0\u00a0%", "+1.00 +100\u00a0%"),
+    ]
+
+
+def rewritten_candidate(store: Store, task) -> Refresh:
+    """A candidate that was augmented and waits for review."""
+    (seed,) = store.add_seeds([SeedQuery(text="add things up", source="internal")], [], [], "f")
+    refresh = Refresh(
+        id="r1",
+        status=RefreshStatus.RUNNING,
+        config=RefreshConfig(
+            bank="office", base=None, model=ModelSpec(provider="openai", model="gpt-5.2")
+        ),
+        code_version="test",
+        created_at=NIGHT,
+    )
+    store.add_refresh(refresh)
+    candidate = Candidate(
+        id="c1",
+        refresh_id="r1",
+        task_id="add-things-up",
+        tier=Tier.WORKFLOW,
+        origin=Origin.SEED,
+        seed_id=seed,
+        stage=Construction.GENERATE,
+    )
+    store.add_candidates([candidate])
+    fields = {name: getattr(task, name) for name in TaskDraft.model_fields if name != "files"}
+    counts = {"constraints": 2, "deliverable_requirements": 1, "tools": ("finish",)}
+    more = counts | {"constraints": 4, "tools": ("finish", "write_file")}
+    record(store, Construction.GENERATE, "drafted", draft=TaskDraft.model_validate(fields))
+    record(store, Construction.CLASSIFY, "augmentation")
+    record(store, Construction.REWRITE, "rewritten", facts={"before": counts, "after": more})
+    store.set_candidate("c1", stage=Construction.REVIEW)
+    return refresh
+
+
+def record(store: Store, stage: Construction, verdict: str, **known: object) -> None:
+    fields = {"candidate_id": "c1", "attempt": 1, "code_version": "test", "at": NIGHT}
+    step = ConstructionStep.model_validate(fields | {"stage": stage, "verdict": verdict} | known)
+    store.record_step(step)

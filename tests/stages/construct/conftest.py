@@ -1,0 +1,124 @@
+"""Candidates, and a scripted author for the stages that ask a model."""
+
+import importlib.util
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from environments.models.client import Endpoint
+from environments.models.openai import OpenAIClient
+from environments.models.retry import RetryPolicy
+from stages.construct.start import start_refresh
+from taskdata.schema.agent import ModelSpec
+from taskdata.schema.construct import (
+    Candidate,
+    Construction,
+    ConstructionStep,
+    Origin,
+    Refresh,
+    RefreshConfig,
+    RefreshStatus,
+    TaskDraft,
+)
+from taskdata.schema.seed import SeedQuery
+from taskdata.schema.task import Tier
+
+NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def waiting(store, new_task):
+    """A candidate that waits for review in a refresh of the bank `office`."""
+    (seed,) = store.add_seeds([SeedQuery(text="add things up", source="internal")], [], [], "f")
+    refresh = Refresh(
+        id="r1",
+        status=RefreshStatus.RUNNING,
+        config=RefreshConfig(
+            bank="office", base=None, model=ModelSpec(provider="openai", model="gpt-5.2")
+        ),
+        code_version="test",
+        created_at=NOW,
+    )
+    store.add_refresh(refresh)
+    candidate = Candidate(
+        id="c1",
+        refresh_id="r1",
+        task_id="add-things-up",
+        tier=Tier.WORKFLOW,
+        origin=Origin.SEED,
+        seed_id=seed,
+        stage=Construction.GENERATE,
+    )
+    store.add_candidates([candidate])
+    task = new_task()
+    fields = {name: getattr(task, name) for name in TaskDraft.model_fields if name != "files"}
+    step = ConstructionStep(
+        candidate_id="c1",
+        stage=Construction.GENERATE,
+        attempt=1,
+        verdict="drafted",
+        draft=TaskDraft.model_validate(fields),
+        prompt_version="generate@1",
+        model_id="gpt-5.2-2026",
+        code_version="test",
+        at=NOW,
+    )
+    store.record_step(step, stage=Construction.REVIEW)
+    return store.candidate("c1")
+
+
+def _module(name: str, path: Path):
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+@pytest.fixture
+def wire():
+    """A scripted provider on this machine."""
+    module = _module("wire_server", Path(__file__).parents[2] / "wire_server.py")
+    with module.running_wire_server() as server:
+        yield server
+
+
+@pytest.fixture
+def scripts():
+    """The forms that the scripted author fills in, and how to vary them."""
+    return _module("author", Path(__file__).parent / "author.py")
+
+
+@pytest.fixture
+def author(wire, scripts):
+    """A scripted model that answers each prompt of construction."""
+    return scripts.Author(wire)
+
+
+@pytest.fixture
+def connect(wire):
+    """Make the real client of a model, talking to the scripted provider and never waiting long."""
+
+    def make(spec: ModelSpec, base_url: str | None) -> OpenAIClient:
+        policy = RetryPolicy(attempts=2, first_wait_seconds=0.01, longest_wait_seconds=0.02)
+        return OpenAIClient(Endpoint(spec, wire.openai_url, "k"), policy)
+
+    return make
+
+
+@pytest.fixture
+def started(store):
+    """Start a refresh over seeds of one's own; returns it as stored."""
+
+    def start(*texts: str, source: str = "reddit", **config: object) -> Refresh:
+        texts = texts or ("How do I add up our harvest?",)
+        seeds = [SeedQuery(text=text, source=source) for text in texts]
+        store.add_seeds(seeds, [], [], "seeds.jsonl")
+        fields = {"base": None, "model": {"provider": "openai", "model": "gpt-5-mini"}, **config}
+        return start_refresh(
+            store, RefreshConfig.model_validate(fields), f"r-{len(store.refreshes())}"
+        )
+
+    return start

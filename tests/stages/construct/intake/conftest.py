@@ -1,0 +1,46 @@
+"""A folder of seed files, and intake over it."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from stages.construct.intake.duplicates import DuplicateIndex
+from stages.construct.intake.rows import Defaults
+from stages.construct.intake.work import FileReport, SeedFile, add_file
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "seed files"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def add(store, folder: Path):
+    """Write a seed file and add it; every call knows what the calls before it have added."""
+    index = DuplicateIndex()
+
+    def run(content: str | bytes | None, name: str = "seeds.jsonl", **defaults: str) -> FileReport:
+        path = folder / name
+        if content is not None:
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return add_file(store, SeedFile.at(path), Defaults(**defaults), lambda: index)
+
+    return run
+
+
+@pytest.fixture
+def new_zip():
+    """Make a ZIP archive of the files given by name; returns its bytes."""
+
+    def make(method: int = zipfile.ZIP_DEFLATED, **files: bytes) -> bytes:
+        target = io.BytesIO()
+        with zipfile.ZipFile(target, "w", method) as archive:
+            for name, data in files.items():
+                archive.writestr(name, data)
+        return target.getvalue()
+
+    return make

@@ -1,0 +1,117 @@
+"""Small tasks with a reference solution, and candidates that bring them to the prove stage."""
+
+import importlib.util
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from taskdata.schema.agent import ModelSpec
+from taskdata.schema.checkpoint import Check, Checkpoint
+from taskdata.schema.construct import (
+    Candidate,
+    Construction,
+    ConstructionStep,
+    Origin,
+    Refresh,
+    RefreshConfig,
+    RefreshStatus,
+    TaskDraft,
+)
+from taskdata.schema.task import ReferenceSolution, ReferenceStep, Task, Tier
+
+NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
+
+
+def check_answer(leaf_id: str, *groups: list[str]) -> Checkpoint:
+    check = Check(name="answer_contains", args={"all": list(groups)})
+    return Checkpoint(id=leaf_id, requirement=f"The {leaf_id} is given.", verifier=check)
+
+
+@pytest.fixture
+def sums(new_task):
+    """Make an atomic task that asks for 40 + 2, with the solution given."""
+
+    def make(task_id: str = "sums", expression: str | None = "40 + 2", **changes: object) -> Task:
+        reference = None
+        if expression is not None:
+            step = ReferenceStep(tool="Calculator", arguments={"expression": expression})
+            reference = ReferenceSolution(steps=(step,), final_answer="It is 42.")
+        fields: dict[str, object] = {
+            "tier": Tier.ATOMIC,
+            "query": "How many are forty apples and two more?",
+            "tools": ("Calculator", "read_file", "finish"),
+            "deliverables": (),
+            "checkpoints": Checkpoint(
+                id="root", requirement="It is right.", children=(check_answer("sum", ["42"]),)
+            ),
+            "reference": reference,
+        }
+        return new_task(task_id, **fields | changes)
+
+    return make
+
+
+@pytest.fixture
+def bring(store):
+    """Bring tasks to the prove stage of the refresh `r1`; returns the candidates."""
+
+    def make(*tasks: Task, **config: object) -> list[Candidate]:
+        if store.find_refresh("r1") is None:
+            store.add_refresh(
+                Refresh(
+                    id="r1",
+                    status=RefreshStatus.RUNNING,
+                    config=RefreshConfig.model_validate(
+                        {
+                            "base": None,
+                            "model": ModelSpec(provider="openai", model="model-1"),
+                            **config,
+                        }
+                    ),
+                    code_version="test",
+                    created_at=NOW,
+                )
+            )
+        for task in tasks:
+            candidate = Candidate(
+                id=f"c-{task.id}",
+                refresh_id="r1",
+                task_id=task.id,
+                tier=task.tier,
+                origin=Origin.SEED,
+                stage=Construction.GENERATE,
+            )
+            store.add_candidates([candidate])
+            fields = {n: getattr(task, n) for n in TaskDraft.model_fields if n != "files"}
+            step = ConstructionStep(
+                candidate_id=candidate.id,
+                stage=Construction.GENERATE,
+                attempt=1,
+                verdict="drafted",
+                draft=TaskDraft.model_validate(fields),
+                code_version="test",
+                at=NOW,
+            )
+            store.record_step(step, stage=Construction.PROVE)
+        return store.candidates("r1")
+
+    return make
+
+
+def _load_wire_server():
+    if "wire_server" not in sys.modules:
+        path = Path(__file__).parents[3] / "wire_server.py"
+        spec = importlib.util.spec_from_file_location("wire_server", path)
+        sys.modules["wire_server"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["wire_server"])
+    return sys.modules["wire_server"]
+
+
+@pytest.fixture
+def wire(monkeypatch):
+    """A scripted model provider on this machine."""
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    with _load_wire_server().running_wire_server() as server:
+        yield server

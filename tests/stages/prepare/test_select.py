@@ -1,0 +1,52 @@
+"""A run evaluates the bank it names: bundled, a folder, or a release in the store."""
+
+import pytest
+
+from stages.construct.importing import import_bank
+from stages.prepare.select import select
+from taskdata.errors import Misuse
+from taskdata.formats.registry import writer
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.run import RunConfig
+
+
+def config(bank, *tasks):
+    return RunConfig(bank=bank, tasks=tasks, agents=(AgentSpec.parse("nop"),))
+
+
+@pytest.fixture
+def released(store, new_task, tmp_path):
+    """Two versions of the bank `mine`; returns their hashes."""
+    hashes = []
+    for ids in (["one"], ["one", "two"]):
+        folder = tmp_path / f"bank-{len(ids)}"
+        writer("jsonl")([new_task(i) for i in ids], folder, lambda *_: None, force=False)
+        hashes.append(import_bank(store, "mine", "jsonl", folder).release)
+    return hashes
+
+
+def test_a_stored_bank_is_evaluated_as_its_newest_release(store, released):
+    run = select(store, config("mine"), "run")
+    assert run.release_hash == released[1]
+    assert select(store, config("mine"), "run") == run
+
+
+def test_a_version_or_hash_names_a_release(store, released):
+    assert select(store, config("mine@1"), "first").release_hash == released[0]
+    assert select(store, config(released[0][:12]), "second").release_hash == released[0]
+
+
+def test_some_tasks_of_a_release_are_a_release_of_their_own(store, released):
+    run = select(store, config("mine", "two"), "run")
+    assert [task.id for task in store.tasks_of_run(run.id).values()] == ["two"]
+
+
+@pytest.mark.parametrize(("bank", "tasks"), [("mine@9", ()), ("yours", ()), ("mine", ("three",))])
+def test_an_unknown_bank_or_task_is_misuse(store, released, bank, tasks):
+    with pytest.raises(Misuse, match=bank):
+        select(store, config(bank, *tasks), "run")
+
+
+def test_a_bundled_bank_is_released_by_being_run(store):
+    run = select(store, config("starter", "harvest-pie"), "run")
+    assert [task.id for task in store.tasks_of_run(run.id).values()] == ["harvest-pie"]

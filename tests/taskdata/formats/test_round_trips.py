@@ -1,0 +1,255 @@
+"""What was exported comes back as it was, from every format that can be written."""
+
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from taskdata.formats.registry import FORMATS, reader, writer
+from taskdata.formats.rows import ImportedTask, Source
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck, ToolResultCheck
+from taskdata.schema.task import (
+    Capability,
+    Category,
+    DeliverableSpec,
+    DeliverableType,
+    ImageGenerationAnswer,
+    InputFile,
+    ObjectiveAnswer,
+    Provenance,
+    ReferenceSolution,
+    ReferenceStep,
+    Resources,
+    SubjectiveAnswer,
+    Task,
+    TaskEnvironment,
+    Tier,
+)
+
+WRITTEN = [format.name for format in FORMATS.values() if format.write]
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+slugs = st.from_regex(r"[a-z0-9][a-z0-9_\-]{0,12}", fullmatch=True)
+names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\\\0"), min_size=1)
+parts = names.filter(lambda part: part not in (".", ".."))
+paths = st.lists(parts, min_size=1, max_size=3).map("/".join).filter(lambda p: len(p) <= 240)
+numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers()
+values = st.recursive(
+    st.none() | st.booleans() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+mappings = st.dictionaries(texts, values, max_size=3)
+
+
+def tuples(items, least=0, most=3):
+    return st.lists(items, min_size=least, max_size=most).map(tuple)
+
+
+@st.composite
+def input_files(draw, contents):
+    content = draw(st.binary(max_size=8))
+    sha256 = hashlib.sha256(content).hexdigest()
+    contents[sha256] = content
+    return InputFile(path=draw(paths), sha256=sha256, size_bytes=len(content))
+
+
+def verifiers(deliverables, programs):
+    shown = st.sampled_from(deliverables) if deliverables else None
+    kinds = [
+        st.builds(
+            Check,
+            name=slugs,
+            deliverable=st.none() | shown if shown is not None else st.none(),
+            args=mappings,
+        ),
+        st.builds(
+            Judge,
+            rubric=texts,
+            deliverables=tuples(shown, most=2) if shown is not None else st.just(()),
+        ),
+        st.builds(ToolResultCheck, tools=tuples(texts, 1), contains=tuples(texts)),
+    ]
+    if programs:
+        kinds.append(st.builds(ScriptCheck, entry=st.sampled_from(programs)))
+    return st.one_of(kinds)
+
+
+@st.composite
+def trees(draw, leaf_verifiers):
+    weights = st.floats(min_value=0.1, max_value=1e6)
+    taken = iter(range(1_000))
+
+    def node(depth):
+        facts = {
+            "id": f"{draw(slugs)}-{next(taken)}",
+            "requirement": draw(texts),
+            "weight": draw(weights),
+        }
+        if depth and draw(st.booleans()):
+            children = tuple(node(depth - 1) for _ in range(draw(st.integers(1, 3))))
+            return Checkpoint(**facts, children=children)
+        return Checkpoint(**facts, verifier=draw(leaf_verifiers))
+
+    return node(draw(st.sampled_from([0, 1, 2, 3, 12])))
+
+
+answers = (
+    st.builds(
+        ObjectiveAnswer,
+        whitelist=tuples(tuples(texts, 1), 1),
+        blacklist=tuples(tuples(texts)),
+    )
+    | st.builds(SubjectiveAnswer, references=st.tuples(texts, texts, texts))
+    | st.just(ImageGenerationAnswer())
+)
+steps = st.builds(
+    ReferenceStep,
+    tool=texts,
+    arguments=mappings,
+    thought=st.just("") | texts,
+    result=st.none() | texts,
+)
+
+
+@st.composite
+def tasks(draw):
+    """Return a task and the contents of its files by sha256."""
+    contents: dict[str, bytes] = {}
+    files = tuples(input_files(contents), most=2)
+    environment = draw(
+        st.none()
+        | st.builds(
+            TaskEnvironment,
+            servers=tuples(texts),
+            preprocess=files,
+            evaluation=files,
+            groundtruth=files,
+        )
+    )
+    deliverables = draw(
+        st.lists(
+            st.builds(
+                DeliverableSpec,
+                name=paths,
+                type=st.sampled_from(DeliverableType),
+                description=texts,
+            ),
+            max_size=2,
+        )
+    )
+    programs = [f.path for f in environment.evaluation] if environment else []
+    task = Task(
+        id=draw(slugs),
+        tier=draw(st.sampled_from(Tier)),
+        category=draw(st.sampled_from(Category)),
+        capabilities=draw(tuples(st.sampled_from(Capability), 1)),
+        title=draw(texts),
+        query=draw(texts),
+        human_minutes=draw(st.integers(1, 10_000)),
+        files=draw(files),
+        tools=draw(tuples(texts, 1)),
+        deliverables=tuple(deliverables),
+        checkpoints=draw(trees(verifiers([d.name for d in deliverables], programs))),
+        answer=draw(st.none() | answers),
+        reference=draw(
+            st.none()
+            | st.builds(ReferenceSolution, steps=tuples(steps), final_answer=st.just("") | texts)
+        ),
+        resources=draw(st.builds(Resources, memory_mb=st.integers(64, 9_999))),
+        provenance=draw(st.builds(Provenance, source=texts, seed_id=st.none() | texts)),
+        environment=environment,
+        extras=draw(mappings),
+    )
+    return task, contents
+
+
+def there_and_back(format, bank, contents, folder):
+    writer(format)(bank, folder, lambda sha, at: at.write_bytes(contents[sha]), force=False)
+    read = list(reader(format)(Source(format, folder)))
+    for item in read:
+        assert isinstance(item, ImportedTask), item
+        for file in item.task.stored_files:
+            assert item.files[file.sha256].read_bytes() == contents[file.sha256]
+    return [item.task for item in read]
+
+
+@given(made=tasks())
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_every_task_comes_back_from_every_format_as_it_was(made):
+    task, contents = made
+    for format in WRITTEN:
+        with tempfile.TemporaryDirectory() as folder:
+            (back,) = there_and_back(format, [task], contents, Path(folder, "out"))
+        assert back == task
+        assert back.content_hash == task.content_hash
+
+
+@pytest.mark.parametrize("format", WRITTEN)
+def test_what_came_from_another_format_keeps_its_extras(
+    format, read, workflow_folder, item, tmp_path
+):
+    folder = workflow_folder(item(difficulty="hard", notes={"by": ["A", None]}))
+    (task,) = read("gta-workflow", folder).tasks
+    (again,) = there_and_back(format, [task], {}, tmp_path / "out")
+    assert again.content_hash == task.content_hash
+    assert again.extras["gta-workflow"]["notes"] == {"by": ["A", None]}
+
+
+def test_an_edit_of_the_published_part_counts(new_task, tmp_path, read):
+    writer("gta-workflow")([new_task()], tmp_path / "out", lambda *_: None, force=False)
+    path = tmp_path / "out" / "end.json"
+    document = json.loads(path.read_text())
+    document["0"]["dialogs"][0]["content"] = "Please divide instead."
+    document["0"]["sub_tasks"][0]["weight"] = 7
+    document["0"]["reviewed_by"] = "Ada"
+    path.write_text(json.dumps(document))
+    (task,) = read("gta-workflow", path).tasks
+    assert task.query == "Please divide instead."
+    assert task.checkpoints.children[0].weight == 7
+    assert task.checkpoints.children[0].verifier == new_task().checkpoints.children[0].verifier
+    assert task.extras == {"gta-workflow": {"reviewed_by": "Ada"}}
+
+
+def test_samples_have_what_inspect_reads(new_task, tmp_path):
+    answer = ObjectiveAnswer(whitelist=(("five", "5"),))
+    writer("inspect")([new_task(answer=answer)], tmp_path / "s.jsonl", lambda *_: None, force=False)
+    sample = json.loads((tmp_path / "s.jsonl").read_text())
+    assert sample["input"] == new_task().query
+    assert sample["target"] == ["five", "5"]
+    assert sample["id"] == "sum-two"
+    assert sample["metadata"]["category"] == "data_analysis"
+
+
+def test_a_table_can_be_filtered_without_reading_json(new_task, tmp_path):
+    from pyarrow import parquet
+
+    bank = [new_task("one"), new_task("two", category="retrieval_qa")]
+    writer("parquet")(bank, tmp_path / "t.parquet", lambda *_: None, force=False)
+    rows = parquet.read_table(
+        tmp_path / "t.parquet", filters=[("category", "==", "retrieval_qa")]
+    ).to_pylist()
+    assert [row["id"] for row in rows] == ["two"]
+    assert rows[0]["hash"] == bank[1].content_hash
+    assert rows[0]["leaves"] == 3
+
+
+@pytest.mark.parametrize("format", WRITTEN)
+def test_a_file_that_changed_on_the_way_is_refused(format, tmp_path, new_task, read):
+    content = b"a,b\n"
+    file = InputFile(path="t.csv", sha256=hashlib.sha256(content).hexdigest(), size_bytes=4)
+    bank = [new_task(files=(file,))]
+    writer(format)(bank, tmp_path / "out", lambda _, at: at.write_bytes(content), force=False)
+    (stored,) = [
+        p for p in (tmp_path / "out").rglob("*") if p.is_file() and p.suffix in ("", ".csv")
+    ]
+    stored.write_bytes(b"b,a\n")
+    (row,) = read(format, tmp_path / "out").refused
+    assert "has changed" in row.reason
+    stored.unlink()
+    (row,) = read(format, tmp_path / "out").refused
+    assert "is not there" in row.reason
