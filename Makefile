@@ -1,29 +1,32 @@
 # The two commands a newcomer needs are `make evaluate` and `make test`; each sets itself up.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup evaluate test lint bench serve image
+.PHONY: help setup setup-all evaluate test lint bench serve image
 
 RUN := scripts/uv run --no-sync
 
 help: ## List the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 setup: ## Install uv and the locked environment if they are missing
 	@scripts/setup
 
-evaluate: setup ## Evaluate the default agents on the starter bank
-	@$(RUN) nightshift run
+setup-all: ## The same with every extra: what tests need
+	@scripts/setup all
 
-test: setup ## Run every test
+evaluate: setup ## Evaluate the default agents on three starter tasks of each category
+	@$(RUN) nightshift run --sample 3
+
+test: setup-all ## Run every test
 	@$(RUN) pytest
 
-lint: setup ## Check style, types and import direction
+lint: setup-all ## Check style, types and import direction
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
 	@$(RUN) lint-imports
 
-bench: setup ## Run the benchmarks
+bench: setup-all ## Run the benchmarks
 	@for file in benchmarks/*.py; do echo "== $$file"; $(RUN) python "$$file" || exit 1; done
 
 serve: setup ## Serve the Prefect UI, the nightly schedule and every stage

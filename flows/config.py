@@ -71,6 +71,11 @@ class Settings(BaseSettings):
         """Return the folder of a run's published files."""
         return self.home.resolve() / "runs" / run_id
 
+    @property
+    def inbox(self) -> Path:
+        """The folder into which seed files are dropped."""
+        return self.home.resolve() / "inbox"
+
     def bank_folder(self, bank: str) -> Path:
         """Return the folder of a bank's published releases."""
         return self.home.resolve() / "banks" / bank

@@ -53,6 +53,15 @@ class SandboxFailed(NightshiftError):
     transient = True
 
 
+class ToolUnavailable(NightshiftError):
+    """A tool cannot work here: its backend is missing, not configured or out of reach.
+
+    Never the fault of the agent that called it.
+    """
+
+    transient = True
+
+
 class JudgeUnreadable(NightshiftError):
     """A judge's reply does not fit the verdict schema; the caller asks again, then gives up."""
 

@@ -12,7 +12,7 @@ SLOTS = 2
 THREADS = 1
 """More threads wait for each other by spinning: two on two busy cores write a tenth as fast as
 one. One server per core, each on one thread, uses the cores without that."""
-CONTEXT_TOKENS = 8192
+CONTEXT_TOKENS = 4096
 """Per slot; the model was trained for 8192, but reading that much takes a minute on one core."""
 CACHE_MIB = 512
 """Prompts kept after their slot went to another request: about 22,000 tokens of this model."""

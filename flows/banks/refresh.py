@@ -1,13 +1,16 @@
 """The refresh of a task bank as a DAG. Start reading here.
 
-gate seeds -> generate -> classify -> (rewrite -> validate, until clean) -> checkpoints -> expand ->
-balance -> the same for what balance asked for -> gate candidates -> prove -> review -> release.
+inbox -> gate seeds -> generate -> classify -> (rewrite -> validate, until clean) -> checkpoints
+-> expand -> balance -> the same for what balance asked for -> gate candidates -> prove -> review
+-> release.
 Stages run in this process (`nightshift refresh`) or each as its own deployment (`nightshift
 serve`); either way they hand over through the store, keyed by refresh.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from prefect import flow
@@ -17,10 +20,14 @@ from flows.banks.stages import REFRESH_FLOWS
 from flows.config import load_settings, refresh_config
 from flows.stage_flows import kept_model_servers
 from flows.waking import call_deployed
+from stages.construct.intake.inbox import take_in
+from stages.construct.intake.rows import Defaults
 from stages.construct.review import awaiting
 from stages.construct.start import start_refresh
 from taskdata.schema.construct import CandidateStatus, Construction, Refresh, RefreshStatus
 from taskdata.store import Store
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -88,9 +95,11 @@ def refresh_task_bank(
     refresh_id = refresh_id or _own_refresh_id()
     store = Store.open(settings.address)
     try:
-        refresh = store.find_refresh(refresh_id) or start_refresh(
-            store, refresh_config(settings, **(config or {})), refresh_id
-        )
+        refresh = store.find_refresh(refresh_id)
+        if refresh is None:
+            asked = refresh_config(settings, **(config or {}))
+            _take_in(store, settings.inbox)
+            refresh = start_refresh(store, asked, refresh_id)
         store.set_refresh_status(refresh_id, RefreshStatus.RUNNING)
         try:
             if in_process:
@@ -106,6 +115,13 @@ def refresh_task_bank(
     finally:
         store.close()
     return refresh_id
+
+
+def _take_in(store: Store, inbox: Path) -> None:
+    """Add the seeds that lie in the inbox; a file that cannot be read stays there, and is named."""
+    report = take_in(store, inbox, Defaults())
+    for error in report.errors:
+        log.warning("inbox: %s", error)
 
 
 def _walk(store: Store, refresh: Refresh, call: Callable[[RefreshCall], None]) -> None:

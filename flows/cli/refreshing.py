@@ -78,6 +78,7 @@ def refresh(
         "model": model,
         "base_url": base_url,
         "bank": bank,
+        "base": base,
         "seeds": tuple(seed) if seed else None,
         "expansions": expansions,
         "max_augmentations": augmentations,
@@ -87,8 +88,6 @@ def refresh(
         "limits": None if max_usd is None else {"max_usd": max_usd},
     }
     config = refresh_config(settings, **changes)
-    if base is not None:
-        config = config.model_copy(update={"base": None if base == "none" else base})
     if dry_run:
         _dry_run(settings, store, config, as_json)
         return

@@ -18,6 +18,9 @@ def run(
         str | None, typer.Option(help="Bundled bank, folder of tasks, or release.")
     ] = None,
     task: Annotated[list[str] | None, typer.Option(help="Only this task; repeatable.")] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Only so many tasks of each category, always the same ones.")
+    ] = None,
     agent: Annotated[
         list[str] | None,
         typer.Option(help="reference, nop, or harness:provider/model; repeatable."),
@@ -48,6 +51,7 @@ def run(
             settings,
             bank=bank,
             tasks=tuple(task) if task else None,
+            sample=sample,
             agents=tuple(agent) if agent else None,
             repetitions=repetitions,
             refinement_rounds=rounds,
@@ -62,7 +66,7 @@ def run(
         require(config)
         _night(settings, new_run_id(), config, keep_server)
         return
-    changes = (bank, task, agent, repetitions, rounds, feedback, sandbox, judge, workers)
+    changes = (bank, task, sample, agent, repetitions, rounds, feedback, sandbox, judge, workers)
     if any(change is not None for change in changes):
         raise Misuse("--resume carries a run on as it was configured; give no other option")
     store = Store.open(settings.address)

@@ -58,7 +58,7 @@ def add(
     from taskdata.store import Store
 
     settings = load_settings()
-    folder = settings.home.resolve() / "inbox"
+    folder = settings.inbox
     chosen = _chosen(files or [], format_)
     embedder = _embedder(model) if similarity or model else None
     store = Store.open(settings.address)

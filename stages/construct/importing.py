@@ -20,7 +20,7 @@ from taskdata.formats.registry import reader
 from taskdata.formats.rows import Imported, RawRow, Source, quarantined
 from taskdata.schema.base import Sha256, Slug, Value
 from taskdata.schema.outline import outline
-from taskdata.schema.release import Lineage, ReleaseNotes, TaskChange
+from taskdata.schema.release import Lineage, ReleaseName, ReleaseNotes, TaskChange
 from taskdata.schema.seed import QuarantinedRow
 from taskdata.schema.statistics import BankStatistics
 from taskdata.schema.task import BankRelease, Category, Task
@@ -84,20 +84,26 @@ def import_bank(
     ):
         statistics = bank_statistics(spool.take(read(source)))
         notes = _release(store, bank, spool, statistics)
-        return ImportReport(
-            bank=bank,
-            format=format,
-            release=notes.release_hash if notes else None,
-            version=notes.version if notes else None,
-            rows=spool.rows,
-            imported=len(spool.entries),
-            quarantined=spool.rejected,
-            duplicates=spool.duplicates,
-            ignored=dict(source.ignored),
-            assumed=dict(source.assumed),
-            reasons=tuple(spool.reasons),
-            seconds=time.monotonic() - started,
-        )
+        return _report(bank, source, spool, notes, time.monotonic() - started)
+
+
+def _report(
+    bank: str, source: Source, spool: "_Spool", notes: ReleaseNotes | None, seconds: float
+) -> ImportReport:
+    return ImportReport(
+        bank=bank,
+        format=source.format,
+        release=notes.release_hash if notes else None,
+        version=notes.version if notes else None,
+        rows=spool.rows,
+        imported=len(spool.entries),
+        quarantined=spool.rejected,
+        duplicates=spool.duplicates,
+        ignored=dict(source.ignored),
+        assumed=dict(source.assumed),
+        reasons=tuple(spool.reasons),
+        seconds=seconds,
+    )
 
 
 def _require_free(bank: str) -> None:
@@ -254,7 +260,7 @@ def _notes(
     statistics: BankStatistics,
     snapshot_sha256: str,
 ) -> ReleaseNotes:
-    previous = store.find_release(release.name)
+    previous = store.locate_release(release.name)
     lineage = tuple(
         Lineage(task_id=e.task_id, task_hash=e.hash, proof="unproven", origin=ORIGIN)
         for e in spool.by_id()
@@ -263,7 +269,7 @@ def _notes(
         release_hash=release.hash,
         bank=release.name,
         version=1,
-        previous_hash=previous.release_hash if previous else None,
+        previous_hash=previous.hash if previous else None,
         snapshot_sha256=snapshot_sha256,
         changes=_changes(store, spool, previous, lineage),
         statistics=statistics,
@@ -273,10 +279,10 @@ def _notes(
 
 
 def _changes(
-    store: Store, spool: _Spool, previous: ReleaseNotes | None, lineage: tuple[Lineage, ...]
+    store: Store, spool: _Spool, previous: ReleaseName | None, lineage: tuple[Lineage, ...]
 ) -> tuple[TaskChange, ...]:
     """Return what differs from the release before; only tasks that changed are read again."""
-    old = dict(store.members_of_release(previous.release_hash)) if previous else {}
+    old = dict(store.members_of_release(previous.hash)) if previous else {}
     entries = {entry.task_id: entry for entry in spool.entries}
     why = f"came with {ORIGIN}"
     found = [TaskChange(task_id=i, kind="added", why=why) for i in entries.keys() - old.keys()]

@@ -8,6 +8,7 @@ from pathlib import Path
 from quality.bank_statistics import bank_statistics
 
 from stages.construct.assembling import assembled
+from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.banks.loader import load_bank
 from taskdata.errors import Misuse
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction, Refresh
@@ -53,9 +54,9 @@ def compose(store: Store, refresh: Refresh) -> Composition:
             if task.id in made:
                 tasks[task.id], lineage[task.id] = task, made[task.id]
     if refresh.config.base is not None:
-        base = load_bank(refresh.config.base)
-        files = base.files
-        for task in base.tasks:
+        base = find_bank(store, refresh.config.base)
+        files = base.bank.files if isinstance(base, LoadedBank) else {}
+        for task in base.tasks():
             tasks[task.id], lineage[task.id] = task, _from_base(task)
     chosen = _approved(store, refresh.id)
     for candidate in chosen:
@@ -194,9 +195,10 @@ def _why(entry: Lineage | None) -> str:
         return "its origin is not recorded"
     if entry.refresh_id is None:
         return f"came with {entry.origin}"
-    seed = f" from seed {entry.seed_id} ({entry.seed_source})" if entry.seed_id else ""
+    made = f"seed {entry.seed_id} ({entry.seed_source})" if entry.seed_id else "a task of the base"
+    aim = "" if entry.origin == "seed" else f" by {entry.origin}"
     reviewer = f", approved by {entry.reviewer}" if entry.reviewer else ""
-    return f"{entry.origin}{seed} in refresh {entry.refresh_id}{reviewer}"
+    return f"made from {made}{aim} in refresh {entry.refresh_id}{reviewer}"
 
 
 def _approved(store: Store, refresh_id: str) -> list[Candidate]:

@@ -1,11 +1,15 @@
 """Start a run: find the bank, release it, and store what is to be evaluated."""
 
+import hashlib
 import secrets
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.errors import Misuse
 from taskdata.schema.run import Run, RunConfig, RunStatus
+from taskdata.schema.task import Category, Task
 from taskdata.store import Store
 from taskdata.version import code_version
 
@@ -45,7 +49,23 @@ def _release_hash(store: Store, config: RunConfig) -> str:
     if isinstance(bank, LoadedBank):
         if not bank.bank.tasks:
             raise Misuse(f"bank {config.bank!r} holds no task")
-        return store.add_release(bank.bank.name, bank.bank.tasks, bank.bank.files).hash
-    if not config.tasks:
-        return bank.release.release_hash
-    return store.add_release(bank.release.bank, list(bank.tasks(config.tasks)), {}).hash
+        tasks = sampled(bank.bank.tasks, config.sample)
+        return store.add_release(bank.bank.name, tasks, bank.bank.files).hash
+    if not config.tasks and config.sample is None:
+        return bank.release.hash
+    tasks = sampled(list(bank.tasks(config.tasks)), config.sample)
+    return store.add_release(bank.release.bank, tasks, {}).hash
+
+
+def sampled(tasks: Sequence[Task], of_each: int | None) -> list[Task]:
+    """Return at most so many tasks of each category; None: all.
+
+    Which ones depends on their ids alone, so that a bank's sample stays comparable as it grows.
+    """
+    chosen: list[Task] = []
+    taken: Counter[Category] = Counter()
+    for task in sorted(tasks, key=lambda task: hashlib.sha256(task.id.encode()).hexdigest()):
+        if of_each is None or taken[task.category] < of_each:
+            taken[task.category] += 1
+            chosen.append(task)
+    return sorted(chosen, key=lambda task: task.id)

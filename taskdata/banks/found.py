@@ -7,7 +7,7 @@ from pathlib import Path
 from taskdata.banks.loader import Bank, bundled_banks, load_bank
 from taskdata.errors import Misuse
 from taskdata.schema.outline import TaskFilter, TaskOutline, outline
-from taskdata.schema.release import ReleaseNotes
+from taskdata.schema.release import ReleaseName
 from taskdata.schema.task import Task
 from taskdata.store import Store
 
@@ -42,21 +42,21 @@ class ReleasedBank:
     """A release in the store."""
 
     name: str
-    release: ReleaseNotes
+    release: ReleaseName
     store: Store
 
     def ids(self) -> set[str]:
         """Return the ids of its tasks."""
-        return {i for i, _ in self.store.members_of_release(self.release.release_hash)}
+        return {i for i, _ in self.store.members_of_release(self.release.hash)}
 
     def tasks(self, only: Sequence[str] = ()) -> Iterator[Task]:
         """Yield its tasks, or those of the ids given, in order of their ids."""
-        found = self.store.each_task_of_release(self.release.release_hash, only)
+        found = self.store.each_task_of_release(self.release.hash, only)
         return (task for _, task in found)
 
     def outlines(self, wanted: TaskFilter) -> list[TaskOutline]:
         """Return the outlines that the filter admits, in order of the ids."""
-        return self.store.outlines(self.release.release_hash, wanted)
+        return self.store.outlines(self.release.hash, wanted)
 
     def fetch(self, sha256: str, target: Path) -> None:
         """Write a file of the bank to `target`."""
@@ -71,7 +71,7 @@ def find_bank(store: Store, name: str, only: Sequence[str] = ()) -> FoundBank:
 
     Args:
         store: Where releases are looked for.
-        name: A bundled name, a folder, or `bank`, `bank@version` or a hash as `find_release` takes.
+        name: A bundled name, a folder, or what `locate_release` takes.
         only: Ids of tasks that must be in it; a bank from disk is read no further.
 
     Raises:
@@ -80,7 +80,7 @@ def find_bank(store: Store, name: str, only: Sequence[str] = ()) -> FoundBank:
     """
     if name in bundled_banks() or any(Path(name).expanduser().glob("*/task.yaml")):
         return LoadedBank(name, load_bank(name, only))
-    release = store.find_release(name)
+    release = store.locate_release(name)
     if release is None:
         stored = ", ".join(bank.name for bank in store.stored_banks()[:10]) or "none"
         raise Misuse(

@@ -7,7 +7,7 @@ from typing import Any
 from taskdata.formats.documents import document, lines
 from taskdata.formats.exporting import Fetch, replacing, target
 from taskdata.formats.files import Folder, beside
-from taskdata.formats.rows import Imported, Made, RawRow, RowNotes, Source, each, refusal
+from taskdata.formats.rows import MAX_NODES, Imported, Made, RawRow, RowNotes, Source, each, refusal
 from taskdata.schema.task import Task
 
 DOCUMENT = "tasks.jsonl"
@@ -33,13 +33,24 @@ def whole_task(value: Any, folder: Folder, source: Source) -> Made:
     """Return a task that was exported whole, and its files found in `folder`.
 
     Raises:
-        RowRefused: if it is no mapping, or one of its files is missing or has changed.
+        RowRefused: if it is no mapping, its tree has too many nodes or weights that add up to 0,
+            or one of its files is missing or has changed.
         ValidationError: if it does not fit the schema.
     """
     if not isinstance(value, dict):
         raise refusal(None, "must be a mapping with the fields of a task", value)
     task = Task.model_validate(value)
+    _require_sound_tree(task)
     return task, beside(folder, task.stored_files, source.is_stored)
+
+
+def _require_sound_tree(task: Task) -> None:
+    for count, node in enumerate(task.checkpoints.nodes(), start=1):
+        if count > MAX_NODES:
+            raise refusal("checkpoints", f"the tree has more than {MAX_NODES} nodes")
+        if node.children and not sum(child.weight for child in node.children):
+            reason = f"the weights of the children of {node.id!r} add up to 0"
+            raise refusal("checkpoints", reason, node.requirement)
 
 
 def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> None:

@@ -11,7 +11,16 @@ from taskdata.formats.documents import decode, document
 from taskdata.formats.exporting import Fetch, replacing, target
 from taskdata.formats.files import Folder
 from taskdata.formats.jsonl import whole_task
-from taskdata.formats.rows import Imported, Made, RawRow, RowNotes, RowRefused, Source, each
+from taskdata.formats.rows import (
+    Imported,
+    Made,
+    RawRow,
+    RowNotes,
+    RowRefused,
+    Source,
+    each,
+    refusal,
+)
 from taskdata.schema.outline import outline
 from taskdata.schema.task import Task
 
@@ -53,11 +62,7 @@ def read(source: Source) -> Iterator[Imported]:
         for name in _NESTED:
             text = raw.value.get(name)
             if text is not None:
-                try:
-                    fields[name] = decode(text)
-                except RowRefused as exc:
-                    exc.field = exc.field or name
-                    raise
+                fields[name] = _nested(name, text)
         return whole_task(fields, folder, source)
 
     return each(source, path.name, _rows(path), make)
@@ -82,6 +87,15 @@ def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> No
             for task in batch:
                 place.put(task.stored_files)
             writer.write_table(pa.Table.from_pylist([_row(task) for task in batch], schema))
+
+
+def _nested(name: str, text: Any) -> Any:
+    if not isinstance(text, str):
+        raise refusal(name, "must be a text that holds JSON", str(text))
+    try:
+        return decode(text)
+    except RowRefused as exc:
+        raise refusal(name, str(exc), text) from exc
 
 
 def _schema() -> "pa.Schema":

@@ -24,6 +24,9 @@ from taskdata.schema.task import Category, Task
 IMPORT = "import"
 """The stage that quarantined rows name."""
 
+MAX_NODES = 1_000
+"""Of one checkpoint tree."""
+
 _MAX_REASON = 500
 _MAX_FIELD = 200
 _MAX_SLUG = 80

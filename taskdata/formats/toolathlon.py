@@ -17,6 +17,7 @@ from taskdata.formats.rows import (
     RowNotes,
     Source,
     each,
+    readable,
     refusal,
     slug,
     title_of,
@@ -76,6 +77,8 @@ class _Reader:
         """Return the task and its files by sha256."""
         if self.root.is_symlink():
             raise refusal(None, "a task folder must not be a link", self.root.name)
+        if readable(self.root.name) != self.root.name:
+            raise refusal(None, "the name of the folder is no Unicode text", self.root.name)
         config = self._config()
         inputs, around = self._files()
         query = self._text(QUERY)

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import ModelSpec
@@ -48,7 +48,7 @@ class RefreshConfig(Value):
     bank: Slug = "refreshed"
     """Name of the bank that is released."""
     base: str | None = "starter"
-    """Bank whose tasks are exemplars and stay in the release; None: none."""
+    """Bank whose tasks are exemplars and stay in the release; None, or `none`: no such bank."""
     model: ModelSpec
     base_url: str | None = None
     limits: SpendingLimits = SpendingLimits()
@@ -72,6 +72,12 @@ class RefreshConfig(Value):
     review: ReviewMode = "defer"
     """`defer`: end, the CLI decides later; `wait`: pause for the form; `auto`: approve all left."""
     sandbox: SandboxName = "bubblewrap"
+
+    @field_validator("base")
+    @classmethod
+    def _named(cls, base: str | None) -> str | None:
+        # TOML knows no null.
+        return None if base == "none" else base
 
 
 class RefreshStatus(StrEnum):

@@ -41,6 +41,14 @@ class Lineage(Value):
     reviewer: str | None = None
 
 
+class ReleaseName(Value):
+    """Which release of which bank."""
+
+    bank: Slug
+    version: int = Field(ge=1)
+    hash: Sha256
+
+
 class ReleaseNotes(Value):
     """What is known of a release beside its tasks; written once, with it."""
 

@@ -11,6 +11,7 @@ from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.base import RelativePath, Sha256, Value
 from taskdata.schema.diagnosis import Diagnosis
 from taskdata.schema.scores import TrialScore
+from taskdata.schema.tool_backends import ToolBackends
 from taskdata.schema.transcript import Ending, Usage
 
 Feedback = Literal["checkpoint", "coarse"]
@@ -18,13 +19,15 @@ SandboxName = Literal["bubblewrap", "docker"]
 Purpose = Literal["evaluation", "proof"]
 
 
-class RunConfig(Value):
+class RunConfig(ToolBackends):
     """One evaluation: bank release x agents x repetitions x refinement rounds."""
 
     bank: str = "starter"
     """Name of a bundled bank, or a folder of task folders."""
     tasks: tuple[str, ...] = ()
     """Only these task ids; empty: all."""
+    sample: int | None = Field(default=None, ge=1)
+    """Only so many tasks of each category, always the same ones; None: all."""
     agents: tuple[AgentSpec, ...] = Field(min_length=1)
     repetitions: int = Field(default=1, ge=1, le=64)
     refinement_rounds: int = Field(default=1, ge=0, le=8)
@@ -133,7 +136,9 @@ class TrialOutcome(Value):
     rejected_files: tuple[str, ...] = ()
     """What collection refused, with reasons."""
     usage: Usage = Usage()
+    """Of the agent's own model."""
     cost_usd: float | None = None
+    """Of the agent's model and of those that its tools asked; None: a price is unknown."""
     wall_seconds: float = Field(default=0.0, ge=0)
     turns: int = Field(default=0, ge=0)
     tool_calls: int = Field(default=0, ge=0)

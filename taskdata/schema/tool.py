@@ -1,12 +1,13 @@
 """Tools as agents see them, and what a call gives back."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
-from taskdata.schema.base import Value
+from taskdata.schema.base import GrowingValue, Value
 from taskdata.schema.task import Capability
+from taskdata.schema.usage import Usage
 
 
 class ToolSpec(Value):
@@ -30,8 +31,10 @@ class ToolErrorKind(StrEnum):
     """Time, memory, output or process limit of the sandbox."""
 
 
-class ToolResult(Value):
+class ToolResult(GrowingValue):
     """Result of one tool call: text, files written, or an error."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"usage", "cost_usd"})
 
     text: str
     """The observation; on error it says what went wrong and what would work."""
@@ -39,3 +42,7 @@ class ToolResult(Value):
     """Workspace-relative paths the call created or changed."""
     error: ToolErrorKind | None = None
     seconds: float = Field(default=0.0, ge=0)
+    usage: Usage = Usage()
+    """Of the models that the tool itself asked."""
+    cost_usd: float | None = 0.0
+    """Of the same; None: a price is unknown."""

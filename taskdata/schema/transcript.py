@@ -2,32 +2,24 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from taskdata.schema.base import Value
+from taskdata.schema.base import GrowingValue, Value
 from taskdata.schema.tool import ToolErrorKind
+from taskdata.schema.usage import Usage
 
-
-class Usage(Value):
-    """Tokens as the provider reported them."""
-
-    input_tokens: int = Field(default=0, ge=0)
-    output_tokens: int = Field(default=0, ge=0)
-    cached_input_tokens: int = Field(default=0, ge=0)
-
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
-        )
-
-    @property
-    def total(self) -> int:
-        """Input plus output tokens."""
-        return self.input_tokens + self.output_tokens
+__all__ = [
+    "Ending",
+    "Event",
+    "MessageEvent",
+    "ModelEvent",
+    "ToolCall",
+    "ToolEvent",
+    "Transcript",
+    "Usage",
+]
 
 
 class ToolCall(Value):
@@ -65,14 +57,20 @@ class ModelEvent(Value):
     seconds: float = Field(ge=0)
 
 
-class ToolEvent(Value):
+class ToolEvent(GrowingValue):
     """One tool call and its result."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"usage", "cost_usd"})
 
     kind: Literal["tool"] = "tool"
     call: ToolCall
     text: str
     files: tuple[str, ...] = ()
     error: ToolErrorKind | None = None
+    usage: Usage = Usage()
+    """Of the models that the tool itself asked."""
+    cost_usd: float | None = 0.0
+    """Of the same; None: a price is unknown."""
     started_at: datetime
     seconds: float = Field(ge=0)
 
@@ -114,7 +112,7 @@ class Transcript(Value):
 
     @property
     def usage(self) -> Usage:
-        """Sum over the model calls."""
+        """Sum over the agent's model calls; what its tools used stands with their events."""
         total = Usage()
         for event in self.events:
             if isinstance(event, ModelEvent):
@@ -123,7 +121,7 @@ class Transcript(Value):
 
     @property
     def cost_usd(self) -> float | None:
-        """Sum over the model calls: 0 without any, None where one price is unknown."""
-        costs = [e.cost_usd for e in self.events if isinstance(e, ModelEvent)]
+        """Sum over model calls and tools: 0 without any, None where one price is unknown."""
+        costs = [e.cost_usd for e in self.events if isinstance(e, ModelEvent | ToolEvent)]
         known = [c for c in costs if c is not None]
         return sum(known) if len(known) == len(costs) else None

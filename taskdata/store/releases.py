@@ -3,7 +3,7 @@
 from sqlmodel import col, desc, func, select
 
 from taskdata.errors import Misuse
-from taskdata.schema.release import ReleaseNotes
+from taskdata.schema.release import ReleaseName, ReleaseNotes
 from taskdata.store.connection import StoreConnection
 from taskdata.tables import ReleaseNotesRow
 
@@ -46,29 +46,42 @@ class ReleaseStore(StoreConnection):
             return [ReleaseNotes.model_validate(row.notes) for row in session.exec(query)]
 
     def find_release(self, name: str) -> ReleaseNotes | None:
+        """Return the notes of the release that `locate_release` finds; None if there is none.
+
+        Raises:
+            Misuse: if the version is no number, or the digits fit several releases.
+        """
+        found = self.locate_release(name)
+        if found is None:
+            return None
+        with self._reading() as session:
+            row = session.get_one(ReleaseNotesRow, (found.bank, found.hash))
+        return ReleaseNotes.model_validate(row.notes)
+
+    def locate_release(self, name: str) -> ReleaseName | None:
         """Return the release that `bank`, `bank@version` or a hash (12 digits or more) names.
 
-        A bare bank name means its newest version. None if there is none of that name.
+        A bare bank name means its newest version. None if there is none of that name. The notes,
+        which grow with the bank, are not read.
 
         Raises:
             Misuse: if the version is no number, or the digits fit several releases.
         """
         bank, at, version = name.partition("@")
-        query = select(ReleaseNotesRow)
+        columns = select(
+            ReleaseNotesRow.bank, ReleaseNotesRow.version, ReleaseNotesRow.release_hash
+        ).order_by(desc(ReleaseNotesRow.version))
+        query = columns.where(ReleaseNotesRow.bank == bank)
         if at:
             if not version.isdigit():
                 raise Misuse(f"release {name!r}: expected bank@version, such as refreshed@2")
-            query = query.where(
-                ReleaseNotesRow.bank == bank, ReleaseNotesRow.version == int(version)
-            )
-        else:
-            query = query.where(ReleaseNotesRow.bank == bank)
+            query = query.where(ReleaseNotesRow.version == int(version))
         with self._reading() as session:
-            row = session.exec(query.order_by(desc(ReleaseNotesRow.version))).first()
+            row = session.exec(query).first()
             if row is None and not at and len(bank) >= 12:
                 starts = col(ReleaseNotesRow.release_hash).startswith(bank, autoescape=True)
-                rows = session.exec(select(ReleaseNotesRow).where(starts)).all()
-                if len({r.release_hash for r in rows}) > 1:
+                rows = session.exec(columns.where(starts)).all()
+                if len({r[2] for r in rows}) > 1:
                     raise Misuse(f"release {name!r} fits several; give more digits of the hash")
                 row = rows[0] if rows else None
-        return None if row is None else ReleaseNotes.model_validate(row.notes)
+        return None if row is None else ReleaseName(bank=row[0], version=row[1], hash=row[2])

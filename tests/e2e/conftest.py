@@ -2,10 +2,16 @@
 
 import json
 import os
+import re
 import shutil
+import socket
 import subprocess
 import sys
+import threading
+import time
+import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,12 +31,12 @@ def clean_environment(home: Path) -> dict[str, str]:
 
 
 def run_command(
-    home: Path, *arguments: str, timeout: float = 420
+    home: Path, *arguments: str, timeout: float = 420, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*NIGHTSHIFT, *arguments],
         env=clean_environment(home),
-        cwd=home.parent,
+        cwd=cwd or home.parent,
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -50,6 +56,141 @@ def command():
     return SimpleNamespace(
         run=run_command, read=read_json, argv=NIGHTSHIFT, environment=clean_environment
     )
+
+
+class Api:
+    """The few calls of Prefect's REST API that a person's clicks do not cover."""
+
+    def __init__(self, url):
+        self.url = url
+
+    def post(self, path, body):
+        request = urllib.request.Request(
+            f"{self.url}/api/{path}",
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return json.load(reply)
+
+    def get(self, path):
+        with urllib.request.urlopen(f"{self.url}/api/{path}", timeout=30) as reply:
+            return json.load(reply)
+
+    def runs_of(self, flow):
+        return self.post("flow_runs/filter", {"flows": {"name": {"any_": [flow]}}})
+
+    def state_of(self, flow):
+        runs = self.runs_of(flow)
+        return runs[0]["state"]["type"] if runs else None
+
+    def wait(self, what, condition, seconds):
+        """Return what `condition` finds, or fail the test."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            found = condition()
+            if found:
+                return found
+            time.sleep(0.3)
+        return pytest.fail(f"{what}: not within {seconds} s")
+
+
+ROOT = Path(__file__).resolve().parents[2]
+SEEDS = ROOT / "taskdata" / "seeds"
+
+
+@contextmanager
+def scripted_model_at(port: int) -> Iterator[str]:
+    """The scripted model of the documented run on a port of this machine; yields its base URL."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "examples.scripted_model", "--port", str(port)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        Api("").wait("the scripted model", lambda: is_open(port), 60)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="session")
+def scripted_model() -> Iterator[str]:
+    """Base URL of the scripted model."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with scripted_model_at(port) as url:
+        yield url
+
+
+@pytest.fixture
+def documented_model() -> Iterator[str]:
+    """The scripted model where docs/task-bank.md has it."""
+    with scripted_model_at(8765) as url:
+        yield url
+
+
+@pytest.fixture
+def seed_rows(tmp_path: Path):
+    """Write the first rows of a seed file of the documented run; returns its path."""
+
+    def write(name: str, rows: int) -> Path:
+        lines = (SEEDS / name).read_text().splitlines(keepends=True)
+        chosen = tmp_path / name
+        chosen.write_text("".join(lines[: rows + 1]))
+        return chosen
+
+    return write
+
+
+DEPLOYMENTS = 20
+"""The night, the refresh, and each of their stages."""
+
+
+@pytest.fixture
+def serving(command):
+    """Serve a home with such a `nightshift.toml`; the block gets Prefect's API once it is up."""
+
+    @contextmanager
+    def serve(home: Path, settings: str, port: int) -> Iterator[Api]:
+        (home.parent / "nightshift.toml").write_text(settings)
+        server = subprocess.Popen(
+            [*command.argv, "serve"],
+            env=command.environment(home) | {"NIGHTSHIFT_PREFECT_PORT": str(port)},
+            cwd=home.parent,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        lines: list[str] = []
+        threading.Thread(target=lambda: lines.extend(server.stdout), daemon=True).start()
+        try:
+            api = Api("")
+            found = api.wait(
+                "the server's address",
+                lambda: re.findall(r"Prefect UI: (\S+)", "".join(lines)),
+                180,
+            )
+            api.url = found[0]
+            api.wait(
+                "the deployments",
+                lambda: len(api.post("deployments/filter", {})) == DEPLOYMENTS,
+                120,
+            )
+            yield api
+        finally:
+            server.terminate()
+            server.wait(timeout=60)
+
+    return serve
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Every command in README, CONTRIBUTING and docs runs as it is written."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -11,16 +12,24 @@ pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-STARTS_WORK = {"run", "serve"}
+STORY = ROOT / "docs" / "task-bank.md"
+"""Its commands build on each other."""
+STARTS_WORK = {"run", "serve", "refresh"}
+
+
+def commands_of(page):
+    for block in re.findall(r"```bash\n(.*?)```", page.read_text(), re.DOTALL):
+        for line in block.splitlines():
+            words = shlex.split(line, comments=True)
+            if words:
+                yield words
 
 
 def commands():
     for page in PAGES:
-        for block in re.findall(r"```bash\n(.*?)```", page.read_text(), re.DOTALL):
-            for line in block.splitlines():
-                words = shlex.split(line, comments=True)
-                if words:
-                    yield pytest.param(words, id=f"{page.name}: {' '.join(words)}")
+        if page != STORY:
+            for words in commands_of(page):
+                yield pytest.param(words, id=f"{page.name}: {' '.join(words)}")
 
 
 @pytest.mark.parametrize("words", commands())
@@ -33,6 +42,28 @@ def test_a_documented_command_runs(words, night, command):
     else:
         done = command.run(night.home, *words[1:])
     assert done.returncode == 0, done.stderr
+
+
+def test_the_documented_run_gives_the_documented_numbers(tmp_path, command, documented_model):
+    home = tmp_path / "home"
+    said = {}
+    for words in commands_of(STORY):
+        if words[0] == "python":
+            continue
+        extra = ["--help"] if words[1] == "run" else []
+        done = command.run(home, *words[1:], *extra, cwd=ROOT)
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        said.setdefault(" ".join(words[1:3]), []).append(done.stdout)
+
+    (refresh,) = command.read(home, "refreshes")["refreshes"]
+    assert (refresh["status"], refresh["release"]) == ("released", "office@1")
+    assert refresh["candidates"] == {"deleted": 1, "quarantined": 3, "rejected": 1, "released": 21}
+    release = json.loads(command.run(home, "bank", "release", "--json").stdout)
+    made = [task for task in release["lineage"] if task["origin"] != "base"]
+    assert len(made) == 21
+    assert sum(task["proof"] == "proven" for task in made) == 8
+    assert {task["proof"] for task in release["lineage"] if task["origin"] == "base"} == {"proven"}
+    assert "an unknown amount of money" in said["refresh --dry-run"][0]
 
 
 def test_links_between_pages_lead_somewhere():

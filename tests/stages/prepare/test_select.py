@@ -1,13 +1,16 @@
 """A run evaluates the bank it names: bundled, a folder, or a release in the store."""
 
+from collections import Counter
+
 import pytest
 
 from stages.construct.importing import import_bank
-from stages.prepare.select import select
+from stages.prepare.select import sampled, select
 from taskdata.errors import Misuse
 from taskdata.formats.registry import writer
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import RunConfig
+from taskdata.schema.task import Category
 
 
 def config(bank, *tasks):
@@ -50,3 +53,11 @@ def test_an_unknown_bank_or_task_is_misuse(store, released, bank, tasks):
 def test_a_bundled_bank_is_released_by_being_run(store):
     run = select(store, config("starter", "harvest-pie"), "run")
     assert [task.id for task in store.tasks_of_run(run.id).values()] == ["harvest-pie"]
+
+
+def test_a_sample_takes_as_many_of_each_category_and_stays_the_same(new_task):
+    tasks = [new_task(f"t{n}", category=category) for n in range(4) for category in Category]
+    chosen = sampled([*tasks[:-1], new_task("other", category=Category.RETRIEVAL_QA)], 2)
+    assert set(Counter(task.category for task in chosen).values()) <= {1, 2}
+    assert sampled(list(reversed(tasks)), 2) == sampled(tasks, 2)
+    assert sampled(tasks, None) == sorted(tasks, key=lambda task: task.id)
