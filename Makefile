@@ -18,7 +18,7 @@ evaluate: setup ## Evaluate the default agents on three starter tasks of each ca
 	@$(RUN) nightshift run --sample 3
 
 test: setup-all ## Run every test
-	@$(RUN) pytest
+	@$(RUN) pytest -n 2 --dist loadgroup
 
 lint: setup-all ## Check style, types and import direction
 	@$(RUN) ruff check .

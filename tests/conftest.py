@@ -33,6 +33,26 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
     return report
 
 
+ONE_AFTER_THE_OTHER = {
+    "test_night.py": "night",
+    "test_dashboard.py": "night",
+    "test_docs.py": "night",
+    "test_crash.py": "night",
+    "test_documented_run.py": "served",
+    "test_retry_in_the_ui.py": "served",
+    "test_review_in_the_ui.py": "served",
+}
+"""End-to-end files that share a costly fixture, or the machine, stay in one process."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep each file in one process where `make test` runs several: its fixtures are made once."""
+    for item in items:
+        end_to_end = item.get_closest_marker("e2e")
+        group = ONE_AFTER_THE_OTHER.get(item.path.name) if end_to_end else None
+        item.add_marker(pytest.mark.xdist_group(group or str(item.path)))
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

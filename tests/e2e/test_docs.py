@@ -1,6 +1,5 @@
 """Every command in README, CONTRIBUTING and docs runs as it is written."""
 
-import json
 import re
 import shlex
 import subprocess
@@ -32,7 +31,7 @@ def commands():
                 yield pytest.param(words, id=f"{page.name}: {' '.join(words)}")
 
 
-@pytest.mark.parametrize("words", commands())
+@pytest.mark.parametrize("words", list(commands()))
 def test_a_documented_command_runs(words, night, command):
     if words[0] == "make":
         done = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True)
@@ -40,30 +39,8 @@ def test_a_documented_command_runs(words, night, command):
         # Whole nights have tests of their own; here the options must exist.
         done = command.run(night.home, *words[1:], "--help")
     else:
-        done = command.run(night.home, *words[1:])
+        done = command.run(night.home, *words[1:], cwd=ROOT)
     assert done.returncode == 0, done.stderr
-
-
-def test_the_documented_run_gives_the_documented_numbers(tmp_path, command, documented_model):
-    home = tmp_path / "home"
-    said = {}
-    for words in commands_of(STORY):
-        if words[0] == "python":
-            continue
-        extra = ["--help"] if words[1] == "run" else []
-        done = command.run(home, *words[1:], *extra, cwd=ROOT)
-        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-        said.setdefault(" ".join(words[1:3]), []).append(done.stdout)
-
-    (refresh,) = command.read(home, "refreshes")["refreshes"]
-    assert (refresh["status"], refresh["release"]) == ("released", "office@1")
-    assert refresh["candidates"] == {"deleted": 1, "quarantined": 3, "rejected": 1, "released": 21}
-    release = json.loads(command.run(home, "bank", "release", "--json").stdout)
-    made = [task for task in release["lineage"] if task["origin"] != "base"]
-    assert len(made) == 21
-    assert sum(task["proof"] == "proven" for task in made) == 8
-    assert {task["proof"] for task in release["lineage"] if task["origin"] == "base"} == {"proven"}
-    assert "an unknown amount of money" in said["refresh --dry-run"][0]
 
 
 def test_links_between_pages_lead_somewhere():
