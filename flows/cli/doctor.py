@@ -21,7 +21,7 @@ def doctor(as_json: JsonOption = False) -> None:
 
     settings = load_settings()
     found = list(_checks(settings))
-    tools = [{"name": name, "state": state} for name, state in _tools()]
+    tools = [{"name": name, "state": state} for name, state in _tools(settings)]
     if as_json:
         checks = [{"name": name, "state": state} for name, state in found]
         console.write_json({"checks": checks, "tools": tools})
@@ -88,8 +88,11 @@ def _prefect(settings: "Settings") -> str:
     return f"{READY}: {url}" if url else "not running; `nightshift run` and `serve` start it"
 
 
-def _tools() -> Iterator[tuple[str, str]]:
+def _tools(settings: "Settings") -> Iterator[tuple[str, str]]:
     from environments.tools.catalogue import catalogue
+    from environments.tools.states import tool_state
+    from flows.config import run_config
 
+    config = run_config(settings)
     for name in catalogue():
-        yield name, READY
+        yield name, tool_state(name, config, config.sandbox)

@@ -32,6 +32,9 @@ def refresh(
     augmentations: Annotated[
         int | None, typer.Option(help="Most new tasks for under-represented tools.")
     ] = None,
+    tools: Annotated[
+        str | None, typer.Option(help="all, or base: only tools that tasks of the base use.")
+    ] = None,
     tool_floor: Annotated[
         float | None, typer.Option(help="Share (0-1) of tasks below which a tool is rare.")
     ] = None,
@@ -67,7 +70,7 @@ def refresh(
     settings = load_settings()
     store = Store.open(settings.address)
     if resume is not None:
-        given = (model, base_url, bank, base, seed, expansions, augmentations, tool_floor)
+        given = (model, base_url, bank, base, seed, expansions, augmentations, tools, tool_floor)
         if any(value is not None for value in (*given, max_usd, review)) or draft_references:
             raise Misuse("--resume carries a refresh on as it was configured; give only --stage")
         _carry_on(settings, store, _known(store, resume), None, stage, as_json)
@@ -82,6 +85,7 @@ def refresh(
         "seeds": tuple(seed) if seed else None,
         "expansions": expansions,
         "max_augmentations": augmentations,
+        "tools": tools,
         "tool_floor": tool_floor,
         "draft_references": draft_references or None,
         "review": review,

@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 
 from quality.bank_statistics import bank_statistics, underrepresented
 from stages.construct.assembling import assembled
-from stages.construct.atomic.base import stored_base
 from stages.construct.atomic.ways import choosable_tools
+from stages.construct.material.base import offered_tools, stored_base
 from stages.construct.start import task_slug
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import (
@@ -59,7 +59,9 @@ def do(store: Store, refresh_id: str) -> StageReport:
     candidates = store.candidates(refresh_id)
     base = stored_base(store, refresh.config.base)
     statistics = bank_statistics([*base, *_drafted(store, candidates)])
-    rare = underrepresented(statistics, choosable_tools(), refresh.config.tool_floor)
+    offered = {spec.name for spec in offered_tools(store, refresh.config)}
+    choosable = [tool for tool in choosable_tools() if tool in offered]
+    rare = underrepresented(statistics, choosable, refresh.config.tool_floor)
     asked = [c for c in candidates if c.origin is Origin.AUGMENTATION]
     if not asked:
         asked = _augmentations(store, refresh, candidates, base, rare)

@@ -16,7 +16,6 @@ from environments.models.cached import CachedClient
 from environments.models.prices import Price, price_of
 from environments.models.spending import cost_bound
 from environments.ports import ModelReply, ModelRequest
-from environments.tools.catalogue import catalogue
 from stages.construct.answers.forms import (
     ClassForm,
     DraftForm,
@@ -27,7 +26,7 @@ from stages.construct.answers.forms import (
     schema_of,
 )
 from stages.construct.assembling import available_files
-from stages.construct.material.exemplars import base_tasks
+from stages.construct.material.base import base_tasks, offered_tools
 from stages.construct.prompting import Untrusted, prompt, version_of
 from stages.construct.start import candidate_of, chosen_seeds
 from stages.construct.work import Case, Workshop
@@ -214,7 +213,7 @@ def _shop(store: Store, config: RefreshConfig) -> Workshop:
             created_at=datetime.now(UTC),
         ),
         client=CachedClient(_Nobody(), config.model, store),
-        tools=tuple(tool.spec for tool in catalogue().values()),
+        tools=offered_tools(store, config),
         exemplars=base_tasks(store, config.base),
     )
 

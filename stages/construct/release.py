@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from quality.bank_statistics import bank_statistics
-
 from stages.construct.assembling import assembled
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.banks.loader import load_bank

@@ -19,13 +19,13 @@ from environments.models.prices import price_of
 from environments.models.registry import model_client
 from environments.models.spending import Spending, SpendingCap, total
 from environments.ports import ModelClient
-from environments.tools.catalogue import catalogue
 from stages.construct.answers.forms import Form
 from stages.construct.asking import Asked, Asks, Tally, ask
 from stages.construct.assembling import available_files
 from stages.construct.material.attachments import shown_files
+from stages.construct.material.base import base_tasks, offered_tools
 from stages.construct.material.checks import described_checks
-from stages.construct.material.exemplars import base_tasks, choose, shortened
+from stages.construct.material.exemplars import choose, shortened
 from stages.construct.prompting import prompt
 from stages.construct.rules.book import rulebook
 from stages.construct.rules.violation import Rulebook
@@ -103,7 +103,8 @@ class Case:
     @property
     def book(self) -> Rulebook:
         """The rules that its draft is held to."""
-        return rulebook(self.candidate, frozenset(self.files))
+        offered = frozenset(spec.name for spec in self.shop.tools)
+        return rulebook(self.candidate, frozenset(self.files), offered)
 
     def drafted(self) -> TaskDraft:
         """Return the draft.
@@ -267,7 +268,7 @@ async def _walk(
             client=CachedClient(
                 cap, config.model, store, base_url=config.base_url, on_replay=cap.book
             ),
-            tools=tuple(tool.spec for tool in catalogue().values()),
+            tools=offered_tools(store, config),
             exemplars=exemplars,
         )
         results = await asyncio.gather(

@@ -61,6 +61,8 @@ class RefreshConfig(Value):
     max_reply_tokens: int = Field(default=8_192, ge=16)
     exemplars: int = Field(default=2, ge=1, le=5)
     concurrency: int = Field(default=4, ge=1, le=64)
+    tools: Literal["all", "base"] = "all"
+    """Which tools the tasks may use: every one there is, or those that tasks of the base use."""
     tool_floor: float = Field(default=0.05, ge=0, le=1)
     """A tool used by a smaller share of tasks is under-represented."""
     max_augmentations: int = Field(default=3, ge=0)

@@ -6,20 +6,20 @@ misbehaves, or whose answer the results do not show, is not kept.
 
 import asyncio
 import hashlib
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from environments.models.registry import model_client
 from environments.ports import SandboxProvider
+from environments.reaper.owner import working_folder
+from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
 from environments.tools.catalogue import as_markdown
 from environments.tools.finish import FINISH
 from environments.tools.toolbox import ALWAYS_PRESENT
 from stages.construct.assembling import assembled
 from stages.construct.atomic.answer import unsupported
-from stages.construct.atomic.base import stored_base
 from stages.construct.atomic.drafting import drafted, groups_of
 from stages.construct.atomic.form import AtomicForm
 from stages.construct.atomic.ways import (
@@ -30,6 +30,7 @@ from stages.construct.atomic.ways import (
     is_exemplar,
     way_of,
 )
+from stages.construct.material.base import stored_base
 from stages.construct.proof.recording import Recording, record_chain, task_files
 from stages.construct.rules.book import require, violations
 from stages.construct.work import Case, Connect, Outcome, invalid, walk
@@ -68,8 +69,8 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     provider = sandbox_provider(refresh.config.sandbox)
     if reason := provider.unavailable():
         raise SandboxFailed(f"sandbox {refresh.config.sandbox}: {reason}")
-    with tempfile.TemporaryDirectory(prefix="nightshift-", ignore_cleanup_errors=True) as folder:
-        recorder = _Recorder(provider, Path(folder))
+    with reaped(), working_folder() as folder:
+        recorder = _Recorder(provider, folder)
         report = walk(
             store,
             refresh_id,

@@ -5,30 +5,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from stages.construct.answers.drafts import draft_from, shown_draft
-from taskdata.banks.loader import load_bank
 from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import Check, Judge
 from taskdata.schema.construct import Candidate
 from taskdata.schema.task import Task
-from taskdata.store import Store
 
 _TEXT_CHARACTERS = 1_500
 _ARGS_CHARACTERS = 400
 _NODES = 12
-
-
-def base_tasks(store: Store, base: str | None) -> tuple[Task, ...]:
-    """Return the tasks of the bank that a refresh builds on: a release, a bundled bank, a folder.
-
-    Raises:
-        Misuse: if there is no such bank.
-    """
-    if base is None:
-        return ()
-    release = store.find_release(base)
-    if release is not None:
-        return tuple(store.tasks_of_release(release.release_hash).values())
-    return load_bank(base).tasks
 
 
 def choose(candidate: Candidate, tasks: Sequence[Task], most: int) -> tuple[Task, ...]:

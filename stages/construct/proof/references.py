@@ -5,7 +5,6 @@ as it was, unproven.
 """
 
 import asyncio
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import Any
 
 from environments.models.registry import model_client
 from environments.ports import SandboxProvider
+from environments.reaper.owner import working_folder
+from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
 from environments.tools.catalogue import as_markdown
 from environments.tools.finish import FINISH
@@ -57,12 +58,12 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     provider = sandbox_provider(name)
     if reason := provider.unavailable():
         raise SandboxFailed(f"sandbox {name}: {reason}")
-    with tempfile.TemporaryDirectory(prefix="nightshift-", ignore_cleanup_errors=True) as folder:
+    with reaped(), working_folder() as folder:
         return walk(
             store,
             refresh_id,
             Construction.PROVE,
-            lambda case: _take(case, provider, Path(folder)),
+            lambda case: _take(case, provider, folder),
             connect,
             lambda candidate: _lacks_solution(store, candidate),
         )

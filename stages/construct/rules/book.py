@@ -32,11 +32,16 @@ def wanted_tools(candidate: Candidate) -> tuple[str, ...]:
     return tuple(sorted(tool for tool in choosable if _names(candidate.aim, tool)))
 
 
-def rulebook(candidate: Candidate, files: frozenset[str]) -> Rulebook:
-    """Return what a candidate's draft is held to, given the names of its attachments."""
+def rulebook(
+    candidate: Candidate, files: frozenset[str], tools: frozenset[str] | None = None
+) -> Rulebook:
+    """Return what a candidate's draft is held to, given its attachments and the tools on offer.
+
+    None: every tool there is.
+    """
     return Rulebook(
         tier=candidate.tier,
-        tools=frozenset(catalogue()),
+        tools=frozenset(catalogue()) if tools is None else tools,
         files=files,
         wanted_tools=wanted_tools(candidate),
     )

@@ -1,0 +1,45 @@
+"""The bank that a refresh builds on: its tasks, and the tools it offers."""
+
+from environments.tools.catalogue import catalogue
+from environments.tools.toolbox import ALWAYS_PRESENT
+from taskdata.banks.found import LoadedBank, find_bank
+from taskdata.schema.construct import RefreshConfig
+from taskdata.schema.task import Task
+from taskdata.schema.tool import ToolSpec
+from taskdata.store import Store
+
+
+def base_tasks(store: Store, base: str | None) -> tuple[Task, ...]:
+    """Return the tasks of the bank that a refresh builds on: bundled, a folder, a release.
+
+    Raises:
+        Misuse: if there is no such bank.
+    """
+    return () if base is None else tuple(find_bank(store, base).tasks())
+
+
+def stored_base(store: Store, base: str | None) -> tuple[Task, ...]:
+    """Return the tasks of the base, each of which the store now has by hash; idempotent.
+
+    Raises:
+        Misuse: if there is no such bank.
+    """
+    if base is None:
+        return ()
+    bank = find_bank(store, base)
+    if isinstance(bank, LoadedBank):
+        store.add_release(bank.bank.name, bank.bank.tasks, bank.bank.files)
+    return tuple(bank.tasks())
+
+
+def offered_tools(store: Store, config: RefreshConfig) -> tuple[ToolSpec, ...]:
+    """Return the tools that the refresh's tasks may use, in the catalogue's order.
+
+    Raises:
+        Misuse: if there is no such base.
+    """
+    specs = tuple(tool.spec for tool in catalogue().values())
+    if config.tools == "all":
+        return specs
+    used = {tool for task in base_tasks(store, config.base) for tool in task.tools}
+    return tuple(spec for spec in specs if spec.name in used or spec.name in ALWAYS_PRESENT)
