@@ -74,7 +74,9 @@ def tools_of(item: Mapping[str, Any], every: tuple[str, ...], notes: RowNotes) -
         RowRefused: if it names something else, or there are none.
     """
     listed = item.get("tools")
-    if listed is None:
+    if not listed and (listed is None or isinstance(listed, list)):
+        if listed == [] and every:
+            notes.assumed["tools"] += 1
         if not every:
             raise refusal("tools", f"the item names no tools and there is no {TOOLMETA}")
         return every

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ from taskdata.schema.task import (
 
 DOCUMENTS = ("end.json", "step.json")
 _FIELDS = {"tools", "files", "dialogs", "gt_answer", "sub_tasks", "category", "deliverables", OURS}
+_TREES = ("checkpoints", "checkpoint_tree", "tree", "gt_answer")
+"""Where a tree stands instead of in `sub_tasks`."""
 _ASIDE = "`\"'()[]{}<>,;:!?*“”‘’«»"
 _MAX_DELIVERABLES = 20
 _TYPE_OF_FILE = re.compile(r"(files|resources)\.\d+\.type")
@@ -57,6 +59,8 @@ def read(source: Source) -> Iterator[Imported]:
         item = raw.value
         if not isinstance(item, dict):
             raise refusal(None, "must be a mapping with dialogs, files and sub_tasks", item)
+        item = _in_one_shape(item)
+        raw = replace(raw, value=item)
         if "sub_tasks" not in item:
             raise refusal("sub_tasks", "is missing: nothing says what to check", item)
         ours = item.get(OURS)
@@ -71,6 +75,29 @@ def read(source: Source) -> Iterator[Imported]:
         return _foreign(found), places
 
     return each(source, path.name, members(path), make)
+
+
+def _in_one_shape(item: dict[str, Any]) -> dict[str, Any]:
+    """Return the item with its tree in `sub_tasks` and its query in `dialogs`.
+
+    Data sets keep the tree in the place of the answer, or under a name of its own, too.
+    """
+    shaped = dict(item)
+    if "sub_tasks" not in shaped:
+        name = next((name for name in _TREES if _is_tree(shaped.get(name))), None)
+        if name is not None:
+            shaped["sub_tasks"] = shaped.pop(name)
+    if "dialogs" not in shaped and isinstance(shaped.get("query"), str):
+        shaped["dialogs"] = [{"role": "user", "content": shaped.pop("query")}]
+    return shaped
+
+
+def _is_tree(value: Any) -> bool:
+    nodes = value if isinstance(value, list) else [value]
+    return bool(nodes) and all(
+        isinstance(node, Mapping) and ("requirements" in node or "sub_tasks" in node)
+        for node in nodes
+    )
 
 
 @dataclass(frozen=True)

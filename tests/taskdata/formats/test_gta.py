@@ -260,3 +260,17 @@ def test_what_toolmeta_says_of_tools_is_reported_as_left_out(read, workflow_fold
 def test_a_folder_without_the_document_is_misuse(read, tmp_path):
     with pytest.raises(Misuse, match=r"end\.json or step\.json"):
         read("gta-workflow", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "tree", "gt_answer"])
+def test_a_tree_may_stand_where_the_answer_does_or_under_its_own_name(read, name, tmp_path):
+    nodes = [{"id": "1", "requirements": "It has one row per city.", "weight": 2}]
+    item = {"query": "List our cities in cities.xlsx, please.", "tools": [], name: nodes}
+    (tmp_path / "end.json").write_text(json.dumps({"7": item}))
+    (tmp_path / "toolmeta.json").write_text('{"OCR": {}}')
+    found = read("gta-workflow", tmp_path)
+    (task,) = found.tasks
+    assert task.query == "List our cities in cities.xlsx, please."
+    assert [leaf.requirement for leaf in task.checkpoints.leaves()] == ["It has one row per city."]
+    assert task.tools == ("OCR",)
+    assert found.source.assumed["tools"] == 1

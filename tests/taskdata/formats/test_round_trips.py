@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from taskdata.errors import BadTaskData, Misuse
 from taskdata.formats.registry import FORMATS, reader, writer
 from taskdata.formats.rows import ImportedTask, Source
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck, ToolResultCheck
@@ -253,3 +254,76 @@ def test_a_file_that_changed_on_the_way_is_refused(format, tmp_path, new_task, r
     stored.unlink()
     (row,) = read(format, tmp_path / "out").refused
     assert "is not there" in row.reason
+
+
+def test_what_is_no_table_of_ours_is_refused_as_a_whole(read, tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = tmp_path / "t.parquet"
+    path.write_bytes(b"PAR1 not at all PAR1")
+    with pytest.raises(BadTaskData, match="not a Parquet file"):
+        read("parquet", path)
+    parquet.write_table(pa.table({"id": ["a"]}), path)
+    with pytest.raises(BadTaskData, match="column 'capabilities' is missing"):
+        read("parquet", path)
+
+
+def test_a_cell_that_holds_no_json_costs_its_row(read, new_task, tmp_path):
+    from pyarrow import parquet
+
+    path = tmp_path / "t.parquet"
+    writer("parquet")([new_task("one"), new_task("two")], path, lambda *_: None, force=False)
+    table = parquet.read_table(path).to_pylist()
+    table[0]["checkpoints"] = "{"
+    parquet.write_table(parquet.read_table(path).from_pylist(table), path)
+    result = read("parquet", path)
+    assert [task.id for task in result.tasks] == ["two"]
+    assert [(row.row, row.item, row.field) for row in result.refused] == [(1, "one", "checkpoints")]
+
+
+def test_a_sample_of_somebody_else_is_refused(read, tmp_path):
+    path = tmp_path / "samples.jsonl"
+    path.write_text('{"input": "How many?", "target": "5"}\n')
+    (row,) = read("inspect", path).refused
+    assert row.field == "metadata.task"
+
+
+@pytest.mark.parametrize("format", WRITTEN)
+def test_an_export_takes_the_place_of_nothing_unasked(format, new_task, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("keep")
+    with pytest.raises(Misuse, match="--force"):
+        writer(format)([new_task()], out, lambda *_: None, force=False)
+    assert [p.name for p in out.iterdir()] == ["mine.txt"]
+    writer(format)([new_task()], out, lambda *_: None, force=True)
+    assert (out / "mine.txt").read_text() == "keep"
+
+
+def test_an_export_that_fails_leaves_no_half_document(new_task, tmp_path):
+    def broken():
+        yield new_task()
+        raise BadTaskData("the store is gone")
+
+    with pytest.raises(BadTaskData):
+        writer("jsonl")(broken(), tmp_path / "out", lambda *_: None, force=False)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("weight", "children", "reason"),
+    [(0, 2, "add up to 0"), (1, 1_001, "more than 1000 nodes"), (-1, 2, "greater than or equal")],
+)
+def test_an_unsound_tree_costs_its_row(read, new_task, tmp_path, weight, children, reason):
+    whole = new_task().model_dump(mode="json")
+    leaf = whole["checkpoints"]["children"][0]
+    whole["checkpoints"]["children"] = [
+        leaf | {"id": f"leaf-{n}", "weight": weight} for n in range(children)
+    ]
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(json.dumps(whole) + "\n" + new_task("good").canonical_json() + "\n")
+    result = read("jsonl", path)
+    assert [task.id for task in result.tasks] == ["good"]
+    assert reason in result.refused[0].reason
+    assert result.refused[0].field.startswith("checkpoints")
