@@ -34,7 +34,7 @@ from taskdata.schema.task import (
 
 DOCUMENTS = ("end.json", "step.json")
 _FIELDS = {"tools", "files", "dialogs", "gt_answer", "sub_tasks", "category", "deliverables", OURS}
-_TREES = ("checkpoints", "checkpoint_tree", "tree", "gt_answer")
+_TREES = ("checkpoints", "checkpoint_tree", "tree")
 """Where a tree stands instead of in `sub_tasks`."""
 _ASIDE = "`\"'()[]{}<>,;:!?*“”‘’«»"
 _MAX_DELIVERABLES = 20
@@ -84,7 +84,9 @@ def _in_one_shape(item: dict[str, Any]) -> dict[str, Any]:
     """
     shaped = dict(item)
     if "sub_tasks" not in shaped:
-        name = next((name for name in _TREES if _is_tree(shaped.get(name))), None)
+        name = next((name for name in _TREES if isinstance(shaped.get(name), list | dict)), None)
+        if name is None and _is_tree(shaped.get("gt_answer")):
+            name = "gt_answer"
         if name is not None:
             shaped["sub_tasks"] = shaped.pop(name)
     if "dialogs" not in shaped and isinstance(shaped.get("query"), str):
