@@ -1,7 +1,7 @@
 # The two commands a newcomer needs are `make evaluate` and `make test`; each sets itself up.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all evaluate test lint bench serve image
+.PHONY: help setup setup-all evaluate test lint bench tools-doc serve image
 
 RUN := scripts/uv run --no-sync
 
@@ -28,6 +28,9 @@ lint: setup-all ## Check style, types and import direction
 
 bench: setup-all ## Run the benchmarks
 	@for file in benchmarks/*.py; do echo "== $$file"; $(RUN) python "$$file" || exit 1; done
+
+tools-doc: setup ## Write docs/tools.md from the catalogue
+	@$(RUN) python -m environments.tools.document
 
 serve: setup ## Serve the Prefect UI, the nightly schedule and every stage
 	@$(RUN) nightshift serve

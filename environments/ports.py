@@ -6,9 +6,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from taskdata.errors import Misuse
+from taskdata.schema.limits import EnforcedLimit
 from taskdata.schema.task import Resources
 from taskdata.schema.tool import ToolResult, ToolSpec
 from taskdata.schema.transcript import ToolCall, Usage
+
+MediaType = Literal[
+    "image/png",
+    "image/jpeg",
+    "image/webp",
+    "image/gif",
+    "audio/wav",
+    "audio/mpeg",
+    "application/pdf",
+]
+
+
+@dataclass(frozen=True)
+class Media:
+    """A picture, a recording or a PDF that goes to a model with a message."""
+
+    media_type: MediaType
+    data: bytes = field(repr=False)
+    name: str = "attachment"
+    """File name, for providers that show one."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +44,12 @@ class Message:
     call_id: str | None = None
     """Of a tool message: the call it answers."""
     is_error: bool = False
+    media: tuple[Media, ...] = ()
+    """Of a user message: shown before its text."""
+
+    def __post_init__(self) -> None:
+        if self.media and self.role != "user":
+            raise Misuse(f"a {self.role} message carries media: only a user message can")
 
 
 @dataclass(frozen=True)
@@ -71,6 +99,67 @@ class ModelClient(Protocol):
 
 
 @dataclass(frozen=True)
+class Generated:
+    """A picture or a clip that a model made."""
+
+    data: bytes = field(repr=False)
+    model: str
+    """Model id as reported by the provider, or as it was asked for."""
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+
+
+class ImageModel(Protocol):
+    """A model that draws; fails like a `ModelClient`."""
+
+    async def draw(self, prompt: str) -> Generated:
+        """Return a picture as the bytes of a file."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class VideoModel(Protocol):
+    """A model that films; fails like a `ModelClient`."""
+
+    async def film(self, prompt: str) -> Generated:
+        """Return a clip as the bytes of an MP4 file."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+@dataclass(frozen=True)
+class SearchHit:
+    """One result of a search: cleaned text, cut to a bounded length."""
+
+    title: str
+    url: str
+    snippet: str
+
+
+class SearchProvider(Protocol):
+    """A search over the web, or over documents."""
+
+    name: str
+
+    async def search(self, query: str, count: int) -> tuple[SearchHit, ...]:
+        """Return up to `count` results, best first.
+
+        Raises `ToolUnavailable` when it cannot be reached, refuses us, or has no such recording.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+@dataclass(frozen=True)
 class Completed:
     """A program that ran in a sandbox, however it ended."""
 
@@ -100,6 +189,48 @@ class Workspace:
         return self.root / "output"
 
 
+@dataclass(frozen=True)
+class Mount:
+    """A host file or folder, read-only at `target` inside."""
+
+    source: Path
+    target: str
+
+
+class Process(Protocol):
+    """A program that goes on running in a sandbox, talked to over its standard streams."""
+
+    async def write(self, data: bytes) -> None:
+        """Hand `data` to its standard input, at the pace at which it reads.
+
+        Raises `BrokenPipeError` when it does not read any more.
+        """
+        ...
+
+    async def read(self) -> bytes:
+        """Return what it has written to standard output since; nothing once that has ended.
+
+        What is not read makes it wait, so a flood fills no memory of ours.
+        """
+        ...
+
+    async def close(self, grace_seconds: float = 0.0) -> Completed:
+        """End its input, give it time to leave, kill the rest, and return how it ended.
+
+        `stdout` is empty, because that was read; `stderr` is kept. Calling again changes nothing.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class SandboxFacts:
+    """What an opened sandbox really is, whatever was asked for."""
+
+    enforced: tuple[EnforcedLimit, ...]
+    image: str | None = None
+    """Digest of the image that the programs see, where there is one."""
+
+
 class Sandbox(Protocol):
     """An opened sandbox over one workspace; programs run in it one after another or at once."""
 
@@ -116,8 +247,21 @@ class Sandbox(Protocol):
         """
         ...
 
+    async def start(self, argv: Sequence[str], *, mounts: Sequence[Mount] = ()) -> Process:
+        """Start a program that may live as long as the sandbox, with temporary folders of its own.
+
+        All limits but the wall time hold, for it alone; standard error may be as long as the
+        output of a run. It sees `mounts` besides the workspace. Closing the sandbox closes it.
+        Raises `SandboxFailed` when the sandbox itself cannot start it.
+        """
+        ...
+
     def python(self) -> Sequence[str]:
         """Return the argv prefix of the Python inside that can import `environments`."""
+        ...
+
+    def facts(self) -> SandboxFacts:
+        """Return what holds for its programs."""
         ...
 
 
@@ -134,6 +278,16 @@ class SandboxProvider(Protocol):
         self, workspace: Workspace, resources: Resources, label: str = ""
     ) -> AbstractAsyncContextManager[Sandbox]:
         """Yield a started sandbox over `workspace`; nothing of it is left afterwards."""
+        ...
+
+    def pooled(self, label: str, at_once: int, expected: int) -> AbstractAsyncContextManager[None]:
+        """Within the block, have sandboxes ready before they are asked for, where that helps.
+
+        Args:
+            label: As of the sandboxes that will be opened.
+            at_once: How many may wait at a time.
+            expected: How many will be opened within the block.
+        """
         ...
 
 

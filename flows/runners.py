@@ -62,9 +62,12 @@ def _local_cluster(settings: Settings, workers: int) -> Iterator[str]:
     import dask
     from distributed import LocalCluster
 
+    from environments.reaper.reap import reaped
+
     scratch = settings.home.resolve() / "dask"
     scratch.mkdir(parents=True, exist_ok=True)
     with (
+        reaped(),
         dask.config.set(
             {"temporary-directory": str(scratch), "distributed.admin.tick.limit": "1h"}
         ),

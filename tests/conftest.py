@@ -6,6 +6,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -68,8 +69,10 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
     prefix = ["runuser", "-u", user, "--"] if os.geteuid() == 0 else []
     folder = Path(tmp_path_factory.mktemp("pg", numbered=True))
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)
+    above = [p for p in folder.parents if p.is_relative_to(tmp_path_factory.getbasetemp().parent)]
+    for parent in (folder, *above, *above[-1].parents[:1]):
+        if parent != Path(tempfile.gettempdir()):
+            parent.chmod(0o755)
     data = folder / "data"
     data.mkdir()
     if prefix:

@@ -1,8 +1,9 @@
 """A local HTTP server that speaks the wire formats of model providers, with scripted answers.
 
 It answers `/v1/chat/completions` (OpenAI) and `/v1/messages` (Anthropic), so that the real SDKs
-make real calls. What it answers is a queue of behaviours, or a function of the request; with
-neither, every call gets an empty answer. Every request is kept for the test to look at.
+make real calls; `/v1/images/generations`, `/v1/videos` and `/search` need scripted answers. What
+it answers is a queue of behaviours, or a function of the request; with neither, every call gets an
+empty answer. Every request is kept for the test to look at.
 """
 
 import asyncio
@@ -61,7 +62,7 @@ class WireServer:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Record the request and play the next behaviour."""
-        seen = Seen(request.path, dict(request.headers), await request.json())
+        seen = Seen(request.path, dict(request.headers), await _body(request))
         self.seen.append(seen)
         self._open += 1
         self.most_at_once = max(self.most_at_once, self._open)
@@ -92,6 +93,11 @@ class WireServer:
             return web.Response(body=body, content_type=content_type)
 
         return behave
+
+    @staticmethod
+    def answers(body: Any) -> Behaviour:
+        """Send this as JSON with status 200."""
+        return WireServer.sends(json.dumps(body).encode())
 
     @staticmethod
     def truncates() -> Behaviour:
@@ -128,6 +134,14 @@ class WireServer:
             return await behaviour(seen, request)
 
         return behave
+
+
+async def _body(request: web.Request) -> dict[str, Any]:
+    if request.method == "GET":
+        return dict(request.query)
+    if request.content_type.startswith("multipart/"):
+        return dict(await request.post())
+    return await request.json()
 
 
 def says(
@@ -252,6 +266,11 @@ def running_wire_server():
     app = web.Application(client_max_size=64 * 1024 * 1024)
     app.router.add_post("/v1/chat/completions", server.handle)
     app.router.add_post("/v1/messages", server.handle)
+    app.router.add_post("/v1/images/generations", server.handle)
+    app.router.add_post("/v1/videos", server.handle)
+    app.router.add_get("/v1/videos/{job}", server.handle)
+    app.router.add_get("/v1/videos/{job}/content", server.handle)
+    app.router.add_post("/search", server.handle)
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
 
     async def start() -> None:

@@ -4,6 +4,7 @@ What the SDK's signature has no name for (temperature) travels in `extra_body`, 
 rest: measured, it makes no difference to this SDK, which sends `messages` as they are.
 """
 
+import base64
 import json
 from typing import Any
 
@@ -15,7 +16,7 @@ from environments.models.arguments import read_arguments
 from environments.models.client import Answer, Endpoint, ProviderClient, Wire
 from environments.models.faults import AttemptFailed
 from environments.models.retry import RetryPolicy
-from environments.ports import Message, ModelRequest
+from environments.ports import Media, Message, ModelRequest
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall, Usage
 
@@ -44,6 +45,8 @@ class _Reply(Wire):
 
 class AnthropicClient(ProviderClient):
     """One model behind a messages endpoint; safe to share within one event loop."""
+
+    takes_audio = False
 
     def __init__(self, endpoint: Endpoint, policy: RetryPolicy | None = None) -> None:
         super().__init__(endpoint, policy or RetryPolicy())
@@ -133,10 +136,22 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
         }
         for call in message.tool_calls
     ]
+    shown = [_media_block(media) for media in message.media]
     # The service refuses blank text blocks, and messages without any block.
-    if message.text.strip() or not calls:
-        calls.insert(0, {"type": "text", "text": message.text.rstrip() or "(no text)"})
-    return calls
+    if message.text.strip() or not (calls or shown):
+        shown.append({"type": "text", "text": message.text.rstrip() or "(no text)"})
+    return shown + calls
+
+
+def _media_block(media: Media) -> dict[str, Any]:
+    source = {
+        "type": "base64",
+        "media_type": media.media_type,
+        "data": base64.b64encode(media.data).decode(),
+    }
+    if media.media_type == "application/pdf":
+        return {"type": "document", "source": source, "title": media.name}
+    return {"type": "image", "source": source}
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:

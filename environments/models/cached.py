@@ -104,7 +104,15 @@ def reply_key(spec: ModelSpec, base_url: str | None, request: ModelRequest) -> s
 
 def _plain(message: Message) -> dict[str, Any]:
     calls = [call.model_dump(mode="json") for call in message.tool_calls]
-    return asdict(message) | {"tool_calls": calls}
+    plain = asdict(replace(message, media=())) | {"tool_calls": calls}
+    # Left out where there are none, so that what was kept before they existed is still found.
+    del plain["media"]
+    if message.media:
+        plain["media"] = [
+            [media.media_type, hashlib.sha256(media.data).hexdigest(), media.name]
+            for media in message.media
+        ]
+    return plain
 
 
 def _host(spec: ModelSpec, base_url: str | None) -> str:

@@ -4,6 +4,7 @@ The conversation travels in `extra_body`: the SDK's own transformation of `messa
 times the rest of the call and grows with the conversation.
 """
 
+import base64
 import json
 from typing import Any
 
@@ -15,7 +16,8 @@ from environments.models.arguments import read_arguments
 from environments.models.client import Answer, Endpoint, ProviderClient, Wire
 from environments.models.faults import AttemptFailed
 from environments.models.retry import RetryPolicy
-from environments.ports import Message, ModelRequest
+from environments.ports import Media, Message, ModelRequest
+from taskdata.errors import ModelRejected
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall, Usage
 
@@ -62,20 +64,11 @@ class OpenAIClient(ProviderClient):
 
     def __init__(self, endpoint: Endpoint, policy: RetryPolicy | None = None) -> None:
         super().__init__(endpoint, policy or RetryPolicy())
-        provider = endpoint.spec.provider
         # Newer OpenAI models refuse `max_tokens`; most compatible servers know nothing else.
-        self._limit_field = "max_completion_tokens" if provider == "openai" else "max_tokens"
+        is_openai = endpoint.spec.provider == "openai"
+        self._limit_field = "max_completion_tokens" if is_openai else "max_tokens"
         self._sends_stop = True
-        self._sdk = openai.AsyncOpenAI(
-            api_key=endpoint.key,
-            base_url=endpoint.base_url,
-            max_retries=0,
-            # A local server is reached directly, whatever proxy the environment names.
-            http_client=openai.DefaultAioHttpClient(trust_env=provider != "local"),
-        )
-        if provider != "openai":
-            # Read from the environment by the SDK; none of a third party's business.
-            self._sdk.organization = self._sdk.project = None
+        self._sdk = new_sdk(endpoint)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -88,26 +81,17 @@ class OpenAIClient(ProviderClient):
                 model=self.endpoint.spec.model, messages=[], extra_body=body, timeout=seconds + 5
             )
             content, headers = response.content, response.headers
-        # `from None` throughout: an SDK exception quotes the response, which may quote the key.
-        except openai.APIConnectionError as exc:
-            cause = faults.one_line(str(exc.__cause__ or exc), self.endpoint.key)
-            raise AttemptFailed(f"{self.endpoint}: the connection failed: {cause}") from None
-        except openai.APIStatusError as exc:
+        except (openai.APIConnectionError, openai.APIStatusError) as exc:
             if self._stop_is_unsupported(exc, body):
                 return await self._attempt(request, seconds)
-            raise faults.from_status(
-                str(self.endpoint),
-                exc.status_code,
-                exc.response.headers,
-                exc.body,
-                self.endpoint.key,
-            ) from None
+            # `from None`: an SDK exception quotes the response, which may quote the key.
+            raise fault_of(self.endpoint, exc) from None
         form = self._read(content, headers.get("content-type", ""), _Completion)
         return _answer(form)
 
-    def _stop_is_unsupported(self, exc: openai.APIStatusError, body: dict[str, Any]) -> bool:
+    def _stop_is_unsupported(self, exc: openai.APIError, body: dict[str, Any]) -> bool:
         """Whether a reasoning model turned `stop` down; it is then cut on our side for good."""
-        if exc.status_code != 400 or "stop" not in body:
+        if not isinstance(exc, openai.BadRequestError) or "stop" not in body:
             return False
         if faults.ProviderError.read(exc.body).param != "stop":
             return False
@@ -131,11 +115,38 @@ class OpenAIClient(ProviderClient):
         return body
 
 
+def new_sdk(endpoint: Endpoint) -> openai.AsyncOpenAI:
+    """Return the SDK's client for the endpoint, its own retries off."""
+    provider = endpoint.spec.provider
+    sdk = openai.AsyncOpenAI(
+        api_key=endpoint.key,
+        base_url=endpoint.base_url,
+        max_retries=0,
+        # A local server is reached directly, whatever proxy the environment names.
+        http_client=openai.DefaultAioHttpClient(trust_env=provider != "local"),
+    )
+    if provider != "openai":
+        # Read from the environment by the SDK; none of a third party's business.
+        sdk.organization = sdk.project = None
+    return sdk
+
+
+def fault_of(
+    endpoint: Endpoint, error: openai.APIConnectionError | openai.APIStatusError
+) -> AttemptFailed | ModelRejected:
+    """Return the fault that an exception of the SDK stands for, free of the key."""
+    if isinstance(error, openai.APIStatusError):
+        headers, body = error.response.headers, error.body
+        return faults.from_status(str(endpoint), error.status_code, headers, body, endpoint.key)
+    cause = faults.one_line(str(error.__cause__ or error), endpoint.key)
+    return AttemptFailed(f"{endpoint}: the connection failed: {cause}")
+
+
 def _message(message: Message) -> dict[str, Any]:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
     if not message.tool_calls:
-        return {"role": message.role, "content": message.text}
+        return {"role": message.role, "content": _content(message)}
     calls = [
         {
             "id": call.id,
@@ -151,6 +162,24 @@ def _message(message: Message) -> dict[str, Any]:
         for call in message.tool_calls
     ]
     return {"role": "assistant", "content": message.text or None, "tool_calls": calls}
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if not message.media:
+        return message.text
+    text = [{"type": "text", "text": message.text}] if message.text else []
+    return [*(_part(media) for media in message.media), *text]
+
+
+def _part(media: Media) -> dict[str, Any]:
+    encoded = base64.b64encode(media.data).decode()
+    url = f"data:{media.media_type};base64,{encoded}"
+    if media.media_type.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": url}}
+    if media.media_type == "application/pdf":
+        return {"type": "file", "file": {"filename": media.name, "file_data": url}}
+    kind = {"audio/wav": "wav", "audio/mpeg": "mp3"}[media.media_type]
+    return {"type": "input_audio", "input_audio": {"data": encoded, "format": kind}}
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:

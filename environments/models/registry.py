@@ -4,13 +4,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from environments.models.local import model_file
-from environments.ports import ModelClient
+from environments.ports import ImageModel, ModelClient, VideoModel
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
+
+if TYPE_CHECKING:
+    from environments.models.client import Endpoint
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,55 @@ def model_client(spec: ModelSpec, base_url: str | None) -> ModelClient:
     from environments.models.openai import OpenAIClient
 
     return OpenAIClient(endpoint)
+
+
+GENERATORS: Mapping[str, tuple[str, ...]] = {
+    "pictures": ("openai", "compatible"),
+    "clips": ("compatible",),
+}
+"""What models can make, and the providers whose models make it."""
+
+
+def require_generator(spec: ModelSpec, base_url: str | None, makes: str) -> None:
+    """Check that a client for a model that makes `pictures` or `clips` can be made; no call.
+
+    Raises:
+        Misuse: As `require_model`, or the provider makes none.
+    """
+    if spec.provider not in GENERATORS[makes]:
+        ways = " or ".join(f"{name}/..." for name in GENERATORS[makes])
+        raise Misuse(f"model {spec}: its provider makes no {makes}; use {ways}")
+    require_model(spec, base_url)
+
+
+def image_model(spec: ModelSpec, base_url: str | None) -> ImageModel:
+    """Return a new client of a model that draws; it belongs to one event loop.
+
+    Raises:
+        Misuse: As `require_generator`.
+    """
+    from environments.models.generation import OpenAIImages
+
+    return OpenAIImages(_generator(spec, base_url, "pictures"))
+
+
+def video_model(spec: ModelSpec, base_url: str | None) -> VideoModel:
+    """Return a new client of a model that films; it belongs to one event loop.
+
+    Raises:
+        Misuse: As `require_generator`.
+    """
+    from environments.models.generation import OpenAIVideos
+
+    return OpenAIVideos(_generator(spec, base_url, "clips"))
+
+
+def _generator(spec: ModelSpec, base_url: str | None, makes: str) -> "Endpoint":
+    from environments.models.client import Endpoint
+
+    require_generator(spec, base_url, makes)
+    provider = _provider(spec)
+    return Endpoint(spec, _base_url(spec, provider, base_url), _key(spec, provider))
 
 
 class ModelClients:

@@ -12,13 +12,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from environments.models.prices import Price
-from environments.ports import ModelClient, ModelReply, ModelRequest
+from environments.ports import Media, ModelClient, ModelReply, ModelRequest
 from taskdata.errors import BudgetExhausted, Misuse
 from taskdata.schema.construct import SpendingLimits
 from taskdata.schema.transcript import Usage
 
 _TOKENS_AROUND_MESSAGE = 16
 """Role, name and separators, as the provider's template writes them."""
+_TOKENS_PER_IMAGE = 50_000
+"""More than any provider's published rate comes to for one picture."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +161,14 @@ def call_bound(request: ModelRequest, price: Price | None) -> Spending:
     if request.json_schema is not None:
         parts.append(json.dumps(request.json_schema))
     around = _TOKENS_AROUND_MESSAGE * (len(request.messages) + 1)
-    read = sum(len(part.encode("utf-8", "replace")) for part in parts) + around
+    shown = sum(_media_tokens(media) for message in request.messages for media in message.media)
+    read = sum(len(part.encode("utf-8", "replace")) for part in parts) + around + shown
     return Spending(1, read + request.max_tokens, cost_bound(read, request.max_tokens, price))
+
+
+def _media_tokens(media: Media) -> int:
+    encoded = -(-len(media.data) // 3) * 4
+    return min(encoded, _TOKENS_PER_IMAGE) if media.media_type.startswith("image/") else encoded
 
 
 def cost_bound(input_tokens: int, output_tokens: int, price: Price | None) -> float | None:

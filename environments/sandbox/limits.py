@@ -1,4 +1,4 @@
-"""The limits that are watched from outside while a program runs, the same for every provider."""
+"""The limits that are the same for every provider, and those that are watched from outside."""
 
 import os
 import stat
@@ -6,9 +6,25 @@ from pathlib import Path
 from typing import Literal
 
 from environments.sandbox.walking import TooManyEntries, walk
+from taskdata.schema.limits import EnforcedLimit
+from taskdata.schema.task import Resources
 
 Limit = Literal["wall", "cpu", "output", "memory", "processes", "disk"]
 MEGABYTE = 1024 * 1024
+
+
+def shared_limits(resources: Resources) -> tuple[EnforcedLimit, ...]:
+    """Return what every provider holds programs to, in the same way."""
+    return (
+        EnforcedLimit(name="wall_seconds", value=resources.wall_seconds, by=("watch",)),
+        EnforcedLimit(name="cpu_seconds", value=resources.cpu_seconds, by=("rlimit", "watch")),
+        EnforcedLimit(name="disk_mb", value=resources.disk_mb, by=("watch", "collection")),
+        EnforcedLimit(name="file_mb", value=resources.disk_mb, by=("rlimit",)),
+        EnforcedLimit(name="temporary_mb", value=resources.disk_mb, by=("mount",)),
+        EnforcedLimit(name="output_kb", value=resources.output_kb, by=("watch",)),
+        EnforcedLimit(name="max_files", value=resources.max_files, by=("collection",)),
+        EnforcedLimit(name="network", value=0, by=("namespace",)),
+    )
 
 
 class Capture:

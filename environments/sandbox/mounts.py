@@ -3,25 +3,17 @@
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import environments
 import taskdata
+from environments.ports import Mount
 
 PACKAGES = "/opt/nightshift"
 """Where `environments` and the visible part of `taskdata` are inside."""
 
 # CPU facts that numpy's OpenBLAS needs on some virtual machines; no secrets.
 _PASSED_ON = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
-
-
-@dataclass(frozen=True)
-class Mount:
-    """A host file or folder, read-only at `target` inside."""
-
-    source: Path
-    target: str
 
 
 def package_mounts() -> tuple[Mount, ...]:

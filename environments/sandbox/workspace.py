@@ -1,18 +1,15 @@
 """A trial's folder on the host: made from the task's files, removed whatever was left in it."""
 
-import logging
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from environments.ports import Workspace
+from environments.reaper.removal import remove_tree
 from taskdata.errors import SandboxFailed
-
-logger = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -36,7 +33,7 @@ def new_workspace(parent: Path, files: Mapping[str, Path | bytes]) -> Iterator[W
         _fill(workspace, files)
         yield workspace
     finally:
-        _remove(root)
+        remove_tree(root)
 
 
 def _fill(workspace: Workspace, files: Mapping[str, Path | bytes]) -> None:
@@ -64,13 +61,3 @@ def _inside(name: str) -> PurePosixPath:
     if path.is_absolute() or ".." in path.parts or not path.parts:
         raise SandboxFailed(f"input file {name!r} is not a relative path inside the workspace")
     return path
-
-
-def _remove(root: Path) -> None:
-    # Not shutil.rmtree: agents can nest folders deeper than Python has stack and descriptors for.
-    # And chmod for folders that an agent closed to its own user, which is ours.
-    for command in (["rm", "-rf"], ["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
-        subprocess.run([*command, "--", str(root)], check=False, capture_output=True)
-        if not os.path.lexists(root):
-            return
-    logger.warning("could not remove the workspace %s", root)

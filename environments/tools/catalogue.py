@@ -5,7 +5,9 @@ from functools import cache
 from typing import Any
 
 from environments.ports import Tool
-from environments.tools.finish import FINISH, FinishTool
+from environments.tools.finish import ending_tools
+from environments.tools.host.definition import HostTool
+from environments.tools.host.registry import HOST_MODULES, host_definition
 from environments.tools.registry import MODULES, definition
 from environments.tools.sandboxed import SandboxedTool
 from taskdata.schema.tool import ToolSpec
@@ -18,7 +20,10 @@ def catalogue() -> Mapping[str, Tool]:
     for name in MODULES:
         declared = definition(name)
         tools[name] = SandboxedTool(declared, declared.spec)
-    tools[FINISH] = FinishTool()
+    for name in HOST_MODULES:
+        declared_outside = host_definition(name)
+        tools[name] = HostTool(declared_outside, declared_outside.spec)
+    tools |= {tool.spec.name: tool for tool in ending_tools()}
     return tools
 
 

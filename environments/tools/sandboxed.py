@@ -63,7 +63,7 @@ class SandboxedTool:
 
 
 def _read_result(tool: ToolDefinition[Any], completed: Completed) -> ToolResult:
-    stopped = _why_stopped(completed)
+    stopped = why_stopped(completed)
     if stopped:
         text = f"{tool.name} was stopped after {completed.seconds:.0f} s: {stopped}. {tool.paging}"
         return ToolResult(text=text, error=ToolErrorKind.LIMIT, seconds=completed.seconds)
@@ -89,7 +89,8 @@ def _read_result(tool: ToolDefinition[Any], completed: Completed) -> ToolResult:
     )
 
 
-def _why_stopped(completed: Completed) -> str | None:
+def why_stopped(completed: Completed) -> str | None:
+    """Return which limit or signal ended the program; None if it ended by itself."""
     if completed.limit:
         return _LIMITS[completed.limit]
     code = completed.exit_code

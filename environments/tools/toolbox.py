@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
-from environments.ports import Sandbox
+from environments.ports import Sandbox, Tool
 from environments.tools.catalogue import catalogue
 from environments.tools.finish import FINISH
+from environments.tools.host.definition import Desk, HostTool
+from environments.tools.session.overlong import OVERLONG, first_page
 from taskdata.errors import BadTaskData
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 from taskdata.schema.transcript import ToolCall
@@ -18,8 +20,17 @@ _MAX_RAW_SHOWN = 200
 class Toolbox:
     """The tools a task allows; answers every call, and never raises for the agent's mistakes."""
 
-    def __init__(self, names: Sequence[str], sandbox: Sandbox) -> None:
-        """Pick `names` from the catalogue; raises `BadTaskData` for a name it does not have."""
+    def __init__(self, names: Sequence[str], sandbox: Sandbox, desk: Desk | None = None) -> None:
+        """Pick tools from the catalogue for one trial.
+
+        Args:
+            names: Those the task allows.
+            sandbox: Of the trial.
+            desk: What its host tools share; without one their services are not configured.
+
+        Raises:
+            BadTaskData: The catalogue has no tool of that name.
+        """
         known = catalogue()
         unknown = [name for name in names if name not in known]
         if unknown:
@@ -27,7 +38,8 @@ class Toolbox:
                 f"tools: {', '.join(map(repr, unknown))} not in the catalogue; "
                 f"it has {', '.join(known)}"
             )
-        self._tools = {name: known[name] for name in (*names, *ALWAYS_PRESENT)}
+        self._desk = desk or Desk()
+        self._tools = {name: self._placed(known[name]) for name in (*names, *ALWAYS_PRESENT)}
         self._sandbox = sandbox
 
     @property
@@ -40,6 +52,8 @@ class Toolbox:
 
         Raises:
             SandboxFailed: our sandbox, not the agent, is at fault.
+            ToolUnavailable: the service behind a host tool is; so do `ModelUnavailable` and
+                `ModelRejected` come from its model.
         """
         tool = self._tools.get(call.tool)
         if tool is None:
@@ -55,4 +69,10 @@ class Toolbox:
                 f'object, such as {{"path": "input/data.csv"}}.{given}',
                 error=ToolErrorKind.BAD_ARGUMENTS,
             )
-        return await tool.run(call.arguments, self._sandbox)
+        result = await tool.run(call.arguments, self._sandbox)
+        if OVERLONG in self._tools and call.tool != OVERLONG:
+            return first_page(result, self._desk.kept)
+        return result
+
+    def _placed(self, tool: Tool) -> Tool:
+        return tool.at(self._desk) if isinstance(tool, HostTool) else tool

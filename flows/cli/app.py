@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import banks, console, doctor, reading, refreshing, releases, reviews, running, seeds
+from flows.cli import (
+    banks,
+    console,
+    doctor,
+    mcp,
+    reading,
+    refreshing,
+    releases,
+    reviews,
+    running,
+    seeds,
+)
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
 
 app = typer.Typer(
@@ -31,6 +42,7 @@ banks.app.command("release")(releases.release)
 app.add_typer(banks.app, name="bank", help="Look at, exchange and release task banks.")
 app.add_typer(seeds.app, name="seeds", help="Take in seed queries, look at them.")
 app.add_typer(reviews.app, name="review", help="Decide about tasks before they are released.")
+app.add_typer(mcp.app, name="mcp", help="Serve our tools over MCP, install servers for tasks.")
 
 
 @app.callback()

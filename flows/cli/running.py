@@ -30,6 +30,18 @@ def run(
     feedback: Annotated[str | None, typer.Option(help="checkpoint or coarse.")] = None,
     sandbox: Annotated[str | None, typer.Option(help="bubblewrap or docker.")] = None,
     judge: Annotated[str | None, typer.Option(help="provider/model that scores rubrics.")] = None,
+    tool_model: Annotated[
+        str | None, typer.Option(help="provider/model behind tools that look at pictures.")
+    ] = None,
+    image_model: Annotated[
+        str | None, typer.Option(help="provider/model behind tools that draw pictures.")
+    ] = None,
+    search: Annotated[
+        str | None, typer.Option(help="serper, tavily or corpus: what search tools ask.")
+    ] = None,
+    search_corpus: Annotated[
+        str | None, typer.Option(help="Folder of documents, for --search corpus.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Dask worker processes.")] = None,
     resume: Annotated[
         str | None, typer.Option(help="Carry on this run: do only what is missing.")
@@ -58,6 +70,10 @@ def run(
             feedback=feedback,
             sandbox=sandbox,
             judge=_model(judge),
+            tool_model=tool_model,
+            image_model=image_model,
+            search=search,
+            search_corpus=search_corpus,
             workers=workers,
         )
         store = Store.open(settings.address)
@@ -67,7 +83,8 @@ def run(
         _night(settings, new_run_id(), config, keep_server)
         return
     changes = (bank, task, sample, agent, repetitions, rounds, feedback, sandbox, judge, workers)
-    if any(change is not None for change in changes):
+    services = (tool_model, image_model, search, search_corpus)
+    if any(change is not None for change in (*changes, *services)):
         raise Misuse("--resume carries a run on as it was configured; give no other option")
     store = Store.open(settings.address)
     config = store.run(resume).config

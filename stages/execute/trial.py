@@ -15,15 +15,19 @@ from zlib import crc32
 from environments.models.faults import one_line
 from environments.models.prices import price_of
 from environments.models.registry import ModelClients
-from environments.ports import ModelClient, SandboxProvider, Workspace
+from environments.ports import ModelClient, Sandbox, SandboxProvider, Workspace
 from environments.sandbox.collect import collect
 from environments.sandbox.workspace import new_workspace
+from environments.tools.host.definition import Desk
+from environments.tools.host.services import ToolServices
+from environments.tools.states import require_ready
 from environments.tools.toolbox import Toolbox
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue.journal import Journal
 from stages.execute.harness import harness_kind
 from taskdata.errors import Misuse, NightshiftError
 from taskdata.schema.agent import AgentSpec
+from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.run import Deliverable, OutcomeStatus, Run, Trial, TrialOutcome
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Event, ModelEvent, ToolEvent, Transcript, Usage
@@ -43,6 +47,7 @@ class Workbench:
     run: Run
     provider: SandboxProvider
     clients: ModelClients
+    services: ToolServices
     endpoints: Mapping[str, Sequence[str]]
     """Base URLs of running local model servers by model, such as `local/smollm2-135m`."""
     folder: Path
@@ -76,7 +81,7 @@ async def run_trial(bench: Workbench, trial: Trial) -> TrialOutcome:
         "started_at": started_at,
     }
     try:
-        work = await _work(bench, trial, journal)
+        work = await _work(bench, trial, journal, facts)
         stored = work.transcript.model_dump_json().encode()
         facts |= {
             "status": OutcomeStatus.FINISHED,
@@ -101,22 +106,28 @@ async def run_trial(bench: Workbench, trial: Trial) -> TrialOutcome:
     return TrialOutcome.model_validate(facts | _totals(journal.events))
 
 
-async def _work(bench: Workbench, trial: Trial, journal: Journal) -> _Work:
+async def _work(bench: Workbench, trial: Trial, journal: Journal, facts: dict[str, Any]) -> _Work:
+    """Return what came of it; notes in `facts` what is to be recorded of failed trials, too."""
     store = bench.store
     task = await asyncio.to_thread(store.task, trial.task_hash)
-    agent = bench.run.config.agent(trial.agent)
+    facts["limits"] = SandboxLimits(asked=task.resources)
+    config = bench.run.config
+    agent = config.agent(trial.agent)
+    require_ready(task.tools, config, config.sandbox)
     kind = harness_kind(agent.harness)
     harness = kind.build(agent, task)
     model = _model(bench, agent, trial) if kind.needs_model else None
+    desk = Desk(bench.services.owned_by(trial.id), lambda: tuple(journal.events))
     with ExitStack() as stack:
         workspace = await asyncio.to_thread(_workspace, bench, task, stack)
-        async with bench.provider.open(workspace, task.resources, trial.id) as sandbox:
+        async with bench.provider.open(workspace, task.resources, bench.run.id) as sandbox:
+            facts |= _held_to(sandbox, task)
             started = time.monotonic()
             transcript = await harness.run(
                 Assignment(
                     brief=task.brief(trial.feedback),
                     agent=agent,
-                    tools=Toolbox(task.tools, sandbox),
+                    tools=Toolbox(task.tools, sandbox, desk),
                     model=model,
                     journal=journal,
                 )
@@ -125,6 +136,14 @@ async def _work(bench: Workbench, trial: Trial, journal: Journal) -> _Work:
         # Only now is nothing of the agent's running any more that could change its files.
         deliverables, rejected = await asyncio.to_thread(_collected, store, workspace, task)
     return _Work(transcript, deliverables, rejected, harness.prompt_version, seconds)
+
+
+def _held_to(sandbox: Sandbox, task: Task) -> dict[str, Any]:
+    held = sandbox.facts()
+    return {
+        "limits": SandboxLimits(asked=task.resources, enforced=held.enforced),
+        "sandbox_image": held.image,
+    }
 
 
 def _model(bench: Workbench, agent: AgentSpec, trial: Trial) -> ModelClient | None:
@@ -167,10 +186,11 @@ def _totals(events: Sequence[Event]) -> dict[str, Any]:
     """Return the outcome's counts; also of a trial that was cut short, for its calls cost too."""
     models = [event for event in events if isinstance(event, ModelEvent)]
     tools = [event for event in events if isinstance(event, ToolEvent)]
-    costs = [event.cost_usd for event in models if event.cost_usd is not None]
+    priced: tuple[ModelEvent | ToolEvent, ...] = (*models, *tools)
+    costs = [event.cost_usd for event in priced if event.cost_usd is not None]
     return {
         "usage": sum((event.usage for event in models), Usage()),
-        "cost_usd": sum(costs) if len(costs) == len(models) else None,
+        "cost_usd": sum(costs) if len(costs) == len(priced) else None,
         "turns": len(models) or len(tools),
         "tool_calls": len(tools),
         "tool_errors": sum(1 for event in tools if event.error is not None),

@@ -7,7 +7,6 @@ batch, finished trials stay finished and the others stay due.
 import asyncio
 import logging
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -16,7 +15,10 @@ from typing import NamedTuple
 
 from environments.models.local import local_model_server
 from environments.models.registry import ModelClients
+from environments.reaper.owner import working_folder
+from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
+from environments.tools.host.services import open_services
 from stages.execute.trial import Workbench, run_trial
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import OutcomeStatus, StageReport
@@ -111,21 +113,26 @@ async def _execute(
 ) -> BatchCounts:
     run = store.run(run_id)
     slots = asyncio.Semaphore(run.config.trials_per_worker)
-    with tempfile.TemporaryDirectory(prefix="nightshift-", ignore_cleanup_errors=True) as folder:
-        async with ModelClients() as clients:
+    with reaped(), working_folder() as folder:
+        async with (
+            ModelClients() as clients,
+            open_services(run.config, clients, store) as services,
+        ):
             bench = Workbench(
                 store=store,
                 run=run,
                 provider=sandbox_provider(run.config.sandbox),
                 clients=clients,
+                services=services,
                 endpoints=endpoints,
-                folder=Path(folder),
+                folder=folder,
             )
             # Not a TaskGroup: one outcome that cannot be recorded must not cancel the other trials.
-            results = await asyncio.gather(
-                *(_one(bench, trial_id, slots) for trial_id in dict.fromkeys(trial_ids)),
-                return_exceptions=True,
-            )
+            async with bench.provider.pooled(run_id, run.config.trials_per_worker, len(trial_ids)):
+                results = await asyncio.gather(
+                    *(_one(bench, trial_id, slots) for trial_id in dict.fromkeys(trial_ids)),
+                    return_exceptions=True,
+                )
     statuses = []
     for result in results:
         if isinstance(result, BaseException):

@@ -1,14 +1,16 @@
 """The prepare stage: check what the run needs, and plan the trials of its first round."""
 
 import time
+from collections.abc import Iterable
 
 from environments.models.prices import price_of
 from environments.models.registry import require_model
 from environments.sandbox.providers import sandbox_provider
 from environments.tools.catalogue import catalogue
+from environments.tools.states import require_ready
 from stages.execute.harness import harness_needs_model, require_harness
 from stages.score.library import validate_check
-from taskdata.errors import BadTaskData, Misuse, SandboxFailed
+from taskdata.errors import BadTaskData, Misuse, SandboxFailed, ToolUnavailable
 from taskdata.schema.checkpoint import Check
 from taskdata.schema.run import RunConfig, StageReport, Trial
 from taskdata.schema.task import Task
@@ -62,8 +64,22 @@ def do(store: Store, run_id: str) -> StageReport:
         due=len(trials),
         done=len(trials),
         seconds=time.monotonic() - started,
-        note=f"{new} trials planned over {len(tasks)} tasks",
+        note=f"{new} trials planned over {len(tasks)} tasks"
+        + _not_ready(tasks.values(), run.config),
     )
+
+
+def _not_ready(tasks: Iterable[Task], config: RunConfig) -> str:
+    """Return how many tasks need tools that cannot run here, and the first reason."""
+    reasons = []
+    for task in tasks:
+        try:
+            require_ready(task.tools, config, config.sandbox)
+        except ToolUnavailable as exc:
+            reasons.append(str(exc))
+    if not reasons:
+        return ""
+    return f"; {len(reasons)} of them need a tool that is not ready, and cannot run: {reasons[0]}"
 
 
 def require_usable(task: Task) -> None:

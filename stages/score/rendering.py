@@ -29,8 +29,11 @@ _rendered: LRUCache[_Content, Rendered] = LRUCache(
 class Renderer:
     """Renders deliverables for one event loop."""
 
-    def __init__(self, provider: SandboxProvider, artifacts: ArtifactStore, folder: Path) -> None:
+    def __init__(
+        self, provider: SandboxProvider, artifacts: ArtifactStore, folder: Path, run_id: str
+    ) -> None:
         self._provider = provider
+        self._run_id = run_id
         self._artifacts = artifacts
         self._folder = folder
         self._locks: dict[_Content, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -65,7 +68,8 @@ class Renderer:
     async def _in_sandbox(self, deliverable: Deliverable, name: str) -> Rendered:
         data = await asyncio.to_thread(self._artifacts.read_bytes, deliverable.sha256)
         with new_workspace(self._folder, {name: data}) as workspace:
-            async with self._provider.open(workspace, RENDER_RESOURCES, label="score") as sandbox:
+            opened = self._provider.open(workspace, RENDER_RESOURCES, self._run_id)
+            async with opened as sandbox:
                 return await render(sandbox, name)
 
 

@@ -7,13 +7,13 @@ recorded in its own transaction; a trial that cannot be scored for a reason of o
 import asyncio
 import logging
 import os
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from environments.models.registry import ModelClients
+from environments.reaper.owner import working_folder
+from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
 from stages.score.evidence import TrialEvidence
 from stages.score.judge import LeafJudge, no_judge
@@ -105,11 +105,11 @@ async def _score(
     config = store.run(run_id).config
     slots = asyncio.Semaphore(len(os.sched_getaffinity(0)))
     provider = sandbox_provider(config.sandbox)
-    with tempfile.TemporaryDirectory(prefix="nightshift-", ignore_cleanup_errors=True) as folder:
+    with reaped(), working_folder() as folder:
         async with ModelClients() as clients:
             bench = _Bench(
                 store=store,
-                renderer=Renderer(provider, store.artifacts, Path(folder)),
+                renderer=Renderer(provider, store.artifacts, folder, run_id),
                 judge=_judge(config, clients, endpoints),
             )
             results = await asyncio.gather(

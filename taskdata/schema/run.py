@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.base import RelativePath, Sha256, Value
 from taskdata.schema.diagnosis import Diagnosis
+from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.scores import TrialScore
 from taskdata.schema.tool_backends import ToolBackends
 from taskdata.schema.transcript import Ending, Usage
@@ -146,6 +147,10 @@ class TrialOutcome(Value):
     model_id: str | None = None
     """As reported by the provider."""
     sandbox: str
+    sandbox_image: str | None = None
+    """Digest of the image that its programs saw; None without an image, or without a sandbox."""
+    limits: SandboxLimits | None = None
+    """Asked and enforced; None of trials that failed before their task was known."""
     prompt_version: str | None = None
     code_version: str
     started_at: datetime

@@ -137,11 +137,18 @@ class Provenance(Value):
     url: str | None = None
 
 
-class TaskEnvironment(Value):
+class TaskEnvironment(GrowingValue):
     """What a task needs around it beside files and tools (Toolathlon, section 3)."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"distractors"})
 
     servers: tuple[str, ...] = ()
     """MCP servers by name."""
+    distractors: tuple[str, ...] = ()
+    """Tools, and MCP servers as `mcp:NAME`, that are on offer though the task has no use for them.
+
+    Telling what is relevant from what is not makes a task harder (Toolathlon, section 2.4).
+    """
     preprocess: tuple[InputFile, ...] = ()
     """Programs and data that initialise the state before the agent starts."""
     evaluation: tuple[InputFile, ...] = ()

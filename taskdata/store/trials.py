@@ -97,7 +97,8 @@ class TrialStore(StoreConnection):
 
     def record_outcome(self, outcome: TrialOutcome) -> bool:
         """Store what happened; False, changing nothing, if the trial has finished before."""
-        fields = outcome.model_dump(exclude={"deliverables", "usage"})
+        fields = outcome.model_dump(exclude={"deliverables", "usage", "limits"})
+        fields["limits"] = outcome.limits.model_dump(mode="json") if outcome.limits else None
         fields["rejected_files"] = list(outcome.rejected_files)
         row = OutcomeRow(**fields, **outcome.usage.model_dump())
         try:

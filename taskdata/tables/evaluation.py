@@ -111,6 +111,8 @@ class OutcomeRow(SQLModel, table=True):
     tool_errors: int
     model_id: str | None = None
     sandbox: str
+    sandbox_image: str | None = None
+    limits: dict[str, Any] | None = json_column(nullable=True)
     prompt_version: str | None = None
     code_version: str
     started_at: datetime = time_column()

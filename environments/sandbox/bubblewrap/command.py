@@ -6,16 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from environments.ports import Workspace
+from environments.ports import Mount, Workspace
 from environments.sandbox.identity import is_root
 from environments.sandbox.limits import MEGABYTE
-from environments.sandbox.mounts import (
-    Mount,
-    environment,
-    masked,
-    package_mounts,
-    python_mounts,
-)
+from environments.sandbox.mounts import environment, masked, package_mounts, python_mounts
 from taskdata.schema.task import Resources
 
 # Python reserves address space that it never touches; what is touched is watched from outside.
@@ -53,6 +47,7 @@ def command(
     owner: tuple[int, int],
     descriptors: Descriptors,
     argv: Sequence[str],
+    more_mounts: Sequence[Mount] = (),
 ) -> list[str]:
     """Return the command that runs `argv` under the policy.
 
@@ -63,6 +58,7 @@ def command(
         owner: Host user and group id of the program.
         descriptors: Pipes for bwrap's reports and for the files made up for the sandbox.
         argv: Program and arguments, as inside.
+        more_mounts: What the program sees besides the workspace.
     """
     return [
         str(bwrap),
@@ -70,7 +66,7 @@ def command(
         *_system(),
         # Before the mounts, which may lie below /tmp.
         *_made_up(descriptors, resources),
-        *_python(),
+        *_mounted((*python_mounts(), *package_mounts(), *more_mounts)),
         *("--dir", "/workspace"),
         *("--ro-bind", str(workspace.input), "/workspace/input"),
         *("--bind", str(workspace.output), "/workspace/output"),
@@ -122,8 +118,7 @@ def _system() -> Iterator[str]:
     yield from ("--proc", "/proc", "--dev", "/dev")
 
 
-def _python() -> Iterator[str]:
-    mounts = (*python_mounts(), *package_mounts())
+def _mounted(mounts: Sequence[Mount]) -> Iterator[str]:
     # bwrap would make missing parents for its own user alone.
     parents = {parent for mount in mounts for parent in Path(mount.target).parents}
     for parent in sorted(parents - {Path("/")}):

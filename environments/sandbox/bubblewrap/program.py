@@ -7,13 +7,14 @@ import os
 import select
 import signal
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from environments.sandbox.bubblewrap.command import GO, Descriptors
 from environments.sandbox.bubblewrap.seccomp import seccomp_filter
 from environments.sandbox.limits import Capture
+from environments.sandbox.pipe import Pipe
 from environments.sandbox.shielding import to_the_end
 from taskdata.errors import SandboxFailed
 
@@ -28,19 +29,25 @@ class Program:
         process: Process,
         status: asyncio.StreamReader,
         init_pid: int,
-        stdin: bytes,
+        stdin: bytes | None,
         output_bytes: int,
     ) -> None:
         self.init_pid = init_pid
         """The first process inside, as the host sees it; when it ends, the kernel ends all."""
         self.stdout = Capture(output_bytes)
         self.stderr = Capture(output_bytes)
+        self.pipe = Pipe()
+        """Standard output instead of `stdout`, of a program that is talked to."""
         self._process = process
         self._init_fd = os.pidfd_open(init_pid)
         self._end = asyncio.create_task(status.read())
         self._feeding = asyncio.create_task(self._feed(stdin))
         self._reading = [
-            asyncio.create_task(_pump(process.stdout, self.stdout)),
+            asyncio.create_task(
+                _pass_on(process.stdout, self.pipe)
+                if stdin is None
+                else _pump(process.stdout, self.stdout)
+            ),
             asyncio.create_task(_pump(process.stderr, self.stderr)),
         ]
 
@@ -48,6 +55,29 @@ class Program:
         """Wait at most `seconds` and return whether the program has ended."""
         await asyncio.wait({self._end}, timeout=seconds)
         return self._end.done()
+
+    async def write(self, data: bytes) -> None:
+        """Hand `data` to the program; raises `BrokenPipeError` when it does not read any more."""
+        await asyncio.wait({self._feeding})
+        stream = self._process.stdin
+        if stream is None or stream.is_closing():
+            raise BrokenPipeError("the program's standard input is closed")
+        try:
+            stream.write(data)
+            await stream.drain()
+        except ConnectionError as error:
+            raise BrokenPipeError("the program does not read any more") from error
+
+    async def end_input(self) -> None:
+        """Let the program read the end of its standard input."""
+        await asyncio.wait({self._feeding})
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def kill(self) -> None:
+        """Kill whatever is still inside, without waiting; not after `stop`."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._init_fd, signal.SIGKILL)
 
     async def stop(self) -> None:
         """Kill whatever is still inside and return once all of it is gone.
@@ -60,6 +90,8 @@ class Program:
         finally:
             self._feeding.cancel()
             os.close(self._init_fd)
+        # From now on the pipe takes everything, so that what is left can be read to its end.
+        await self.pipe.end()
         await asyncio.gather(*self._reading, self._end)
         await self._process.wait()
 
@@ -72,8 +104,7 @@ class Program:
         return None
 
     def _kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._init_fd, signal.SIGKILL)
+        self.kill()
         gone = select.poll()
         gone.register(self._init_fd, select.POLLIN)
         if not gone.poll(_SECONDS_TO_DIE * 1000):
@@ -82,38 +113,41 @@ class Program:
                 f"{_SECONDS_TO_DIE} s; look at the host's kernel log"
             )
 
-    async def _feed(self, stdin: bytes) -> None:
+    async def _feed(self, stdin: bytes | None) -> None:
         stream = self._process.stdin
         if stream is None:
             return
         # Programs need not read what they are given.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             await _dies_with_us(self.init_pid)
-            stream.write(GO + stdin)
+            stream.write(GO + (stdin or b""))
             await stream.drain()
-        stream.close()
+        if stdin is not None:
+            stream.close()
 
 
 @asynccontextmanager
 async def running(
     command: Callable[[Descriptors], list[str]],
+    marks: Mapping[str, str],
     accounts: tuple[bytes, bytes],
-    stdin: bytes,
+    stdin: bytes | None,
     output_bytes: int,
 ) -> AsyncIterator[Program]:
     """Yield the started program; afterwards nothing of it is left, however the block ends.
 
     Args:
         command: Makes the command line, given the numbers of the inherited descriptors.
+        marks: Environment of bwrap itself, of which nothing reaches the program.
         accounts: Contents of /etc/passwd and /etc/group.
-        stdin: What the program reads.
+        stdin: What the program reads; None to write to it and read from its pipe meanwhile.
         output_bytes: Kept of each output stream.
 
     Raises:
         SandboxFailed: bwrap cannot be started or cannot build the sandbox.
     """
     # A half-started bwrap cannot be killed reliably, so a cancellation waits until it has started.
-    starting = asyncio.create_task(_start(command, accounts, stdin, output_bytes))
+    starting = asyncio.create_task(_start(command, marks, accounts, stdin, output_bytes))
     try:
         yield await asyncio.shield(starting)
     finally:
@@ -122,8 +156,9 @@ async def running(
 
 async def _start(
     command: Callable[[Descriptors], list[str]],
+    marks: Mapping[str, str],
     accounts: tuple[bytes, bytes],
-    stdin: bytes,
+    stdin: bytes | None,
     output_bytes: int,
 ) -> Program:
     with contextlib.ExitStack() as theirs:
@@ -139,7 +174,13 @@ async def _start(
         argv = command(descriptors)
         try:
             process = await asyncio.create_subprocess_exec(
-                *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, pass_fds=inherited, env={}, cwd="/"
+                *argv,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                pass_fds=inherited,
+                env=dict(marks),
+                cwd="/",
             )
         except OSError as error:
             os.close(status_end)
@@ -160,7 +201,7 @@ async def _stop(starting: "asyncio.Task[Program]") -> None:
 
 
 async def _program(
-    process: Process, reader: asyncio.StreamReader, stdin: bytes, output_bytes: int
+    process: Process, reader: asyncio.StreamReader, stdin: bytes | None, output_bytes: int
 ) -> Program:
     line = await reader.readline()
     if line:
@@ -198,6 +239,12 @@ def last_line(said: bytes) -> str:
 async def _pump(stream: asyncio.StreamReader | None, capture: Capture) -> None:
     while stream and (chunk := await stream.read(1 << 16)):
         capture.feed(chunk)
+
+
+async def _pass_on(stream: asyncio.StreamReader | None, pipe: Pipe) -> None:
+    while stream and (chunk := await stream.read(1 << 16)):
+        await pipe.feed(chunk)
+    await pipe.end()
 
 
 async def _reader(descriptor: int) -> asyncio.StreamReader:

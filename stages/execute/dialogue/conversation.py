@@ -7,7 +7,7 @@ from typing import Literal
 
 from environments.models.faults import ConversationRefused, ConversationTooLong, NoAnswerInTime
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
-from environments.tools.finish import FINISH
+from environments.tools.finish import ENDING_TOOLS
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.budget import Meter
@@ -108,6 +108,7 @@ class Conversation:
             if limit.expired():
                 return Ending.OUT_OF_TIME
             raise
+        self._meter.count_tool(result.cost_usd)
         self._journal.tool_call(call, result, started_at, time.monotonic() - started)
         return result
 
@@ -137,4 +138,4 @@ class Conversation:
 
 def final_answer(call: ToolCall, result: ToolResult) -> str | None:
     """Return the final answer if this call ended the trial, else None."""
-    return result.text if call.tool == FINISH and result.error is None else None
+    return result.text if call.tool in ENDING_TOOLS and result.error is None else None

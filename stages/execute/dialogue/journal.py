@@ -54,6 +54,8 @@ class Journal:
                 text=result.text,
                 files=result.files,
                 error=result.error,
+                usage=result.usage,
+                cost_usd=result.cost_usd,
                 started_at=started_at,
                 seconds=seconds,
             )

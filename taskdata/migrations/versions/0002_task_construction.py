@@ -186,10 +186,14 @@ def upgrade() -> None:
     op.create_index(op.f("ix_review_candidate_id"), "review", ["candidate_id"], unique=False)
 
     op.add_column("task", sa.Column("outline", sa.JSON(none_as_null=True), nullable=True))
+    op.add_column("outcome", sa.Column("sandbox_image", sa.String(), nullable=True))
+    op.add_column("outcome", sa.Column("limits", sa.JSON(none_as_null=True), nullable=True))
 
 
 def downgrade() -> None:
     """Drop them."""
+    op.drop_column("outcome", "limits")
+    op.drop_column("outcome", "sandbox_image")
     op.drop_column("task", "outline")
 
     op.drop_index(op.f("ix_review_candidate_id"), table_name="review")

@@ -138,6 +138,7 @@ def test_nothing_of_our_environment_is_visible(run_python, monkeypatch: pytest.M
     )
 
     assert b"secret" not in done.stdout
+    assert b"NIGHTSHIFT" not in done.stdout
     assert b"'HOME', 'LANG'" in done.stdout
 
 

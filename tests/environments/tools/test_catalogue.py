@@ -3,19 +3,23 @@ from importlib import import_module
 import pytest
 
 from environments.tools.catalogue import as_markdown, catalogue
+from environments.tools.host.registry import HOST_MODULES
 from environments.tools.registry import MODULES
 
 
 def test_the_catalogue_holds_every_registered_tool_under_its_own_name():
     tools = catalogue()
-    assert set(tools) == {*MODULES, "finish"}
+    assert set(tools) == {*MODULES, *HOST_MODULES, "finish", "claim_done"}
     assert all(tool.spec.name == name for name, tool in tools.items())
 
 
-@pytest.mark.parametrize("module", sorted(set(MODULES.values())))
+REGISTERED = {**MODULES, **HOST_MODULES}
+
+
+@pytest.mark.parametrize("module", sorted(set(REGISTERED.values())))
 def test_no_tool_of_a_module_is_forgotten_in_the_registry(module: str):
     declared = {tool.name for tool in import_module(module).TOOLS}
-    assert declared == {name for name, holder in MODULES.items() if holder == module}
+    assert declared == {name for name, holder in REGISTERED.items() if holder == module}
 
 
 def test_the_documentation_names_every_tool_and_argument():

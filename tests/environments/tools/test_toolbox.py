@@ -51,6 +51,11 @@ def test_finish_needs_no_sandbox():
     assert call_without_sandbox([], wrong).error is ToolErrorKind.BAD_ARGUMENTS
 
 
+def test_claiming_to_be_done_needs_no_answer():
+    call = ToolCall(id="1", tool="claim_done", arguments={})
+    assert call_without_sandbox(["claim_done"], call) == ToolResult(text="")
+
+
 def test_work_of_several_calls_builds_up_in_the_workspace(in_sandbox):
     code = "import pandas as pd; t = pd.read_csv('input/s.csv'); print(t.v.sum())"
     sheet = {"name": "Sum", "columns": ["v"], "rows": [[3]]}

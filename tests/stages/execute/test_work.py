@@ -1,16 +1,18 @@
 """The execute stage over a real store: outcomes, failures outside the agent, running again."""
 
+import io
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from stages.execute import work
 from stages.execute.trial import _cause
 from taskdata.errors import Misuse, SandboxFailed
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 from taskdata.schema.run import OutcomeStatus, Run, RunConfig, RunStatus, Trial
-from taskdata.schema.task import InputFile, ReferenceSolution, ReferenceStep, Task
+from taskdata.schema.task import InputFile, ReferenceSolution, ReferenceStep, Resources, Task
 from taskdata.schema.transcript import Ending
 from taskdata.store import Store
 
@@ -80,6 +82,9 @@ def test_a_finished_trial_is_recorded_whole(store, plan, new_task, tmp_path: Pat
     assert store.transcript(reference.trial_id).tool_events[0].call.tool == "write_file"
     assert (nop.final_answer, nop.deliverables, nop.turns) == ("", (), 0)
     assert nop.wall_seconds < reference.wall_seconds
+    assert reference.limits.asked == Resources()
+    assert {limit.name for limit in reference.limits.enforced} >= {"memory_mb", "network"}
+    assert reference.sandbox_image is None
 
 
 def test_the_agent_finds_the_tasks_files(store, plan, new_task, wire, tmp_path: Path):
@@ -137,6 +142,7 @@ def test_a_failure_outside_the_agent_is_recorded_and_the_batch_goes_on(
     assert "0" * 64 in results["bad"].error
     assert "\n" not in results["bad"].error
     assert "Traceback" in results["bad"].error_detail
+    assert (results["bad"].limits.asked, results["bad"].limits.enforced) == (Resources(), ())
     assert "0" * 64 in report.note
 
 
@@ -244,3 +250,122 @@ def test_no_server_is_started_without_local_models(tmp_path: Path):
 def test_causes_name_the_type_of_what_we_did_not_raise():
     assert _cause(SandboxFailed("bwrap is gone\nsee doctor")) == "bwrap is gone see doctor"
     assert _cause(OSError(28, "No space left")) == "OSError: [Errno 28] No space left"
+
+
+def test_a_task_whose_tool_is_not_ready_is_no_failure_of_the_agent(
+    store, plan, new_task, tmp_path: Path
+):
+    blind = new_task("blind", tools=("ImageDescription",), reference=SOLUTION)
+    run = plan(("reference",), blind, new_task("good", reference=SOLUTION))
+
+    report = work.do(store, run.id, 0, tmp_path)
+
+    assert (report.done, report.errors) == (1, 1)
+    results = {r.trial.task_id: r.outcome for r in store.results(run.id)}
+    assert results["blind"].status is OutcomeStatus.INFRASTRUCTURE
+    assert results["blind"].error.startswith(
+        "tool ImageDescription: needs a multimodal model: set tool_model"
+    )
+    assert results["blind"].tool_calls == 0
+    assert results["good"].status is OutcomeStatus.FINISHED
+
+
+def test_what_a_tool_asks_of_a_model_is_part_of_the_trials_cost(
+    store, plan, new_task, wire, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-42")
+    png = io.BytesIO()
+    Image.new("RGB", (40, 30), "red").save(png, format="PNG")
+    sha256 = store.artifacts.put_bytes(png.getvalue())
+    picture = InputFile(path="photo.png", sha256=sha256, size_bytes=len(png.getvalue()))
+    count = {"image": "input/photo.png", "text": "squares"}
+    steps = (ReferenceStep(tool="CountGivenObject", arguments=count), WRITE)
+    task = new_task(
+        files=(picture,),
+        tools=("CountGivenObject", "write_file"),
+        reference=ReferenceSolution(steps=steps, final_answer="1"),
+    )
+    wire.then(wire.says('{"count": 1}', input_tokens=1_000, output_tokens=10))
+    seeing = {"tool_model": "openai/gpt-5.2", "tool_model_base_url": wire.openai_url}
+    run = plan(("reference",), task, **seeing)
+
+    report = work.do(store, run.id, 0, tmp_path)
+
+    assert (report.done, report.errors) == (1, 0), report.note
+    (outcome,) = outcomes(store, run).values()
+    cost = (1_000 * 1.75 + 10 * 14.0) / 1e6
+    assert outcome.cost_usd == pytest.approx(cost)
+    assert outcome.usage.total == 0, "the agent itself asked no model"
+    transcript = store.transcript(outcome.trial_id)
+    counted, written = transcript.tool_events
+    assert (counted.text, counted.usage.total) == ("1", 1_010)
+    assert counted.cost_usd == pytest.approx(cost)
+    assert transcript.cost_usd == pytest.approx(cost)
+    assert (written.cost_usd, written.usage.total) == (0, 0)
+
+
+def test_a_tools_model_that_is_out_of_reach_is_no_failure_of_the_agent(
+    store, plan, new_task, wire, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-42")
+    wire.respond = lambda seen: wire.fails(401)
+    solution = ReferenceSolution(
+        steps=(ReferenceStep(tool="TextToImage", arguments={"keywords": "boat"}),), final_answer=""
+    )
+    task = new_task(tools=("TextToImage",), reference=solution)
+    drawing = {"image_model": "openai/gpt-image-1", "image_model_base_url": wire.openai_url}
+    run = plan(("reference",), task, **drawing)
+
+    work.do(store, run.id, 0, tmp_path)
+
+    (outcome,) = outcomes(store, run).values()
+    assert outcome.status is OutcomeStatus.INFRASTRUCTURE
+    assert "openai/gpt-image-1" in outcome.error
+    assert "sk-canary-42" not in outcome.error
+
+
+def test_a_search_is_recorded_over_the_nights(store, plan, new_task, tmp_path: Path):
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "tower.md").write_text("# CN Tower\n\nIt is 553.3 m tall.")
+    solution = ReferenceSolution(
+        steps=(ReferenceStep(tool="web_search", arguments={"query": "tower"}),), final_answer=""
+    )
+    config = {
+        "search": "corpus",
+        "search_corpus": str(folder),
+        "search_recording": "record",
+        "search_cassette": str(tmp_path / "night.jsonl"),
+    }
+    run = plan(("reference",), new_task(tools=("web_search",), reference=solution), **config)
+
+    work.do(store, run.id, 0, tmp_path / "home")
+
+    (outcome,) = outcomes(store, run).values()
+    (event,) = store.transcript(outcome.trial_id).tool_events
+    assert "CN Tower" in event.text
+    assert '"query":"tower"' in (tmp_path / "night.jsonl").read_text()
+
+
+def test_claiming_to_be_done_ends_the_trial(store, plan, new_task, wire, tmp_path: Path):
+    wire.then(wire.says("", ("claim_done", {})))
+    run = plan(("function_calling:compatible/m",), new_task(tools=("claim_done",)))
+
+    work.do(store, run.id, 0, tmp_path)
+
+    (outcome,) = outcomes(store, run).values()
+    assert (outcome.ending, outcome.final_answer, outcome.turns) == (Ending.FINISHED, "", 1)
+
+
+def test_an_agent_can_look_back(store, plan, new_task, wire, tmp_path: Path):
+    wire.then(
+        wire.says("", ("list_files", {})),
+        wire.says("", ("history", {"search": "list_files"})),
+        wire.says("Done."),
+    )
+    run = plan(("function_calling:compatible/m",), new_task(tools=("history",)))
+
+    work.do(store, run.id, 0, tmp_path)
+
+    (outcome,) = outcomes(store, run).values()
+    assert "calls list_files" in store.transcript(outcome.trial_id).tool_events[1].text

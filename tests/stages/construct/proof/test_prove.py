@@ -155,7 +155,7 @@ def test_a_pass_that_was_cut_short_is_taken_up_where_it_stopped(store, bring, su
 def test_lost_trials_leave_the_candidate_due(store, bring, sums, monkeypatch):
     (candidate,) = bring(sums())
 
-    async def loses(bench, task, journal):
+    async def loses(*_args):
         raise SandboxFailed("the host is out of disk")
 
     with monkeypatch.context() as patch:

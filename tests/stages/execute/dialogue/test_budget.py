@@ -48,3 +48,12 @@ def test_a_reply_gets_no_more_tokens_than_are_left():
     assert meter.reply_tokens == 50
     meter.count(CALL, None)
     assert meter.reply_tokens == 1
+
+
+def test_what_tools_cost_counts_as_money_and_as_nothing_else():
+    meter = Meter(Budget(max_usd=0.2, max_turns=1, max_tokens=10))
+    meter.count_tool(0.1)
+    meter.count_tool(None)
+    assert meter.exhausted() is None
+    meter.count_tool(0.1)
+    assert meter.exhausted() is Ending.OUT_OF_MONEY

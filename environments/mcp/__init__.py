@@ -1,0 +1,1 @@
+"""The Model Context Protocol, both ways: servers for tasks, and our catalogue as a server."""

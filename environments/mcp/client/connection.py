@@ -1,0 +1,230 @@
+"""One life of a server: started or reached, asked for its tools, called, and ended."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from mcp import Client, MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    PaginatedRequestParams,
+    Tool,
+)
+
+from environments.mcp.client.transport import Wire, over_process
+from environments.ports import Completed, Process
+from environments.sandbox.shielding import to_the_end
+from taskdata.errors import NightshiftError, ToolUnavailable
+from taskdata.version import code_version
+
+_log = logging.getLogger(__name__)
+
+START_SECONDS = 60.0
+"""For a server to start and say what it offers."""
+
+_LEAVE_SECONDS = 2.0
+_MAX_TOOLS = 256
+_MAX_PAGES = 50
+_STDERR_SHOWN = 300
+
+Start = Callable[[], Coroutine[Any, Any, Process]]
+
+
+class Lost(Exception):
+    """The connection broke, or the server stopped; the text says why, as far as that is known."""
+
+
+class Connection:
+    """A server that answers.
+
+    All its life is in one task of its own: the SDK's scopes must be left where they were entered,
+    while calls come from anywhere.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.tools: tuple[Tool, ...] = ()
+        """As it listed them once; what it says of them later changes nothing."""
+        self._wire = Wire()
+        self._client: Client | None = None
+        self._ready = asyncio.Event()
+        self._leave = asyncio.Event()
+        self._life: asyncio.Task[None] | None = None
+        self._ending: Completed | None = None
+        self._fault: Exception | None = None
+
+    @classmethod
+    async def over_process(cls, name: str, start: Start) -> "Connection":
+        """Return a connection to the process that `start` starts, which it then owns.
+
+        Raises:
+            ToolUnavailable: it does not answer as a server should; says what it said.
+            SandboxFailed: the sandbox could not start it.
+        """
+        connection = cls(name)
+        await connection._open(connection._live_with_process(start))
+        return connection
+
+    @classmethod
+    async def over_transport(
+        cls, name: str, transport: AbstractAsyncContextManager[Any]
+    ) -> "Connection":
+        """Return a connection over a transport of the SDK; raises `ToolUnavailable` if none is."""
+        connection = cls(name)
+        await connection._open(connection._live(transport))
+        return connection
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether calls may still be answered."""
+        return self._life is not None and not self._life.done() and not self._wire.ended
+
+    async def call(self, tool: str, arguments: dict[str, Any], seconds: float) -> CallToolResult:
+        """Return what the server answers.
+
+        Raises:
+            TimeoutError: nothing came in time; the server may still be at it.
+            Lost: it stopped, or the connection broke.
+            MCPError, ValidationError: it refused, or answered with something else than a result.
+        """
+        if self._client is None or not self.is_alive:
+            raise await self._lost()
+        self._wire.renew()
+        params = CallToolRequestParams(name=tool, arguments=arguments)
+        # Not `call_tool`, which holds results to a schema of the server's own making: its patterns
+        # would run in our process.
+        asking = asyncio.ensure_future(
+            self._client.session.send_request(CallToolRequest(params=params), CallToolResult)
+        )
+        try:
+            done, _ = await asyncio.wait({asking}, timeout=seconds)
+        finally:
+            asking.cancel()
+        if not done:
+            raise TimeoutError
+        try:
+            return asking.result()
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                raise await self._lost() from error
+            raise
+
+    async def close(self) -> None:
+        """End the server; returns once it is gone, and never raises for its sake."""
+        self._leave.set()
+        if self._life is not None:
+            await to_the_end(_over(self._life))
+
+    def diagnosis(self) -> str:
+        """Return in one line why the server does not answer, with its last words."""
+        ending, words = self._ending, ""
+        if self._wire.fault:
+            words = self._wire.fault
+        elif ending and ending.limit:
+            words = f"it was stopped at the {ending.limit} limit"
+        elif ending:
+            words = f"it ended with code {ending.exit_code}"
+        elif self._fault is not None:
+            words = _text_of(self._fault)
+        else:
+            words = "it does not answer"
+        if self._wire.stray_lines:
+            words += f"; {self._wire.stray_lines} lines of its output were no messages"
+        said = _last_words(ending.stderr) if ending else ""
+        return f"{words}; it said last: {said}" if said else words
+
+    async def _lost(self) -> Lost:
+        """End what is left of the server and return why it was lost."""
+        await self.close()
+        return Lost(self.diagnosis())
+
+    async def _open(self, life: Coroutine[Any, Any, None]) -> None:
+        self._life = asyncio.create_task(life, name=f"mcp-{self.name}")
+        ready = asyncio.create_task(self._ready.wait())
+        try:
+            await asyncio.wait(
+                {ready, self._life}, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+        except asyncio.CancelledError:
+            self._life.cancel()
+            await self.close()
+            raise
+        finally:
+            ready.cancel()
+        if self._ready.is_set():
+            return
+        # A server that hangs at the start hears of nothing but the end.
+        self._life.cancel()
+        await self.close()
+        if isinstance(self._fault, NightshiftError):
+            raise self._fault
+        raise ToolUnavailable(f"MCP server {self.name!r} did not start: {self.diagnosis()}")
+
+    async def _live_with_process(self, start: Start) -> None:
+        try:
+            process = await start()
+        except NightshiftError as error:
+            self._fault = error
+            return
+        try:
+            await self._live(over_process(process, self._wire))
+        finally:
+            await self._end(process)
+
+    async def _end(self, process: Process) -> None:
+        try:
+            self._ending = await process.close(_LEAVE_SECONDS)
+        except NightshiftError as error:
+            self._fault = error
+            _log.warning("MCP server %s: %s", self.name, error)
+
+    async def _live(self, transport: AbstractAsyncContextManager[Any]) -> None:
+        who = Implementation(name="nightshift", version=code_version())
+        try:
+            async with Client(transport, cache=None, client_info=who) as client:
+                self.tools = tuple(await _listed(client))
+                self._client = client
+                self._ready.set()
+                await self._leave.wait()
+        # Whatever a foreign server makes the SDK raise ends the server's life and not ours.
+        except Exception as error:  # noqa: BLE001
+            self._fault = error
+            _log.info("MCP server %s: %s", self.name, _text_of(error))
+        finally:
+            self._wire.ended = True
+
+
+async def _listed(client: Client) -> Sequence[Tool]:
+    """Return the server's tools, up to a number, in its order."""
+    tools: list[Tool] = []
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+        tools += page.tools[: _MAX_TOOLS - len(tools)]
+        cursor = page.next_cursor
+        if cursor is None or len(tools) >= _MAX_TOOLS:
+            break
+    return tools
+
+
+async def _over(life: "asyncio.Task[None]") -> None:
+    await asyncio.wait({life})
+
+
+def _text_of(error: BaseException) -> str:
+    """Return what went wrong in one short line, without the groups that the SDK wraps it in."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    text = " ".join(str(error).split())[:300]
+    return "".join(c if c.isprintable() else "?" for c in text) or type(error).__name__
+
+
+def _last_words(stderr: bytes) -> str:
+    text = " ".join(stderr.decode(errors="replace").split())[-_STDERR_SHOWN:]
+    return "".join(c if c.isprintable() else "?" for c in text)

@@ -1,0 +1,109 @@
+"""What a server answers, as an observation: text in order, and files where it sent any."""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mcp_types import (
+    AudioContent,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
+
+from environments.mcp.client.schemas import shortened
+from environments.tools.toolkit import MAX_TEXT_CHARS
+
+MAX_ATTACHMENT_BYTES = 4 << 20
+
+_MAX_BLOCKS = 200
+_MAX_ATTACHMENTS = 8
+_MAX_LINE_CHARS = 300
+_SUFFIXES = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/webp": ".webp",
+    "audio/wav": ".wav",
+    "audio/x-wav": ".wav",
+    "audio/mpeg": ".mp3",
+    "application/pdf": ".pdf",
+}
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A file within an answer."""
+
+    data: bytes
+    suffix: str
+    media_type: str
+
+
+Part = str | Attachment
+"""A piece of an answer: to be read, or to be saved and named."""
+
+
+def parts_of(result: CallToolResult) -> Sequence[Part]:
+    """Return the pieces of an answer in order, together hardly longer than an observation may be.
+
+    Media of kinds or sizes that are not kept are mentioned; a structured answer without any other
+    is shown as JSON.
+    """
+    parts: list[Part] = []
+    chars, attachments = 0, 0
+    for block in result.content[:_MAX_BLOCKS]:
+        for part in _parts_of_block(block):
+            if isinstance(part, str):
+                chars += len(part)
+                parts.append(part)
+                continue
+            attachments += 1
+            is_one_too_many = attachments > _MAX_ATTACHMENTS
+            parts.append(f"[{part.media_type}: not kept]" if is_one_too_many else part)
+        if chars > MAX_TEXT_CHARS:
+            break
+    if len(result.content) > _MAX_BLOCKS:
+        parts.append(f"[{len(result.content) - _MAX_BLOCKS} more parts are not shown]")
+    if not parts and result.structured_content is not None:
+        parts.append(json.dumps(result.structured_content, ensure_ascii=False, indent=1))
+    return parts
+
+
+def _parts_of_block(block: ContentBlock) -> Iterator[Part]:
+    if isinstance(block, TextContent):
+        yield block.text
+    elif isinstance(block, ImageContent | AudioContent):
+        yield _media(block.data, block.mime_type)
+    elif isinstance(block, ResourceLink):
+        yield f"[resource {_one_line(block.name)}: {_one_line(block.uri)}]"
+    elif isinstance(block, EmbeddedResource):
+        resource = block.resource
+        yield f"[resource {_one_line(resource.uri)}]"
+        if isinstance(resource, TextResourceContents):
+            yield resource.text
+        else:
+            yield _media(resource.blob, resource.mime_type or "")
+
+
+def _one_line(text: object) -> str:
+    return " ".join(shortened(str(text), _MAX_LINE_CHARS).split())
+
+
+def _media(encoded: str, media_type: str) -> Part:
+    kind = _one_line(media_type) or "data of unknown kind"
+    suffix = _SUFFIXES.get(media_type.lower().partition(";")[0].strip())
+    size = len(encoded) * 3 // 4
+    if suffix is None or size > MAX_ATTACHMENT_BYTES:
+        return f"[{kind}, about {size} bytes: not shown]"
+    try:
+        data = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return f"[{kind}: not readable]"
+    return Attachment(data, suffix, kind)

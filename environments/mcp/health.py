@@ -1,0 +1,91 @@
+"""Whether the MCP servers of the catalogue work here: each is started and asked one thing."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from environments.mcp.client.launch import not_installed
+from environments.mcp.install import is_installed
+from environments.mcp.servers import PackagedServer, RemoteServer, Server, known_servers, server
+from environments.ports import SandboxProvider
+from environments.sandbox.providers import sandbox_provider
+from environments.sandbox.workspace import new_workspace
+from taskdata.errors import NightshiftError
+from taskdata.schema.task import Resources
+
+READY = "ready"
+
+_CALL_SECONDS = 30.0
+
+
+def server_state(name: str, home: Path, sandbox: str = "bubblewrap") -> str:
+    """Return `ready`, or in one line what the server lacks and how to get it.
+
+    Args:
+        name: Of a server in the catalogue.
+        home: Where servers are installed.
+        sandbox: The provider in whose sandbox it is tried; it takes a second or more to start.
+
+    Raises:
+        Misuse: there is no such server, or no such provider.
+    """
+    return asyncio.run(_state(server(name, home), home, sandbox_provider(sandbox)))
+
+
+def server_states(home: Path, sandbox: str = "bubblewrap") -> dict[str, str]:
+    """Return the state of every server in the catalogue by name; all are tried at once."""
+    provider = sandbox_provider(sandbox)
+
+    async def tried() -> list[str]:
+        entries = known_servers(home).values()
+        return await asyncio.gather(*(_state(entry, home, provider) for entry in entries))
+
+    return dict(zip(known_servers(home), asyncio.run(tried()), strict=True))
+
+
+async def _state(entry: Server, home: Path, provider: SandboxProvider) -> str:
+    missing = None if isinstance(entry, RemoteServer) else _missing(entry, home, provider)
+    if missing:
+        return missing
+    reason = await asyncio.to_thread(provider.unavailable)
+    if reason:
+        return f"the {provider.name} sandbox does not work here: {reason}"
+    try:
+        return await _tried(entry, home, provider)
+    except NightshiftError as exc:
+        return str(exc)
+
+
+def _missing(entry: PackagedServer, home: Path, provider: SandboxProvider) -> str | None:
+    # In Docker, the image's Python decides which libraries are looked for.
+    if provider.name == "docker" or is_installed(entry, home):
+        return None
+    return not_installed(entry)
+
+
+async def _tried(entry: Server, home: Path, provider: SandboxProvider) -> str:
+    # The SDK takes a second to import, which a server that is not installed need not cost.
+    from mcp import MCPError
+    from pydantic import ValidationError
+
+    from environments.mcp.client.connection import Lost
+    from environments.mcp.client.trial import connected
+
+    check, resources = entry.check, Resources()
+    with (
+        tempfile.TemporaryDirectory(prefix="nightshift-") as parent,
+        new_workspace(Path(parent), {}) as workspace,
+    ):
+        async with provider.open(workspace, resources, "doctor") as sandbox:
+            connection = await connected(entry, sandbox, resources, home)
+            try:
+                result = await connection.call(check.tool, dict(check.arguments), _CALL_SECONDS)
+            except TimeoutError:
+                return f"it does not answer {check.tool} within {_CALL_SECONDS:.0f} s"
+            except (Lost, MCPError, ValidationError) as exc:
+                return f"it cannot do {check.tool}: {exc}"
+            finally:
+                await connection.close()
+    if result.is_error and not check.may_refuse:
+        return f"it refuses {check.tool}: {str(result.content)[:300]}"
+    return READY

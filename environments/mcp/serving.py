@@ -1,0 +1,139 @@
+"""The catalogue as an MCP server: any client can call our tools, each call in the sandbox."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Mapping, Sequence
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+)
+from mcp_types import Tool as ShownTool
+
+from environments.ports import Sandbox, Tool
+from environments.tools.catalogue import catalogue
+from environments.tools.registry import MODULES
+from taskdata.errors import Misuse, NightshiftError
+from taskdata.schema.tool import ToolErrorKind, ToolResult
+from taskdata.version import code_version
+
+_log = logging.getLogger(__name__)
+
+MAX_CALLS_AT_ONCE = 4
+
+_MAX_REQUEST_BYTES = 4 << 20
+_INSTRUCTIONS = (
+    "Every tool runs in a sandbox without network over one workspace: read files below input/, "
+    "write files below output/. Paths are relative to the workspace."
+)
+
+
+def servable_tools(names: Sequence[str]) -> Mapping[str, Tool]:
+    """Return the named tools that work inside a sandbox, all of them without names.
+
+    The others belong to a trial: they end it, look back at it, or call a model on its budget.
+
+    Raises:
+        Misuse: a name that is not among them.
+    """
+    known = {name: catalogue()[name] for name in MODULES}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise Misuse(
+            f"{', '.join(map(repr, unknown))}: no such tool to serve; there are {', '.join(known)}"
+        )
+    return {name: known[name] for name in names} if names else known
+
+
+def catalogue_server(tools: Mapping[str, Tool], sandbox: Sandbox) -> Server:
+    """Return an MCP server that offers `tools` and runs their calls in `sandbox`."""
+    slots = asyncio.Semaphore(MAX_CALLS_AT_ONCE)
+
+    async def list_tools(
+        context: ServerRequestContext, params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return ListToolsResult(tools=[_shown(tool) for tool in tools.values()])
+
+    async def call_tool(
+        context: ServerRequestContext, params: CallToolRequestParams
+    ) -> CallToolResult:
+        async with slots:
+            return _answer(await _result(tools, sandbox, params))
+
+    return Server(
+        "nightshift",
+        version=code_version(),
+        instructions=_INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+async def serve_stdio(server: Server) -> None:
+    """Serve on standard input and output until the input ends."""
+    async with stdio_server() as (read_stream, write_stream):
+        await server.run(read_stream, write_stream, server.create_initialization_options())
+
+
+async def serve_http(server: Server, host: str, port: int) -> None:
+    """Serve streamable HTTP at `/mcp` until interrupted.
+
+    On loopback addresses, requests that a web page sends for another host are refused.
+
+    Raises:
+        Misuse: the address cannot be listened on.
+    """
+    import uvicorn
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family)
+    except OSError as exc:
+        raise Misuse(f"cannot listen on {host}:{port}: {exc.strerror or exc}") from exc
+    app = server.streamable_http_app(host=host, max_request_body_size=_MAX_REQUEST_BYTES)
+    config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5)
+    await uvicorn.Server(config).serve(sockets=[listening])
+
+
+def _shown(tool: Tool) -> ShownTool:
+    spec = tool.spec
+    return ShownTool(
+        name=spec.name, description=spec.description, input_schema=dict(spec.parameters)
+    )
+
+
+async def _result(
+    tools: Mapping[str, Tool], sandbox: Sandbox, params: CallToolRequestParams
+) -> ToolResult:
+    tool = tools.get(params.name)
+    if tool is None:
+        text = f"There is no tool {params.name[:200]!r}. Tools: {', '.join(tools)}."
+        return ToolResult(text=text, error=ToolErrorKind.UNKNOWN_TOOL)
+    try:
+        return await tool.run(params.arguments or {}, sandbox)
+    except NightshiftError as exc:
+        # Not the client's fault, but the client is who has to know.
+        _log.error("%s: %s", params.name, exc)
+        return ToolResult(text=f"{params.name} cannot work now: {exc}", error=ToolErrorKind.REFUSED)
+
+
+def _answer(result: ToolResult) -> CallToolResult:
+    """Return a result as MCP shows it: the text, and the files that the call wrote."""
+    content = [TextContent(text=result.text)]
+    if result.files:
+        content.append(TextContent(text="Files written: " + ", ".join(result.files)))
+    structured = {
+        "files": list(result.files),
+        "error": result.error,
+        "seconds": round(result.seconds, 3),
+    }
+    return CallToolResult(
+        content=[*content], structured_content=structured, is_error=result.error is not None
+    )

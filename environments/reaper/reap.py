@@ -1,0 +1,157 @@
+"""Removes what processes of ours left that were killed: processes, containers, temporary folders.
+
+Called where work begins and ends; where nobody was killed it costs a look at one folder.
+"""
+
+import logging
+import os
+import select
+import signal
+import time
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from environments.reaper.owner import VARIABLE, Owner, base_folder, owners, taken_lock
+from environments.reaper.removal import remove_tree
+from environments.sandbox.docker.leftovers import in_use, remove_leftovers
+from taskdata.errors import SandboxFailed
+
+_SECONDS_TO_DIE = 10
+# What the owner asked of the engine in its last moment is there by then.
+_SECONDS_TO_SETTLE = 1.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Reaped:
+    """What was removed."""
+
+    owners: int = 0
+    """Dead processes of ours that had not cleaned up."""
+    processes: int = 0
+    containers: int = 0
+    folders: int = 0
+    """With the workspaces and temporary files in them."""
+
+
+def reap() -> Reaped:
+    """Remove whatever dead processes of this user left on this machine; blocks.
+
+    Nothing of a living process is touched. What cannot be removed now is left for the next time,
+    with a warning.
+
+    Raises:
+        SandboxFailed: the temporary folder is not ours alone.
+    """
+    base = base_folder()
+    with ExitStack() as locks:
+        dead = []
+        for owner in owners(base):
+            descriptor = taken_lock(owner)
+            if descriptor is not None:
+                locks.callback(os.close, descriptor)
+                dead.append(owner)
+        processes = _kill_processes({owner.name for owner in dead})
+        containers = _remove_containers(base, dead)
+        folders = 0
+        for owner in dead:
+            folders += owner.folder.exists()
+            if remove_tree(owner.folder):
+                owner.lock.unlink(missing_ok=True)
+    reaped = Reaped(len(dead), processes, containers, folders)
+    if reaped != Reaped():
+        logger.info("removed what was left of killed processes: %s", reaped)
+    return reaped
+
+
+@contextmanager
+def reaped() -> Iterator[None]:
+    """Reap before the block and after it, however it ends."""
+    reap()
+    try:
+        yield
+    finally:
+        reap()
+
+
+def _remove_containers(base: Path, dead: Collection[Owner]) -> int:
+    if not in_use(base):
+        return 0
+    names = {owner.name for owner in dead}
+
+    def is_dead(name: str) -> bool:
+        return name in names or not Owner(base, name).lock.exists()
+
+    try:
+        removed = remove_leftovers(base, is_dead)
+        if dead:
+            time.sleep(_SECONDS_TO_SETTLE)
+            removed += remove_leftovers(base, is_dead)
+    except SandboxFailed as error:
+        logger.warning("containers of killed processes may be left: %s", error)
+        return 0
+    return removed
+
+
+def _kill_processes(names: Collection[str]) -> int:
+    """Kill the processes marked with one of the names and return how many there were."""
+    total = 0
+    # Again until there are none: one may have forked between our look and its death.
+    while killed := _killed_at_one_look(names):
+        total += len(killed)
+        try:
+            if not _are_gone(killed):
+                logger.warning("a process of a killed worker does not die; see the kernel log")
+                break
+        finally:
+            for descriptor in killed:
+                os.close(descriptor)
+    return total
+
+
+def _killed_at_one_look(names: Collection[str]) -> list[int]:
+    killed = []
+    for pid in _marked(names):
+        # The descriptor first, then the mark again: the number may have passed to another.
+        try:
+            descriptor = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        if _mark(pid) in names:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            killed.append(descriptor)
+        else:
+            os.close(descriptor)
+    return killed
+
+
+def _are_gone(descriptors: Collection[int]) -> bool:
+    deadline = time.monotonic() + _SECONDS_TO_DIE
+    for descriptor in descriptors:
+        gone = select.poll()
+        gone.register(descriptor, select.POLLIN)
+        if not gone.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            return False
+    return True
+
+
+def _marked(names: Collection[str]) -> Iterator[int]:
+    if not names:
+        return
+    for folder in os.listdir("/proc"):
+        if folder.isdigit() and _mark(int(folder)) in names:
+            yield int(folder)
+
+
+def _mark(pid: int) -> str | None:
+    """Return the owner's name in a process's environment; None of processes not ours to read."""
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    prefix = f"{VARIABLE}=".encode()
+    return next((v[len(prefix) :].decode() for v in variables if v.startswith(prefix)), None)

@@ -1,0 +1,141 @@
+"""A container that lives no longer than we do, its programs, and the limits they are held to."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from signal import SIGKILL, SIGXCPU
+from typing import TYPE_CHECKING, Any
+
+from environments.ports import SandboxFacts
+from environments.sandbox.docker.container import OOM_COUNT_ARGV, OWN_PROCESSES, facts_of
+from environments.sandbox.docker.engine import ask, remove, running
+from environments.sandbox.limits import MEGABYTE, Limit, exceeds_disk
+from environments.sandbox.shielding import to_the_end
+from taskdata.errors import SandboxFailed
+from taskdata.schema.task import Resources
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.models.containers import Container
+
+
+class LiveContainer:
+    """A started container; programs are `exec`s in it."""
+
+    def __init__(
+        self, client: "DockerClient", container: "Container", resources: Resources, output: Path
+    ) -> None:
+        self._client = client
+        self._container = container
+        self._resources = resources
+        self._output = output
+        self._lifeline: Any = None
+
+    @classmethod
+    async def started(
+        cls,
+        client: "DockerClient",
+        image: str,
+        options: dict[str, Any],
+        resources: Resources,
+        output: Path,
+    ) -> "LiveContainer":
+        """Make and start a container; what fails half-way is removed.
+
+        Args:
+            client: Of the engine.
+            image: Name of the image.
+            options: Keyword arguments of `containers.create`.
+            resources: The limits that are watched.
+            output: Host folder that its programs fill.
+        """
+        container = await ask("make a container", client.containers.create, image, **options)
+        live = cls(client, container, resources, output)
+        try:
+            live.facts()
+            # While we hold this, the first process has a standard input to wait for.
+            live._lifeline = await ask(
+                "attach to the container",
+                client.api.attach_socket,
+                str(container.id),
+                params={"stdin": 1, "stream": 1},
+            )
+            await ask("start the container", container.start)
+        except BaseException:
+            await to_the_end(live.remove())
+            raise
+        return live
+
+    def serve(self, output: Path) -> None:
+        """Watch `output`: the host folder that its programs fill has a new name."""
+        self._output = output
+
+    def facts(self) -> SandboxFacts:
+        """Return what the engine made of what we asked for.
+
+        Raises:
+            SandboxFailed: it left out a limit.
+        """
+        return facts_of(self._container.attrs, self._resources)
+
+    async def remove(self) -> None:
+        """Remove the container with everything that runs in it."""
+        try:
+            await ask("remove the container", remove, self._client, str(self._container.id))
+        finally:
+            lifeline, self._lifeline = self._lifeline, None
+            if lifeline is not None:
+                lifeline.close()
+
+    async def create_exec(self, argv: Sequence[str], *, stdin: bool = False) -> str:
+        """Return the id of a program that is ready to start."""
+        created = await ask(
+            "run a program",
+            self._client.api.exec_create,
+            str(self._container.id),
+            list(argv),
+            stdin=stdin,
+        )
+        return str(created["Id"])
+
+    async def exit_code(self, exec_id: str) -> int:
+        """Return how a program ended; what a shell would take for a signal is negative."""
+        state = await ask("tell how a program ended", self._client.api.exec_inspect, exec_id)
+        code = state["ExitCode"]
+        if code is None:
+            raise SandboxFailed("the Docker container was lost while a program ran in it")
+        return int(code) if code <= 128 else 128 - int(code)
+
+    async def exceeded(self) -> Limit | None:
+        """Return a limit that the running programs are above, if any; not of disk."""
+        used = await ask("list the processes", running, self._container)
+        if used and used.threads >= self._resources.processes + OWN_PROCESSES:
+            return "processes"
+        if used and used.cpu_seconds > self._resources.cpu_seconds:
+            return "cpu"
+        return None
+
+    def disk_is_full(self) -> bool:
+        """Return whether the output folder holds more than is allowed; blocks."""
+        return exceeds_disk(self._output, self._resources.disk_mb * MEGABYTE)
+
+    async def exceeded_at_the_end(self, exit_code: int, overflowed: bool) -> Limit | None:
+        """Return the limit that the engine or the kernel enforced, or that we saw too late."""
+        if exit_code == -SIGXCPU:
+            return "cpu"
+        if exit_code == -SIGKILL and await self._ran_out_of_memory():
+            return "memory"
+        if overflowed:
+            return "output"
+        return "disk" if await asyncio.to_thread(self.disk_is_full) else None
+
+    async def is_quiet(self) -> bool:
+        """Return whether nothing is left of the programs that ran."""
+        left = await ask("list the processes", running, self._container)
+        return left is not None and left.processes == 1
+
+    async def _ran_out_of_memory(self) -> bool:
+        """Return whether the kernel killed anything in this container for want of memory."""
+        exec_id = await self.create_exec(OOM_COUNT_ARGV)
+        counts = await ask("read memory events", self._client.api.exec_start, exec_id)
+        return b"oom_kill " in counts and b"oom_kill 0" not in counts

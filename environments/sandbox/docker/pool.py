@@ -1,0 +1,177 @@
+"""Containers that are started before a trial needs them, while other trials wait for their models.
+
+A container cannot be told later what it shows, so a prepared one is started over folders of its
+own; these become a workspace's by being renamed, which what is mounted inside follows.
+"""
+
+import asyncio
+import logging
+import os
+import tempfile
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from environments.ports import Workspace
+from environments.reaper.removal import remove_tree
+from environments.sandbox.docker.container import container_options
+from environments.sandbox.docker.live import LiveContainer
+from environments.sandbox.identity import owner_of_output
+from taskdata.errors import SandboxFailed
+from taskdata.schema.task import Resources
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A started container over folders that are nobody's workspace yet."""
+
+    container: LiveContainer
+    folders: Workspace
+    stdin_folder: Path
+    owner: tuple[int, int]
+    """User and group id of its programs."""
+
+    def become(self, workspace: Workspace) -> None:
+        """Make what the container shows the workspace's, whose input files move into it; blocks.
+
+        Raises:
+            SandboxFailed: the folders cannot be renamed into each other's place.
+        """
+        try:
+            for ours, theirs in (
+                (self.folders.input, workspace.input),
+                (self.folders.output, workspace.output),
+            ):
+                for entry in os.listdir(theirs):
+                    os.rename(theirs / entry, ours / entry)
+                # The place of an empty folder can be taken without a moment in which it is gone.
+                os.rename(ours, theirs)
+        except OSError as error:
+            raise SandboxFailed(
+                f"cannot move {workspace.root} into a prepared container: {error.strerror}"
+            ) from error
+        self.container.serve(workspace.output)
+
+    async def remove(self) -> None:
+        """Remove the container and its folders."""
+        try:
+            await self.container.remove()
+        finally:
+            await asyncio.to_thread(remove_tree, self.folders.root)
+
+
+async def prepared_container(
+    client: "DockerClient",
+    image: str,
+    labels: Mapping[str, str],
+    parent: Path,
+    resources: Resources,
+) -> Prepared:
+    """Return a started container over folders below `parent`; what fails half-way is removed.
+
+    Raises:
+        SandboxFailed: the folders cannot be made, or the engine refuses.
+    """
+    root = await asyncio.to_thread(_new_folders, parent)
+    folders, stdin_folder = Workspace(root), root / "stdin"
+    try:
+        owner = owner_of_output(folders.output)
+        options = container_options(folders, str(stdin_folder), resources, owner)
+        options["labels"] = dict(labels)
+        container = await LiveContainer.started(client, image, options, resources, folders.output)
+    except BaseException:
+        await asyncio.to_thread(remove_tree, root)
+        raise
+    return Prepared(container, folders, stdin_folder, owner)
+
+
+def _new_folders(parent: Path) -> Path:
+    try:
+        root = Path(tempfile.mkdtemp(prefix="prepared-", dir=parent))
+        for name in ("input", "output", "stdin"):
+            (root / name).mkdir()
+            # Whatever our umask: the sandbox's own user must get in.
+            (root / name).chmod(0o755)
+    except OSError as error:
+        raise SandboxFailed(f"cannot make folders in {parent}: {error.strerror}") from error
+    return root
+
+
+Making = Callable[[Resources], Awaitable[Prepared]]
+
+
+class Pool:
+    """Prepared containers for the sandboxes that are still expected, up to a number at a time.
+
+    What was asked for last is likely to be asked for next: the tasks of a bank mostly have the
+    same limits.
+    """
+
+    def __init__(self, client: "DockerClient", make: Making, at_once: int, expected: int) -> None:
+        self.client = client
+        """Of the engine; shared by all sandboxes that are opened meanwhile."""
+        self._make = make
+        self._at_once = at_once
+        self._expected = expected
+        self._waiting: deque[tuple[Resources, asyncio.Task[Prepared]]] = deque()
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._fill(Resources())
+
+    async def take(self, resources: Resources) -> Prepared | None:
+        """Return a container with these limits, None where there is none to be had."""
+        self._expected = max(0, self._expected - 1)
+        found = next((entry for entry in self._waiting if entry[0] == resources), None)
+        if found is not None:
+            self._waiting.remove(found)
+            try:
+                prepared = await asyncio.shield(found[1])
+            except asyncio.CancelledError:
+                self._waiting.appendleft(found)
+                raise
+            except SandboxFailed as error:
+                logger.info("no container could be prepared: %s", error)
+                return None
+            self._fill(resources)
+            return prepared
+        self._fill(resources)
+        return None
+
+    async def close(self) -> None:
+        """Remove the containers that nobody has taken."""
+        self._expected = 0
+        while self._waiting:
+            self._let_go(self._waiting.popleft()[1])
+        await asyncio.gather(*self._leaving)
+
+    def _fill(self, resources: Resources) -> None:
+        wanted = min(self._at_once, self._expected)
+        fitting = sum(1 for limits, _ in self._waiting if limits == resources)
+        others = [entry for entry in self._waiting if entry[0] != resources]
+        for _ in range(wanted - fitting):
+            if len(self._waiting) >= wanted and others:
+                unfit = others.pop(0)
+                self._waiting.remove(unfit)
+                self._let_go(unfit[1])
+            if len(self._waiting) < wanted:
+                self._waiting.append((resources, asyncio.ensure_future(self._make(resources))))
+
+    def _let_go(self, making: asyncio.Task[Prepared]) -> None:
+        leaving = asyncio.create_task(_removed(making))
+        self._leaving.add(leaving)
+        leaving.add_done_callback(self._leaving.discard)
+
+
+async def _removed(making: asyncio.Task[Prepared]) -> None:
+    """Wait until the container is made, for it cannot be removed before, and remove it."""
+    try:
+        prepared = await making
+        await prepared.remove()
+    except SandboxFailed as error:
+        logger.info("a prepared container is gone or was never made: %s", error)

@@ -1,0 +1,158 @@
+"""A program in a container of its own that is talked to while it runs."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from environments.ports import Completed
+from environments.sandbox.docker.container import talking_argv
+from environments.sandbox.docker.engine import ask
+from environments.sandbox.docker.live import LiveContainer
+from environments.sandbox.limits import Capture, Limit
+from environments.sandbox.pipe import Pipe
+from environments.sandbox.shielding import to_the_end
+from taskdata.errors import SandboxFailed
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+_GO = b"go\n"
+_STDOUT = 1
+# Each look makes the engine start a ps, for a program that mostly waits.
+_SECONDS_BETWEEN_LOOKS = 0.5
+
+
+async def start_process(
+    client: "DockerClient", container: LiveContainer, argv: Sequence[str], output_bytes: int
+) -> "DockerProcess":
+    """Return `argv` as a process of `container`, which it then owns.
+
+    Raises:
+        SandboxFailed: the engine refuses, or is reached in a way that cannot be talked over.
+    """
+    exec_id = await container.create_exec(talking_argv(argv), stdin=True)
+    answered = await ask("run a program", client.api.exec_start, exec_id, socket=True)
+    connection = _plain_socket(answered)
+    # Both families that an engine listens on are streams to asyncio.
+    reader, writer = await asyncio.open_connection(sock=connection)
+    writer.write(_GO)
+    return DockerProcess(container, exec_id, (reader, writer), answered, output_bytes)
+
+
+def _plain_socket(answered: Any) -> socket.socket:
+    """Return a socket of our own to where the SDK's answer came from."""
+    if not isinstance(answered, socket.SocketIO):
+        raise SandboxFailed(
+            "long-lived programs need a Docker engine on a unix socket or plain TCP "
+            f"(DOCKER_HOST is of another kind: {type(answered).__name__}); use bubblewrap"
+        )
+    connection = socket.socket(fileno=os.dup(answered.fileno()))
+    connection.setblocking(False)
+    return connection
+
+
+class DockerProcess:
+    """A program that was started and not waited for; implements the `Process` protocol."""
+
+    def __init__(
+        self,
+        container: LiveContainer,
+        exec_id: str,
+        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        answered: Any,
+        output_bytes: int,
+    ) -> None:
+        self._container = container
+        self._exec_id = exec_id
+        self._reader, self._writer = streams
+        # The SDK would use the connection again if we let go of its answer.
+        self._answered = answered
+        self._pipe = Pipe()
+        self._stderr = Capture(output_bytes)
+        self._began = time.monotonic()
+        self._reading = asyncio.create_task(self._read_frames())
+        self._watching = asyncio.create_task(self._watch())
+        self._closing: asyncio.Task[Completed] | None = None
+
+    async def write(self, data: bytes) -> None:
+        """Hand `data` to the program; raises `BrokenPipeError` when it does not read any more."""
+        if self._reading.done() or self._writer.is_closing():
+            raise BrokenPipeError("the program has ended")
+        try:
+            self._writer.write(data)
+            await self._writer.drain()
+        except ConnectionError as error:
+            raise BrokenPipeError("the program does not read any more") from error
+
+    async def read(self) -> bytes:
+        """Return what the program has written since, nothing once it has ended its output."""
+        return await self._pipe.read()
+
+    async def close(self, grace_seconds: float = 0.0) -> Completed:
+        """Return how the program ended, killing it if it does not end by itself in time."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(grace_seconds))
+        return await to_the_end(_finished(self._closing))
+
+    async def _read_frames(self) -> None:
+        """Sort the engine's frames: a byte that names the stream, three of no use, four of size."""
+        try:
+            while True:
+                header = await self._reader.readexactly(8)
+                payload = await self._reader.readexactly(int.from_bytes(header[4:], "big"))
+                if header[0] == _STDOUT:
+                    await self._pipe.feed(payload)
+                else:
+                    self._stderr.feed(payload)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            await self._pipe.end()
+
+    async def _watch(self) -> Limit | None:
+        pause = _SECONDS_BETWEEN_LOOKS
+        while not (await asyncio.wait({self._reading}, timeout=pause))[0]:
+            looked = time.monotonic()
+            limit = "output" if self._stderr.overflowed else await self._exceeded()
+            if limit is not None:
+                await self._container.remove()
+                return limit
+            pause = max(_SECONDS_BETWEEN_LOOKS, 20 * (time.monotonic() - looked))
+        return None
+
+    async def _exceeded(self) -> Limit | None:
+        limit = await self._container.exceeded()
+        if limit is None and await asyncio.to_thread(self._container.disk_is_full):
+            return "disk"
+        return limit
+
+    async def _close(self, grace_seconds: float) -> Completed:
+        with contextlib.suppress(OSError):
+            self._writer.write_eof()
+        done, _ = await asyncio.wait({self._reading}, timeout=grace_seconds)
+        if not done:
+            self._watching.cancel()
+        await asyncio.wait({self._watching})
+        seconds = time.monotonic() - self._began
+        try:
+            limit = None if self._watching.cancelled() else self._watching.result()
+            exit_code = -signal.SIGKILL
+            if done and limit is None:
+                exit_code = await self._container.exit_code(self._exec_id)
+                limit = await self._container.exceeded_at_the_end(
+                    exit_code, self._stderr.overflowed
+                )
+        finally:
+            await self._pipe.end()
+            await self._container.remove()
+            self._writer.close()
+            self._answered.close()
+            await asyncio.wait({self._reading})
+        return Completed(exit_code, b"", self._stderr.content(), seconds, limit)
+
+
+async def _finished(task: "asyncio.Task[Completed]") -> Completed:
+    return await task

@@ -1,0 +1,1 @@
+"""Tools that measure sounds, change them, and write down speech, all without a network."""

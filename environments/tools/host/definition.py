@@ -1,0 +1,176 @@
+"""How a host tool is declared, and one call of it.
+
+Such a tool runs outside the sandbox, with the services of the trial. Files of the workspace are
+opened inside, and what it makes is written there by a program inside too.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from environments.models.faults import ConversationRefused, ConversationTooLong
+from environments.ports import Generated, ModelReply, ModelRequest, Sandbox, SearchHit
+from environments.tools.host.services import Service, ToolServices
+from environments.tools.session.kept import KeptResults
+from environments.tools.toolkit import A, argument_schema, cut_text, explain_bad_arguments
+from taskdata.errors import ToolRefused, ToolUnavailable
+from taskdata.schema.task import Capability
+from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
+from taskdata.schema.transcript import Event, Usage
+
+S = TypeVar("S")
+
+
+def _no_events() -> Sequence[Event]:
+    return ()
+
+
+@dataclass
+class Desk:
+    """What the host tools of one trial share."""
+
+    services: ToolServices = field(default_factory=ToolServices)
+    events: Callable[[], Sequence[Event]] = _no_events
+    """What has happened in the trial so far."""
+    kept: KeptResults = field(default_factory=KeptResults)
+    used: Counter[Service] = field(default_factory=Counter)
+    """Calls of the services."""
+
+
+class HostCall:
+    """One call of a host tool: what it may use, and what that has cost."""
+
+    def __init__(self, tool: str, sandbox: Sandbox, desk: Desk) -> None:
+        self.tool = tool
+        self.sandbox = sandbox
+        self.desk = desk
+        self.usage = Usage()
+        self.cost_usd: float | None = 0.0
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """Return the multimodal model's reply.
+
+        Raises:
+            ToolRefused: It will not answer this, or the trial has asked often enough.
+            ToolUnavailable: None is configured.
+            ModelUnavailable: It is out of reach; nor is `ModelRejected` the agent's doing.
+        """
+        vision = self._service(Service.VISION, self.desk.services.vision)
+        try:
+            reply = await vision.reply(request)
+        except (ConversationRefused, ConversationTooLong) as exc:
+            raise ToolRefused(f"The model behind {self.tool} will not look at this: {exc}") from exc
+        if not reply.cached:
+            self._book(reply.usage, reply.cost_usd)
+        return reply
+
+    async def draw(self, prompt: str) -> Generated:
+        """Return a picture; raises as `ask`."""
+        return await self._made(
+            self._service(Service.IMAGES, self.desk.services.images).draw(prompt)
+        )
+
+    async def film(self, prompt: str) -> Generated:
+        """Return a clip; raises as `ask`."""
+        return await self._made(
+            self._service(Service.VIDEOS, self.desk.services.videos).film(prompt)
+        )
+
+    async def search(self, query: str, count: int) -> tuple[SearchHit, ...]:
+        """Return what the search finds; its fees are not part of the cost. Raises as `ask`."""
+        return await self._service(Service.SEARCH, self.desk.services.search).search(query, count)
+
+    def _service(self, service: Service, found: S | None) -> S:
+        if found is None:
+            raise ToolUnavailable(f"{self.tool}: its service ({service}) is not configured")
+        limit = self.desk.services.limits.of(service)
+        if self.desk.used[service] >= limit:
+            raise ToolRefused(f"{self.tool} is used up: a trial may use {service} {limit} times.")
+        self.desk.used[service] += 1
+        return found
+
+    async def _made(self, making: Awaitable[Generated]) -> Generated:
+        try:
+            made = await making
+        except (ConversationRefused, ConversationTooLong) as exc:
+            raise ToolRefused(f"The model behind {self.tool} will not make this: {exc}") from exc
+        self._book(made.usage, made.cost_usd)
+        return made
+
+    def _book(self, usage: Usage, cost_usd: float | None) -> None:
+        self.usage += usage
+        known = self.cost_usd is not None and cost_usd is not None
+        self.cost_usd = (self.cost_usd or 0.0) + (cost_usd or 0.0) if known else None
+
+
+@dataclass(frozen=True)
+class HostDefinition(Generic[A]):
+    """A host tool, declared once."""
+
+    name: str
+    description: str
+    category: Capability
+    arguments: type[A]
+    run: Callable[[A, HostCall], Awaitable[ToolResult]]
+    """Raises `ToolRefused` to say no to the agent."""
+    backend: str
+    """What does the work."""
+    needs: Service | None = None
+    paging: str = "Ask for a smaller part."
+    modules: tuple[str, ...] = ()
+    """Import names of what its part inside the sandbox needs beyond the base install."""
+    extra: str | None = None
+    """Extra of this project that brings them."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """Return what a harness shows of this tool."""
+        return ToolSpec(
+            name=self.name,
+            description=self.description,
+            category=self.category,
+            parameters=argument_schema(self.arguments),
+        )
+
+
+@dataclass(frozen=True)
+class HostTool:
+    """A tool that runs on the host; implements the `Tool` protocol."""
+
+    definition: HostDefinition[Any]
+    spec: ToolSpec
+    desk: Desk = field(default_factory=Desk)
+
+    def at(self, desk: Desk) -> "HostTool":
+        """Return the tool as one trial has it."""
+        return replace(self, desk=desk)
+
+    async def run(self, arguments: dict[str, Any], sandbox: Sandbox) -> ToolResult:
+        """Return the result of one call with what it cost; the agent's mistakes are errors in it.
+
+        Raises:
+            ToolUnavailable: The service behind it is not configured or out of reach.
+            ModelUnavailable: Its model is; `ModelRejected` if it turned us down.
+            SandboxFailed: The sandbox could not do its part.
+        """
+        tool = self.definition
+        try:
+            parsed = tool.arguments.model_validate(arguments)
+        except ValidationError as exc:
+            text = explain_bad_arguments(tool.name, tool.arguments, arguments, exc)
+            return ToolResult(text=text, error=ToolErrorKind.BAD_ARGUMENTS)
+        call = HostCall(tool.name, sandbox, self.desk)
+        try:
+            result = await tool.run(parsed, call)
+        except ToolRefused as exc:
+            result = ToolResult(text=str(exc), error=ToolErrorKind.REFUSED)
+        return result.model_copy(
+            update={
+                "text": cut_text(result.text, tool.paging),
+                "usage": call.usage,
+                "cost_usd": call.cost_usd,
+            }
+        )

@@ -1,0 +1,1 @@
+"""Reading a printed formula: its signs by their shapes, its structure by their places."""

@@ -1,0 +1,1 @@
+"""Sound and video files in and out of the workspace, through ffmpeg."""

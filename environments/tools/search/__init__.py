@@ -1,0 +1,1 @@
+"""GoogleSearch and web_search: one protocol, several providers, recordings."""

@@ -1,0 +1,1 @@
+"""Tools about the trial itself: waiting, long results, what has happened."""

@@ -1,0 +1,43 @@
+"""Long results of one trial, kept whole while the agent reads them page by page."""
+
+from dataclasses import dataclass, field
+
+PAGE_CHARS = 10_000
+"""Toolathlon, appendix B."""
+
+_MAX_KEPT_CHARS = 20_000_000
+
+
+@dataclass
+class KeptResults:
+    """Texts by number, from 1; the oldest are given up when they get too many."""
+
+    _texts: dict[int, str] = field(default_factory=dict)
+    _last: int = 0
+
+    def keep(self, text: str) -> int:
+        """Keep a text; returns its number."""
+        self._last += 1
+        self._texts[self._last] = text
+        while len(self._texts) > 1 and sum(map(len, self._texts.values())) > _MAX_KEPT_CHARS:
+            del self._texts[min(self._texts)]
+        return self._last
+
+    def find(self, number: int) -> str | None:
+        """Return the text of that number; None if there is none, or none any more."""
+        return self._texts.get(number)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of what is kept."""
+        return tuple(self._texts)
+
+
+def page_of(text: str, number: int) -> str:
+    """Return a page of `text`, from 1; empty past the end."""
+    return text[(number - 1) * PAGE_CHARS : number * PAGE_CHARS]
+
+
+def pages_in(text: str) -> int:
+    """Return how many pages `text` has, at least 1."""
+    return max(1, -(-len(text) // PAGE_CHARS))

@@ -1,0 +1,36 @@
+"""sleep: wait for a moment, for something outside to get on (Toolathlon, appendix B)."""
+
+import asyncio
+
+from pydantic import Field
+
+from environments.tools.host.definition import HostCall, HostDefinition
+from environments.tools.toolkit import Arguments
+from taskdata.schema.task import Capability
+from taskdata.schema.tool import ToolResult
+
+MAX_SECONDS = 120
+
+
+class SleepArguments(Arguments):
+    """Arguments of sleep."""
+
+    seconds: float = Field(gt=0, le=MAX_SECONDS, description="How long to wait.")
+
+
+async def sleep(args: SleepArguments, call: HostCall) -> ToolResult:
+    """Return after that many seconds; they count against the time of the trial."""
+    await asyncio.sleep(args.seconds)
+    return ToolResult(text=f"Waited {args.seconds:g} s.")
+
+
+TOOLS = (
+    HostDefinition(
+        name="sleep",
+        description="Wait for some seconds, when something outside needs time.",
+        category=Capability.OPERATION,
+        arguments=SleepArguments,
+        run=sleep,
+        backend="the clock",
+    ),
+)

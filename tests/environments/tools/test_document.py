@@ -1,0 +1,23 @@
+from environments.tools.catalogue import catalogue
+from environments.tools.document import PLACE, as_document
+
+
+def test_the_page_is_current():
+    written = PLACE.read_text(encoding="utf-8")
+    assert written == as_document(), "run python -m environments.tools.document"
+
+
+def test_every_tool_has_a_row_and_a_section():
+    page = as_document()
+    for name in catalogue():
+        assert f"| `{name}` | " in page
+        assert page.count(f"### {name}\n") == 1
+
+
+def test_the_table_says_what_a_tool_needs():
+    rows = as_document().splitlines()
+    assert "| `OCR` | sandbox | RapidOCR | extra `tools-vision` |" in rows
+    assert (
+        "| `VideoDescription` | host | the configured multimodal model | service `vision`, extra "
+        "`tools-vision` |"
+    ) in rows

@@ -1,0 +1,31 @@
+"""What the doctor says of the tools."""
+
+import json
+from pathlib import Path
+
+
+def states(nightshift) -> dict[str, str]:
+    done = nightshift("doctor", "--json")
+    assert done.returncode == 0, done.stderr
+    return {tool["name"]: tool["state"] for tool in json.loads(done.stdout)["tools"]}
+
+
+def test_every_tool_is_ready_or_says_what_it_lacks(nightshift):
+    found = states(nightshift)
+    assert found["Calculator"] == "ready"
+    assert found["ImageDescription"].startswith("needs a multimodal model: set tool_model")
+    assert found["GoogleSearch"].startswith("needs a search: set search to")
+    assert all(state and "\n" not in state for state in found.values())
+
+
+def test_configured_services_make_tools_ready(nightshift, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-42")
+    (tmp_path / "tower.md").write_text("# CN Tower")
+    (tmp_path / "nightshift.toml").write_text(
+        '[run]\ntool_model = "openai/gpt-5.2"\nimage_model = "anthropic/any"\n'
+        'search = "corpus"\nsearch_corpus = "."\n'
+    )
+    found = states(nightshift)
+    assert [found[name] for name in ("TextToBbox", "web_search")] == ["ready", "ready"]
+    assert "its provider makes no pictures" in found["TextToImage"]
+    assert "sk-canary-42" not in str(found)
