@@ -1,7 +1,7 @@
 """Which exemplars a candidate gets, and how the library of checks is described."""
 
-from stages.construct.material.checks import described_checks
 from stages.construct.material.base import base_tasks
+from stages.construct.material.checks import described_checks
 from stages.construct.material.exemplars import choose, shortened
 from stages.score.library import check_library
 from taskdata.schema.construct import Candidate, Construction, Origin
