@@ -37,14 +37,16 @@ python=$(docker run --rm --network none --entrypoint python3 "$base" -c \
     'import sys; print("%d.%d" % sys.version_info[:2])')
 echo "Installing the libraries for Python $python" >&2
 cd -- "$project"
-"$uv" export --quiet --frozen --no-dev --no-hashes --no-emit-project >"$context/constraints.txt"
+"$uv" export --quiet --frozen --no-dev --all-extras --no-hashes --no-emit-project >"$context/constraints.txt"
+# OpenCV without its window system: the same package twice would overwrite itself.
+echo "opencv-python ; python_version < '0'" >"$context/overrides.txt"
 "$uv" pip install --quiet --python-version "$python" --only-binary :all: \
-    --target "$context/libraries" --constraints "$context/constraints.txt" \
+    --target "$context/libraries" --constraints "$context/constraints.txt" --overrides "$context/overrides.txt" \
     --requirements "$here/libraries.txt"
 # World-readable whatever the umask: the sandbox's user owns nothing.
 chmod -R u+rwX,go+rX,go-w "$context/libraries"
 cp -- "$here/Dockerfile" "$context/Dockerfile"
-rm -- "$context/constraints.txt"
+rm -- "$context/constraints.txt" "$context/overrides.txt"
 
 echo "Building $image on $base" >&2
 docker build --quiet --network none --build-arg "BASE=$base" --tag "$image" "$context"
