@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from flows.config import Settings
@@ -141,10 +142,10 @@ def _store(address: StoreAddress) -> Store:
 
 
 def execute_batch(store: Store, run_id: str, batch: list[str], extra: dict[str, Any]) -> int:
-    """Execute a batch of trials; `extra` holds `endpoints`, the local models' addresses."""
+    """Execute a batch of trials; `extra`: `endpoints` of local models, `home` of MCP servers."""
     from stages.execute.work import execute_trials
 
-    execute_trials(store, run_id, batch, extra["endpoints"])
+    execute_trials(store, run_id, batch, extra["endpoints"], Path(extra["home"]))
     return len(batch)
 
 

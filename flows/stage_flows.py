@@ -179,7 +179,7 @@ def execute_flow(run_id: str, round: int = 0) -> None:
                 _name("execute", round),
                 due,
                 execute_batch,
-                {"endpoints": endpoints},
+                {"endpoints": endpoints, "home": str(settings.home.resolve())},
             )
         return executing.report(store, run_id, round, len(due))
 

@@ -53,6 +53,10 @@ class SandboxFailed(NightshiftError):
     transient = True
 
 
+class PreprocessFailed(NightshiftError):
+    """The program that makes a task's initial state failed; never the fault of the agent."""
+
+
 class ToolUnavailable(NightshiftError):
     """A tool cannot work here: its backend is missing, not configured or out of reach.
 

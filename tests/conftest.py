@@ -20,7 +20,7 @@ from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.schema.task import Capability, Category, DeliverableSpec, DeliverableType, Task, Tier
 from taskdata.store import Store, StoreAddress
 
-ENGINES = ("docker", "postgres", "browser")
+ENGINES = ("docker", "postgres", "browser", "node")
 
 
 @pytest.hookimpl(wrapper=True)

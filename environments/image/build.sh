@@ -1,16 +1,20 @@
 #!/bin/sh
 # Builds the image of the Docker sandbox.
 #
-#   BASE=python:3.11-slim   any image with python3 as its Python; or BASE=debootstrap, which makes
-#                           one from the Debian archive, for hosts without an image registry (root)
-#   IMAGE=nightshift-sandbox:latest   name of the result
-#   SUITE=bookworm MIRROR=http://deb.debian.org/debian   for BASE=debootstrap
-#   UV=scripts/uv           the uv to install the libraries with
+#   BASE=python:3.11.13-slim-bookworm
+#       any image with python3 as its Python; or BASE=debootstrap, which makes one from the Debian
+#       archive, for hosts without an image registry (root)
+#   IMAGE=nightshift-sandbox:latest
+#       name of the result
+#   SUITE=bookworm MIRROR=http://deb.debian.org/debian
+#       for BASE=debootstrap
+#   UV=scripts/uv
+#       the uv to install the libraries with
 #
 # The libraries are installed on the host, because containers may have no network.
 set -eu
 
-base=${BASE:-python:3.11-slim}
+base=${BASE:-python:3.11.13-slim-bookworm}
 image=${IMAGE:-nightshift-sandbox:latest}
 suite=${SUITE:-bookworm}
 mirror=${MIRROR:-http://deb.debian.org/debian}
@@ -37,12 +41,16 @@ python=$(docker run --rm --network none --entrypoint python3 "$base" -c \
     'import sys; print("%d.%d" % sys.version_info[:2])')
 echo "Installing the libraries for Python $python" >&2
 cd -- "$project"
-"$uv" export --quiet --frozen --no-dev --all-extras --no-hashes --no-emit-project >"$context/constraints.txt"
+"$uv" export --quiet --frozen --no-dev --all-extras --no-hashes --no-emit-project \
+    >"$context/constraints.txt"
 # OpenCV without its window system: the same package twice would overwrite itself.
 echo "opencv-python ; python_version < '0'" >"$context/overrides.txt"
 "$uv" pip install --quiet --python-version "$python" --only-binary :all: \
-    --target "$context/libraries" --constraints "$context/constraints.txt" --overrides "$context/overrides.txt" \
-    --requirements "$here/libraries.txt"
+    --target "$context/libraries" --constraints "$context/constraints.txt" \
+    --overrides "$context/overrides.txt" --requirements "$here/libraries.txt"
+# Programs for a shell, and tests, are of no use inside.
+rm -rf -- "$context/libraries/bin"
+find "$context/libraries" -type d -name tests -prune -exec rm -rf -- {} +
 # World-readable whatever the umask: the sandbox's user owns nothing.
 chmod -R u+rwX,go+rX,go-w "$context/libraries"
 cp -- "$here/Dockerfile" "$context/Dockerfile"

@@ -1,5 +1,6 @@
 """The limits that are the same for every provider, and those that are watched from outside."""
 
+import math
 import os
 import stat
 from pathlib import Path
@@ -48,26 +49,43 @@ class Capture:
         return bytes(self._kept)
 
 
-def exceeds_disk(folder: Path, limit_bytes: int) -> bool:
-    """Return whether `folder` holds more than `limit_bytes`, or is built so that nobody can tell.
+class Space:
+    """What a folder may hold while one program runs.
 
-    Counts allocated blocks. Too many entries, too deep a nesting and folders closed to us count
-    as exceeding, since anything may be hidden there.
+    That is the limit, or what was in it before: a program may tidy up after one that was stopped,
+    but not make it worse.
+    """
+
+    def __init__(self, folder: Path, limit_bytes: int) -> None:
+        self._folder = folder
+        used = used_bytes(folder)
+        self._allowed = max(limit_bytes, used) if math.isfinite(used) else limit_bytes
+
+    def exceeded(self) -> bool:
+        """Return whether it holds more, or is built so that nobody can tell."""
+        return used_bytes(self._folder, enough=self._allowed) > self._allowed
+
+
+def used_bytes(folder: Path, enough: float = math.inf) -> float:
+    """Return the space allocated to the files below `folder`, counted until it is above `enough`.
+
+    Infinite with too many entries, too deep a nesting or folders closed to us, since anything may
+    be hidden there.
     """
     used = 0
     try:
         for found in walk(folder):
             if found.status is None:
                 if _still_there(found.folder_fd, found.name):
-                    return True
+                    return math.inf
                 continue
             if stat.S_ISREG(found.status.st_mode):
                 used += found.status.st_blocks * 512
-            if used > limit_bytes:
-                return True
+            if used > enough:
+                break
     except TooManyEntries:
-        return True
-    return False
+        return math.inf
+    return used
 
 
 def _still_there(folder_fd: int, name: str) -> bool:

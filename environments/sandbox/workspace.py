@@ -13,12 +13,15 @@ from taskdata.errors import SandboxFailed
 
 
 @contextmanager
-def new_workspace(parent: Path, files: Mapping[str, Path | bytes]) -> Iterator[Workspace]:
+def new_workspace(
+    parent: Path, files: Mapping[str, Path | bytes], begun: Mapping[str, Path | bytes] | None = None
+) -> Iterator[Workspace]:
     """Yield a workspace below `parent` with `files` in `input/`; remove it afterwards.
 
     Args:
         parent: Folder for workspaces; made if missing.
         files: Relative path below `input/` to the file to copy, or to its bytes.
+        begun: The same for `output/`: what programs find there and may change.
 
     Raises:
         SandboxFailed: the folder cannot be made or filled (disk full, path outside of it).
@@ -30,28 +33,32 @@ def new_workspace(parent: Path, files: Mapping[str, Path | bytes]) -> Iterator[W
         raise SandboxFailed(f"cannot make a workspace below {parent}: {error.strerror}") from error
     try:
         workspace = Workspace(root)
-        _fill(workspace, files)
+        # A strict umask of ours must not lock out the sandbox's own user, and nobody else can
+        # enter the root.
+        _fill(workspace.input, files, file_mode=0o444, folder_mode=0o755)
+        _fill(workspace.output, begun or {}, file_mode=0o666, folder_mode=0o777)
+        workspace.output.chmod(0o755)
         yield workspace
     finally:
         remove_tree(root)
 
 
-def _fill(workspace: Workspace, files: Mapping[str, Path | bytes]) -> None:
-    place = workspace.root
+def _fill(
+    folder: Path, files: Mapping[str, Path | bytes], *, file_mode: int, folder_mode: int
+) -> None:
+    place = folder
     try:
-        workspace.input.mkdir(mode=0o755)
-        workspace.output.mkdir(mode=0o755)
+        folder.mkdir()
         for name, content in files.items():
-            place = workspace.input / _inside(name)
+            place = folder / _inside(name)
             place.parent.mkdir(parents=True, exist_ok=True)
             if isinstance(content, bytes):
                 place.write_bytes(content)
             else:
                 shutil.copyfile(content, place)
-            place.chmod(0o444)
-        for folder, _, _ in os.walk(workspace.input):
-            # A strict umask of ours must not lock out the sandbox's own user.
-            os.chmod(folder, 0o755)  # noqa: S103
+            place.chmod(file_mode)
+        for path, _, _ in os.walk(folder):
+            os.chmod(path, folder_mode)
     except OSError as error:
         raise SandboxFailed(f"cannot put {place} in place: {error.strerror}") from error
 

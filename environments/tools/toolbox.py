@@ -20,13 +20,20 @@ _MAX_RAW_SHOWN = 200
 class Toolbox:
     """The tools a task allows; answers every call, and never raises for the agent's mistakes."""
 
-    def __init__(self, names: Sequence[str], sandbox: Sandbox, desk: Desk | None = None) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        sandbox: Sandbox,
+        desk: Desk | None = None,
+        more: Sequence[Tool] = (),
+    ) -> None:
         """Pick tools from the catalogue for one trial.
 
         Args:
             names: Those the task allows.
             sandbox: Of the trial.
             desk: What its host tools share; without one their services are not configured.
+            more: Tools that are not of the catalogue: those of the trial's MCP servers.
 
         Raises:
             BadTaskData: The catalogue has no tool of that name.
@@ -40,6 +47,7 @@ class Toolbox:
             )
         self._desk = desk or Desk()
         self._tools = {name: self._placed(known[name]) for name in (*names, *ALWAYS_PRESENT)}
+        self._tools |= {tool.spec.name: tool for tool in more}
         self._sandbox = sandbox
 
     @property

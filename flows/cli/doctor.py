@@ -22,9 +22,10 @@ def doctor(as_json: JsonOption = False) -> None:
     settings = load_settings()
     found = list(_checks(settings))
     tools = [{"name": name, "state": state} for name, state in _tools(settings)]
+    servers = [{"name": name, "state": state} for name, state in _servers(settings)]
     if as_json:
         checks = [{"name": name, "state": state} for name, state in found]
-        console.write_json({"checks": checks, "tools": tools})
+        console.write_json({"checks": checks, "tools": tools, "servers": servers})
         return
     console.table([{"part": name, "state": state} for name, state in found], title="Machine")
     ready = sum(1 for tool in tools if tool["state"] == READY)
@@ -32,6 +33,11 @@ def doctor(as_json: JsonOption = False) -> None:
     for tool in tools:
         if tool["state"] != READY:
             console.say(f"  {tool['name']}: {tool['state']}")
+    ready = sum(1 for server in servers if server["state"] == READY)
+    console.say(f"MCP servers: {ready} of {len(servers)} ready")
+    for server in servers:
+        if server["state"] != READY:
+            console.say(f"  {server['name']}: {server['state']}")
 
 
 def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
@@ -43,6 +49,12 @@ def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     for model in ("openai/any", "anthropic/any", "local/smollm2-135m"):
         yield f"models {model.partition('/')[0]}", _model(model)
     yield "prefect server", _prefect(settings)
+
+
+def _servers(settings: "Settings") -> Iterator[tuple[str, str]]:
+    from environments.mcp.health import server_states
+
+    yield from server_states(settings.home).items()
 
 
 def _database(settings: "Settings") -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from environments.mcp.offer import offered, server_tools
 from environments.models.faults import one_line
 from environments.models.prices import price_of
 from environments.models.registry import ModelClients
@@ -21,10 +22,11 @@ from environments.sandbox.workspace import new_workspace
 from environments.tools.host.definition import Desk
 from environments.tools.host.services import ToolServices
 from environments.tools.states import require_ready
-from environments.tools.toolbox import Toolbox
+from environments.tools.toolbox import ALWAYS_PRESENT, Toolbox
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue.journal import Journal
 from stages.execute.harness import harness_kind
+from stages.execute.preprocess import initial_files
 from taskdata.errors import Misuse, NightshiftError
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.limits import SandboxLimits
@@ -52,6 +54,8 @@ class Workbench:
     """Base URLs of running local model servers by model, such as `local/smollm2-135m`."""
     folder: Path
     """Workspaces are made here."""
+    home: Path
+    """Where MCP servers are installed."""
 
 
 @dataclass(frozen=True)
@@ -113,26 +117,40 @@ async def _work(bench: Workbench, trial: Trial, journal: Journal, facts: dict[st
     facts["limits"] = SandboxLimits(asked=task.resources)
     config = bench.run.config
     agent = config.agent(trial.agent)
-    require_ready(task.tools, config, config.sandbox)
+    offer = offered(task)
+    require_ready(offer.tools, config, config.sandbox)
     kind = harness_kind(agent.harness)
     harness = kind.build(agent, task)
     model = _model(bench, agent, trial) if kind.needs_model else None
     desk = Desk(bench.services.owned_by(trial.id), lambda: tuple(journal.events))
     with ExitStack() as stack:
-        workspace = await asyncio.to_thread(_workspace, bench, task, stack)
+        async with initial_files(
+            task, store.artifacts, bench.provider, bench.folder, bench.run.id
+        ) as files:
+            workspace = await asyncio.to_thread(
+                stack.enter_context, new_workspace(bench.folder, files)
+            )
         async with bench.provider.open(workspace, task.resources, bench.run.id) as sandbox:
             facts |= _held_to(sandbox, task)
-            started = time.monotonic()
-            transcript = await harness.run(
-                Assignment(
-                    brief=task.brief(trial.feedback),
-                    agent=agent,
-                    tools=Toolbox(task.tools, sandbox, desk),
-                    model=model,
-                    journal=journal,
+            async with server_tools(
+                offer,
+                sandbox,
+                workspace,
+                task.resources,
+                bench.home,
+                taken={*offer.tools, *ALWAYS_PRESENT},
+            ) as served:
+                started = time.monotonic()
+                transcript = await harness.run(
+                    Assignment(
+                        brief=task.brief(trial.feedback),
+                        agent=agent,
+                        tools=Toolbox(offer.tools, sandbox, desk, served),
+                        model=model,
+                        journal=journal,
+                    )
                 )
-            )
-            seconds = time.monotonic() - started
+                seconds = time.monotonic() - started
         # Only now is nothing of the agent's running any more that could change its files.
         deliverables, rejected = await asyncio.to_thread(_collected, store, workspace, task)
     return _Work(transcript, deliverables, rejected, harness.prompt_version, seconds)
@@ -160,11 +178,6 @@ def _model(bench: Workbench, agent: AgentSpec, trial: Trial) -> ModelClient | No
     # By task: the server that has read a task's prompt answers its next round faster.
     chosen = crc32(f"{trial.task_id}/{trial.repetition}".encode()) % len(servers)
     return bench.clients.get(agent.model, servers[chosen])
-
-
-def _workspace(bench: Workbench, task: Task, stack: ExitStack) -> Workspace:
-    files = {file.path: bench.store.artifacts.read_bytes(file.sha256) for file in task.files}
-    return stack.enter_context(new_workspace(bench.folder, files))
 
 
 def _collected(

@@ -26,6 +26,7 @@ from taskdata.store import Store
 
 STAGE = "execute"
 _logger = logging.getLogger(__name__)
+_HOME = Path(".nightshift")
 
 
 class BatchCounts(NamedTuple):
@@ -43,7 +44,11 @@ def due(store: Store, run_id: str, round_: int) -> list[str]:
 
 
 def execute_trials(
-    store: Store, run_id: str, trial_ids: Sequence[str], endpoints: Mapping[str, Sequence[str]]
+    store: Store,
+    run_id: str,
+    trial_ids: Sequence[str],
+    endpoints: Mapping[str, Sequence[str]],
+    home: Path = _HOME,
 ) -> BatchCounts:
     """Run trials concurrently in one event loop and record each outcome as soon as it is known.
 
@@ -52,12 +57,13 @@ def execute_trials(
         run_id: The run they belong to.
         trial_ids: Those that have finished before are skipped.
         endpoints: What `local_models` yields: local model servers by model name.
+        home: Where MCP servers are installed.
 
     Raises:
         Misuse: Unknown run or trial.
         StoreUnavailable: An outcome could not be recorded; its trial stays due, the others ran.
     """
-    return asyncio.run(_execute(store, run_id, trial_ids, endpoints))
+    return asyncio.run(_execute(store, run_id, trial_ids, endpoints, home))
 
 
 @contextmanager
@@ -86,7 +92,7 @@ def do(store: Store, run_id: str, round_: int, home: Path) -> StageReport:
     if trial_ids:
         agents = store.run(run_id).config.agents
         with local_models((agent.model for agent in agents), home) as endpoints:
-            execute_trials(store, run_id, trial_ids, endpoints)
+            execute_trials(store, run_id, trial_ids, endpoints, home)
     done = report(store, run_id, round_, len(trial_ids))
     return done.model_copy(update={"seconds": time.monotonic() - started})
 
@@ -109,7 +115,11 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 
 
 async def _execute(
-    store: Store, run_id: str, trial_ids: Sequence[str], endpoints: Mapping[str, Sequence[str]]
+    store: Store,
+    run_id: str,
+    trial_ids: Sequence[str],
+    endpoints: Mapping[str, Sequence[str]],
+    home: Path,
 ) -> BatchCounts:
     run = store.run(run_id)
     slots = asyncio.Semaphore(run.config.trials_per_worker)
@@ -126,6 +136,7 @@ async def _execute(
                 services=services,
                 endpoints=endpoints,
                 folder=folder,
+                home=home,
             )
             # Not a TaskGroup: one outcome that cannot be recorded must not cancel the other trials.
             async with bench.provider.pooled(run_id, run.config.trials_per_worker, len(trial_ids)):

@@ -68,7 +68,8 @@ class Folder:
                 entry = Path(folder, name)
                 relative = entry.relative_to(self.root).as_posix()
                 if entry.is_symlink() or not (entry.is_dir() or entry.is_file()):
-                    raise refusal(where, "must be a plain file, not a link or a device", relative)
+                    says = "must be a plain file, not a link or a device"
+                    raise refusal(relative, says, relative)
             found += [Path(folder, name).relative_to(self.root).as_posix() for name in names]
             if len(found) > MAX_FILES:
                 raise refusal(where, f"holds more than {MAX_FILES} files", path)

@@ -13,13 +13,13 @@ from taskdata.formats.rows import Imported, Made, RawRow, RowNotes, Source, each
 from taskdata.schema.task import ObjectiveAnswer, SubjectiveAnswer, Task
 
 DOCUMENT = "samples.jsonl"
-_FIELDS = {"id", "input", "target", "metadata", "files"}
 
 
 def read(source: Source) -> Iterator[Imported]:
     """Yield the tasks that samples carry in their metadata.
 
-    A sample whose `input` or `id` was changed is a task with that query or id.
+    A sample whose `input` or `id` was changed is a task with that query or id. What was changed
+    elsewhere beside the whole task is left out, and told.
 
     Raises:
         Misuse: if there is no such file.
@@ -34,10 +34,11 @@ def read(source: Source) -> Iterator[Imported]:
         whole = metadata.get("task") if isinstance(metadata, dict) else None
         if not isinstance(whole, dict):
             raise refusal("metadata.task", "must hold the whole task, as our exports do", sample)
-        notes.ignored.update(sample.keys() - _FIELDS)
         stated = {"id": sample.get("id"), "query": sample.get("input")}
         changed = {key: value for key, value in stated.items() if value is not None}
-        return whole_task(whole | changed, folder, source)
+        made = whole_task(whole | changed, folder, source)
+        notes.ignored.update(_not_taken(sample, made[0]))
+        return made
 
     return each(source, path.name, map(_named, lines(path)), make)
 
@@ -65,6 +66,17 @@ def _sample(task: Task) -> dict[str, Any]:
         "metadata": {name: whole[name] for name in shown} | {"task": whole},
         "files": {file.path: f"{BESIDE}/{file.sha256}" for file in task.files},
     }
+
+
+def _not_taken(sample: dict[str, Any], task: Task) -> Iterator[str]:
+    """Yield the fields of a sample that say something else than the task that it carries."""
+    ours = _sample(task)
+    for name in sample.keys() - {"id", "input", "metadata"}:
+        if name not in ours or sample[name] != ours[name]:
+            yield name
+    for name in sample["metadata"].keys() - {"task"}:
+        if name not in ours["metadata"] or sample["metadata"][name] != ours["metadata"][name]:
+            yield f"metadata.{name}"
 
 
 def _target(task: Task) -> str | list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taskdata.errors import BadTaskData
-from taskdata.formats.documents import decode, document
+from taskdata.formats.documents import UNSTORABLE, decode, document
 from taskdata.formats.exporting import Fetch, replacing, target
 from taskdata.formats.files import Folder
 from taskdata.formats.jsonl import whole_task
@@ -21,6 +21,7 @@ from taskdata.formats.rows import (
     each,
     refusal,
 )
+from taskdata.places import first_place, is_unstorable
 from taskdata.schema.outline import outline
 from taskdata.schema.task import Task
 
@@ -59,6 +60,9 @@ def read(source: Source) -> Iterator[Imported]:
     def make(raw: RawRow, notes: RowNotes) -> Made:
         notes.ignored.update(raw.value.keys() - {*_PLAIN, *_NESTED, *_DERIVED})
         fields = {name: raw.value[name] for name in _PLAIN}
+        place = first_place(fields, is_unstorable)
+        if place is not None:
+            raise refusal(place.where, UNSTORABLE, place.found)
         for name in _NESTED:
             text = raw.value.get(name)
             if text is not None:
@@ -95,7 +99,8 @@ def _nested(name: str, text: Any) -> Any:
     try:
         return decode(text)
     except RowRefused as exc:
-        raise refusal(name, str(exc), text) from exc
+        where = f"{name}.{exc.field}" if exc.field else name
+        raise refusal(where, str(exc), exc.value) from exc
 
 
 def _schema() -> "pa.Schema":

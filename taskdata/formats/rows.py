@@ -27,6 +27,8 @@ IMPORT = "import"
 MAX_NODES = 1_000
 """Of one checkpoint tree."""
 
+_OF_THE_WHOLE = "checkpoints"
+"""All that can be wrong with a task as a whole: ids that repeat, deliverables that nobody makes."""
 _MAX_REASON = 500
 _MAX_FIELD = 200
 _MAX_SLUG = 80
@@ -142,10 +144,11 @@ def each(
             yield quarantined(origin, raw, exc.field, str(exc), exc.value)
         except ValidationError as exc:
             fault = exc.errors(include_url=False, include_context=False)[0]
-            where = ".".join(str(part) for part in fault["loc"]) or None
+            where = ".".join(str(part) for part in fault["loc"]) or _OF_THE_WHOLE
             more = f" (and {exc.error_count() - 1} more)" if exc.error_count() > 1 else ""
             given = raw.value if fault["input"] is None else fault["input"]
-            yield quarantined(origin, raw, where, f"{fault['msg']}{more}", given)
+            says = fault["msg"].removeprefix("Value error, ")
+            yield quarantined(origin, raw, where, f"{says}{more}", given)
         else:
             source.ignored.update(notes.ignored)
             source.assumed.update(notes.assumed)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from taskdata.errors import BadTaskData, Misuse
-from taskdata.formats.documents import small_document
+from taskdata.formats.documents import UNSTORABLE, small_document
 from taskdata.formats.files import Folder
 from taskdata.formats.rows import (
     Imported,
@@ -22,6 +22,7 @@ from taskdata.formats.rows import (
     slug,
     title_of,
 )
+from taskdata.places import is_unstorable
 from taskdata.schema.checkpoint import Checkpoint, ScriptCheck
 from taskdata.schema.task import (
     Capability,
@@ -135,9 +136,12 @@ class _Reader:
         if file.size_bytes > _MAX_TEXT:
             raise refusal(path, f"larger than {_MAX_TEXT >> 20} MB")
         try:
-            return place.read_text(encoding="utf-8")
+            text = place.read_text(encoding="utf-8")
         except UnicodeDecodeError as exc:
             raise refusal(path, f"not UTF-8 at byte {exc.start}") from exc
+        if is_unstorable(text):
+            raise refusal(path, UNSTORABLE, text)
+        return text
 
     def _files(self) -> tuple[tuple[InputFile, ...], dict[str, tuple[InputFile, ...]]]:
         """Return the input files, and the hidden ones by their part of the environment.

@@ -16,6 +16,7 @@ from mcp_types import (
     PaginatedRequestParams,
     Tool,
 )
+from pydantic import ValidationError
 
 from environments.mcp.client.transport import Wire, over_process
 from environments.ports import Completed, Process
@@ -29,6 +30,7 @@ START_SECONDS = 60.0
 """For a server to start and say what it offers."""
 
 _LEAVE_SECONDS = 2.0
+_END_SECONDS = 10.0
 _MAX_TOOLS = 256
 _MAX_PAGES = 50
 _STDERR_SHOWN = 300
@@ -114,6 +116,12 @@ class Connection:
             if error.code == CONNECTION_CLOSED:
                 raise await self._lost() from error
             raise
+        except ValidationError:
+            raise
+        # What else the SDK stumbles over was on the wire: the connection cannot be trusted.
+        except Exception as error:
+            self._fault = error
+            raise await self._lost() from error
 
     async def close(self) -> None:
         """End the server; returns once it is gone, and never raises for its sake."""
@@ -180,6 +188,7 @@ class Connection:
     async def _end(self, process: Process) -> None:
         try:
             self._ending = await process.close(_LEAVE_SECONDS)
+            _log.info("MCP server %s: %s", self.name, self.diagnosis())
         except NightshiftError as error:
             self._fault = error
             _log.warning("MCP server %s: %s", self.name, error)
@@ -214,7 +223,11 @@ async def _listed(client: Client) -> Sequence[Tool]:
 
 
 async def _over(life: "asyncio.Task[None]") -> None:
-    await asyncio.wait({life})
+    done, _ = await asyncio.wait({life}, timeout=_END_SECONDS)
+    if not done:
+        # A server at a URL may take its time over a farewell.
+        life.cancel()
+        await asyncio.wait({life})
 
 
 def _text_of(error: BaseException) -> str:

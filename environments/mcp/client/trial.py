@@ -101,20 +101,22 @@ def _token(entry: RemoteServer) -> str | None:
 
 
 async def _all_connected(makers: Sequence[Callable[[], Awaitable[Connection]]]) -> list[Connection]:
-    """Return a connection of each, or raise the first failure once the others are closed."""
+    """Return a connection of each, or raise the first failure once none is left."""
     connecting = [asyncio.ensure_future(make()) for make in makers]
     try:
-        results = await asyncio.gather(*connecting, return_exceptions=True)
-    except asyncio.CancelledError:
-        # Cancelled with us, each has closed what it had started.
-        await asyncio.wait(connecting)
+        return list(await asyncio.gather(*connecting))
+    except BaseException:
+        await to_the_end(_abandoned(connecting))
         raise
-    made = [result for result in results if isinstance(result, Connection)]
-    failures = [result for result in results if isinstance(result, BaseException)]
-    if failures:
-        await asyncio.gather(*(connection.close() for connection in made))
-        raise failures[0]
-    return made
+
+
+async def _abandoned(connecting: "Sequence[asyncio.Future[Connection]]") -> None:
+    """End what is still starting, and close what has started."""
+    for future in connecting:
+        future.cancel()
+    await asyncio.wait(connecting)
+    started = [f.result() for f in connecting if not f.cancelled() and f.exception() is None]
+    await asyncio.gather(*(connection.close() for connection in started))
 
 
 async def _closed(servers: Sequence[LiveServer]) -> None:

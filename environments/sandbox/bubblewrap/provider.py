@@ -22,7 +22,7 @@ from environments.sandbox.bubblewrap.command import account_files, command
 from environments.sandbox.bubblewrap.processes import Namespace
 from environments.sandbox.bubblewrap.program import Program, last_line, running
 from environments.sandbox.identity import owner_of_output
-from environments.sandbox.limits import MEGABYTE, Limit, exceeds_disk, shared_limits
+from environments.sandbox.limits import MEGABYTE, Limit, Space, shared_limits
 from environments.sandbox.shielding import to_the_end
 from environments.sandbox.workspace import new_workspace
 from taskdata.errors import SandboxFailed
@@ -105,9 +105,10 @@ class BubblewrapSandbox:
         allowed = self._resources.wall_seconds
         wall = allowed if wall_seconds is None else min(wall_seconds, allowed)
         began = time.monotonic()
+        space = await self._space()
         async with self._running(argv, stdin) as program:
-            limit = await self.watch(program, began + wall, _SECONDS_BETWEEN_LOOKS)
-        return self.completed(program, limit, time.monotonic() - began)
+            limit = await self.watch(program, space, began + wall, _SECONDS_BETWEEN_LOOKS)
+        return self.completed(program, space, limit, time.monotonic() - began)
 
     async def start(self, argv: Sequence[str], *, mounts: Sequence[Mount] = ()) -> Process:
         """Start `argv` in namespaces of its own and return it; it lives no longer than the sandbox.
@@ -115,9 +116,10 @@ class BubblewrapSandbox:
         Raises:
             SandboxFailed: the sandbox cannot be built.
         """
+        space = await self._space()
         async with AsyncExitStack() as stack:
             program = await stack.enter_async_context(self._running(argv, None, mounts))
-            process = BubblewrapProcess(self, program, stack.pop_all())
+            process = BubblewrapProcess(self, program, space, stack.pop_all())
         self._started.append(process)
         return process
 
@@ -149,11 +151,18 @@ class BubblewrapSandbox:
         accounts = account_files(self._owner)
         return running(line, self._marks, accounts, stdin, self._resources.output_kb * 1024)
 
-    async def watch(self, program: Program, deadline: float, pause: float) -> Limit | None:
+    async def _space(self) -> Space:
+        limit_bytes = self._resources.disk_mb * MEGABYTE
+        return await asyncio.to_thread(Space, self._workspace.output, limit_bytes)
+
+    async def watch(
+        self, program: Program, space: Space, deadline: float, pause: float
+    ) -> Limit | None:
         """Return the limit that was exceeded first, None when the program ended before.
 
         Args:
             program: It is looked at again and again.
+            space: What it may fill.
             deadline: On the monotonic clock; infinite for none.
             pause: Seconds between two looks.
         """
@@ -165,21 +174,20 @@ class BubblewrapSandbox:
                 return "output"
             if looked >= deadline:
                 return "wall"
-            limit = await asyncio.to_thread(self._exceeded, namespace)
+            limit = await asyncio.to_thread(self._exceeded, namespace, space)
             if limit is not None:
                 return limit
             # A tree that is slow to look at must not cost more than it uses itself.
             pause = max(shortest, 4 * (time.monotonic() - looked))
         return None
 
-    def _exceeded(self, namespace: Namespace) -> Limit | None:
+    def _exceeded(self, namespace: Namespace, space: Space) -> Limit | None:
         limit = namespace.exceeded(self._resources)
-        return "disk" if limit is None and self._disk_is_full() else limit
+        return "disk" if limit is None and space.exceeded() else limit
 
-    def _disk_is_full(self) -> bool:
-        return exceeds_disk(self._workspace.output, self._resources.disk_mb * MEGABYTE)
-
-    def completed(self, program: Program, limit: Limit | None, seconds: float) -> Completed:
+    def completed(
+        self, program: Program, space: Space, limit: Limit | None, seconds: float
+    ) -> Completed:
         """Return how a program ended that is gone.
 
         Raises:
@@ -190,7 +198,7 @@ class BubblewrapSandbox:
             said = last_line(program.stderr.content())
             raise SandboxFailed(f"bubblewrap failed or was killed from outside: {said}")
         if limit is None:
-            limit = self._exceeded_at_the_end(program, exit_code)
+            limit = _exceeded_at_the_end(program, space, exit_code)
         return Completed(
             exit_code=-signal.SIGKILL if exit_code is None else exit_code,
             stdout=program.stdout.content(),
@@ -199,23 +207,29 @@ class BubblewrapSandbox:
             limit=limit,
         )
 
-    def _exceeded_at_the_end(self, program: Program, exit_code: int | None) -> Limit | None:
-        """Return the limit that a program reached faster than we looked."""
-        if exit_code == -signal.SIGXCPU:
-            return "cpu"
-        if program.stdout.overflowed or program.stderr.overflowed:
-            return "output"
-        return "disk" if self._disk_is_full() else None
+
+def _exceeded_at_the_end(program: Program, space: Space, exit_code: int | None) -> Limit | None:
+    """Return the limit that a program reached faster than we looked."""
+    if exit_code == -signal.SIGXCPU:
+        return "cpu"
+    if program.stdout.overflowed or program.stderr.overflowed:
+        return "output"
+    return "disk" if space.exceeded() else None
 
 
 class BubblewrapProcess:
     """A program that was started and not waited for; implements the `Process` protocol."""
 
     def __init__(
-        self, sandbox: BubblewrapSandbox, program: Program, closing: AsyncExitStack
+        self,
+        sandbox: BubblewrapSandbox,
+        program: Program,
+        space: Space,
+        closing: AsyncExitStack,
     ) -> None:
         self._sandbox = sandbox
         self._program = program
+        self._space = space
         self._stop = closing
         self._began = time.monotonic()
         self._watching = asyncio.create_task(self._watch())
@@ -236,7 +250,9 @@ class BubblewrapProcess:
         return await to_the_end(_finished(self._closing))
 
     async def _watch(self) -> Limit | None:
-        limit = await self._sandbox.watch(self._program, math.inf, _SECONDS_BETWEEN_LONG_LOOKS)
+        limit = await self._sandbox.watch(
+            self._program, self._space, math.inf, _SECONDS_BETWEEN_LONG_LOOKS
+        )
         if limit is not None:
             self._program.kill()
         return limit
@@ -253,7 +269,7 @@ class BubblewrapProcess:
         if limit is None and not ended_itself:
             stderr = self._program.stderr.content()
             return Completed(-signal.SIGKILL, b"", stderr, seconds)
-        return self._sandbox.completed(self._program, limit, seconds)
+        return self._sandbox.completed(self._program, self._space, limit, seconds)
 
 
 async def _finished(task: "asyncio.Task[Completed]") -> Completed:

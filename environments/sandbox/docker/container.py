@@ -117,6 +117,12 @@ def container_options(
     }
 
 
+def container_limits(resources: Resources) -> tuple[int, ...]:
+    """Return the limits that a container is made with; the others are watched from outside."""
+    asked = resources
+    return (asked.memory_mb, asked.processes, asked.disk_mb, asked.cpu_seconds)
+
+
 def facts_of(inspected: Mapping[str, Any], resources: Resources) -> SandboxFacts:
     """Return what the engine says of a container that was made with our options.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from environments.ports import SandboxFacts
 from environments.sandbox.docker.container import OOM_COUNT_ARGV, OWN_PROCESSES, facts_of
 from environments.sandbox.docker.engine import ask, remove, running
-from environments.sandbox.limits import MEGABYTE, Limit, exceeds_disk
+from environments.sandbox.limits import MEGABYTE, Limit, Space
 from environments.sandbox.shielding import to_the_end
 from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
@@ -66,9 +66,15 @@ class LiveContainer:
             raise
         return live
 
-    def serve(self, output: Path) -> None:
-        """Watch `output`: the host folder that its programs fill has a new name."""
+    def serve(self, output: Path, resources: Resources) -> None:
+        """Hold it from now on to limits that differ only in what is watched from outside.
+
+        Args:
+            output: The host folder that its programs fill, which has a new name.
+            resources: The limits.
+        """
         self._output = output
+        self._resources = resources
 
     def facts(self) -> SandboxFacts:
         """Return what the engine made of what we asked for.
@@ -115,11 +121,13 @@ class LiveContainer:
             return "cpu"
         return None
 
-    def disk_is_full(self) -> bool:
-        """Return whether the output folder holds more than is allowed; blocks."""
-        return exceeds_disk(self._output, self._resources.disk_mb * MEGABYTE)
+    async def space(self) -> Space:
+        """Return what the program that is about to start may fill."""
+        return await asyncio.to_thread(Space, self._output, self._resources.disk_mb * MEGABYTE)
 
-    async def exceeded_at_the_end(self, exit_code: int, overflowed: bool) -> Limit | None:
+    async def exceeded_at_the_end(
+        self, exit_code: int, overflowed: bool, space: Space
+    ) -> Limit | None:
         """Return the limit that the engine or the kernel enforced, or that we saw too late."""
         if exit_code == -SIGXCPU:
             return "cpu"
@@ -127,7 +135,7 @@ class LiveContainer:
             return "memory"
         if overflowed:
             return "output"
-        return "disk" if await asyncio.to_thread(self.disk_is_full) else None
+        return "disk" if await asyncio.to_thread(space.exceeded) else None
 
     async def is_quiet(self) -> bool:
         """Return whether nothing is left of the programs that ran."""

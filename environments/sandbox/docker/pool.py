@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from environments.ports import Workspace
 from environments.reaper.removal import remove_tree
-from environments.sandbox.docker.container import container_options
+from environments.sandbox.docker.container import container_limits, container_options
 from environments.sandbox.docker.live import LiveContainer
 from environments.sandbox.identity import owner_of_output
 from taskdata.errors import SandboxFailed
@@ -38,8 +38,8 @@ class Prepared:
     owner: tuple[int, int]
     """User and group id of its programs."""
 
-    def become(self, workspace: Workspace) -> None:
-        """Make what the container shows the workspace's, whose input files move into it; blocks.
+    def become(self, workspace: Workspace, resources: Resources) -> None:
+        """Make what the container shows the workspace's, whose files move into it; blocks.
 
         Raises:
             SandboxFailed: the folders cannot be renamed into each other's place.
@@ -57,7 +57,7 @@ class Prepared:
             raise SandboxFailed(
                 f"cannot move {workspace.root} into a prepared container: {error.strerror}"
             ) from error
-        self.container.serve(workspace.output)
+        self.container.serve(workspace.output, resources)
 
     async def remove(self) -> None:
         """Remove the container and its folders."""
@@ -127,7 +127,7 @@ class Pool:
     async def take(self, resources: Resources) -> Prepared | None:
         """Return a container with these limits, None where there is none to be had."""
         self._expected = max(0, self._expected - 1)
-        found = next((entry for entry in self._waiting if entry[0] == resources), None)
+        found = next((entry for entry in self._waiting if _fits(entry[0], resources)), None)
         if found is not None:
             self._waiting.remove(found)
             try:
@@ -152,8 +152,8 @@ class Pool:
 
     def _fill(self, resources: Resources) -> None:
         wanted = min(self._at_once, self._expected)
-        fitting = sum(1 for limits, _ in self._waiting if limits == resources)
-        others = [entry for entry in self._waiting if entry[0] != resources]
+        others = [entry for entry in self._waiting if not _fits(entry[0], resources)]
+        fitting = len(self._waiting) - len(others)
         for _ in range(wanted - fitting):
             if len(self._waiting) >= wanted and others:
                 unfit = others.pop(0)
@@ -166,6 +166,11 @@ class Pool:
         leaving = asyncio.create_task(_removed(making))
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
+
+
+def _fits(made: Resources, asked: Resources) -> bool:
+    """Return whether a container for the one is one for the other."""
+    return container_limits(made) == container_limits(asked)
 
 
 async def _removed(making: asyncio.Task[Prepared]) -> None:

@@ -13,7 +13,7 @@ from environments.ports import Completed
 from environments.sandbox.docker.container import talking_argv
 from environments.sandbox.docker.engine import ask
 from environments.sandbox.docker.live import LiveContainer
-from environments.sandbox.limits import Capture, Limit
+from environments.sandbox.limits import Capture, Limit, Space
 from environments.sandbox.pipe import Pipe
 from environments.sandbox.shielding import to_the_end
 from taskdata.errors import SandboxFailed
@@ -35,13 +35,14 @@ async def start_process(
     Raises:
         SandboxFailed: the engine refuses, or is reached in a way that cannot be talked over.
     """
+    space = await container.space()
     exec_id = await container.create_exec(talking_argv(argv), stdin=True)
     answered = await ask("run a program", client.api.exec_start, exec_id, socket=True)
     connection = _plain_socket(answered)
     # Both families that an engine listens on are streams to asyncio.
     reader, writer = await asyncio.open_connection(sock=connection)
     writer.write(_GO)
-    return DockerProcess(container, exec_id, (reader, writer), answered, output_bytes)
+    return DockerProcess(container, exec_id, space, (reader, writer), answered, output_bytes)
 
 
 def _plain_socket(answered: Any) -> socket.socket:
@@ -63,12 +64,14 @@ class DockerProcess:
         self,
         container: LiveContainer,
         exec_id: str,
+        space: Space,
         streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         answered: Any,
         output_bytes: int,
     ) -> None:
         self._container = container
         self._exec_id = exec_id
+        self._space = space
         self._reader, self._writer = streams
         # The SDK would use the connection again if we let go of its answer.
         self._answered = answered
@@ -125,7 +128,7 @@ class DockerProcess:
 
     async def _exceeded(self) -> Limit | None:
         limit = await self._container.exceeded()
-        if limit is None and await asyncio.to_thread(self._container.disk_is_full):
+        if limit is None and await asyncio.to_thread(self._space.exceeded):
             return "disk"
         return limit
 
@@ -143,7 +146,7 @@ class DockerProcess:
             if done and limit is None:
                 exit_code = await self._container.exit_code(self._exec_id)
                 limit = await self._container.exceeded_at_the_end(
-                    exit_code, self._stderr.overflowed
+                    exit_code, self._stderr.overflowed, self._space
                 )
         finally:
             await self._pipe.end()

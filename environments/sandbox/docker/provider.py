@@ -22,7 +22,7 @@ from environments.sandbox.docker.live import LiveContainer
 from environments.sandbox.docker.pool import Pool, Prepared, prepared_container
 from environments.sandbox.docker.process import DockerProcess, start_process
 from environments.sandbox.identity import owner_of_output
-from environments.sandbox.limits import Limit
+from environments.sandbox.limits import Limit, Space
 from environments.sandbox.shielding import to_the_end
 from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
@@ -202,7 +202,7 @@ class DockerSandbox:
     async def set_up(self) -> None:
         """Make the container ready, a prepared one over the workspace."""
         if self._prepared is not None:
-            await asyncio.to_thread(self._prepared.become, self._workspace)
+            await asyncio.to_thread(self._prepared.become, self._workspace, self._resources)
         self._facts = (await self.ready()).facts()
 
     async def ready(self) -> LiveContainer:
@@ -252,14 +252,15 @@ class DockerSandbox:
             raise SandboxFailed(f"cannot write {file}: {error.strerror}") from error
 
     async def _exec(self, container: LiveContainer, argv: Sequence[str], wall: float) -> Completed:
+        space = await container.space()
         exec_id = await container.create_exec(exec_argv(_STDIN_FILE, argv))
         began = time.monotonic()
         stream = ExecStream(self._client, exec_id, self._resources.output_kb * 1024)
-        limit = await self._watch(container, stream, began + wall)
+        limit = await self._watch(container, stream, space, began + wall)
         seconds = time.monotonic() - began
         exit_code = -signal.SIGKILL if limit else await container.exit_code(exec_id)
         overflowed = stream.stdout.overflowed or stream.stderr.overflowed
-        limit = limit or await container.exceeded_at_the_end(exit_code, overflowed)
+        limit = limit or await container.exceeded_at_the_end(exit_code, overflowed, space)
         # It can be used again where nothing was killed and nothing is left.
         if limit or exit_code < 0 or not await container.is_quiet():
             await to_the_end(self._discard())
@@ -268,7 +269,7 @@ class DockerSandbox:
         )
 
     async def _watch(
-        self, container: LiveContainer, stream: ExecStream, deadline: float
+        self, container: LiveContainer, stream: ExecStream, space: Space, deadline: float
     ) -> Limit | None:
         """Return the limit that was exceeded first, None when the program ended before."""
         pause, next_look = _SECONDS_BETWEEN_GLANCES, 0.0
@@ -279,7 +280,7 @@ class DockerSandbox:
             if glanced >= deadline:
                 return "wall"
             # Often, for a disk fills fast; but no more than a fifth of the time.
-            if await asyncio.to_thread(container.disk_is_full):
+            if await asyncio.to_thread(space.exceeded):
                 return "disk"
             looked = time.monotonic()
             pause = max(_SECONDS_BETWEEN_GLANCES, 4 * (looked - glanced))

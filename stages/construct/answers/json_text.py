@@ -3,10 +3,10 @@
 import json
 import math
 import re
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from taskdata.errors import BadTaskData
+from taskdata.places import first_place, is_unstorable
 
 MAX_BYTES = 200_000
 MAX_DEPTH = 40
@@ -34,14 +34,14 @@ def read_json(text: str, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH)
             text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
         )
     except json.JSONDecodeError as exc:
+        what = exc.msg.removesuffix(" at")
         raise BadTaskData(
-            f"the answer is not JSON: {exc.msg} at line {exc.lineno}, column {exc.colno}"
+            f"the answer is not JSON: {what} at line {exc.lineno}, column {exc.colno}"
         ) from exc
     except ValueError as exc:
         raise BadTaskData(f"the answer is not usable JSON: {str(exc)[:200]}") from exc
-    for part in _texts(value):
-        if "\0" in part or any("\ud800" <= char <= "\udfff" for char in part):
-            raise BadTaskData("the answer holds a NUL or half of a surrogate pair in a text")
+    if first_place(value, is_unstorable) is not None:
+        raise BadTaskData("the answer holds a NUL or half of a surrogate pair in a text")
     return value
 
 
@@ -89,15 +89,3 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"the number {text[:30]} is too large")
     return number
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield name
-            yield from _texts(item)

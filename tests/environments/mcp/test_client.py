@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from environments.mcp.client.live import McpTool
+from environments.mcp.client.trial import tools_of_servers
 from taskdata.errors import Misuse, ToolUnavailable
+from taskdata.schema.task import Resources
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 
 
@@ -258,6 +260,25 @@ def test_a_cancelled_trial_leaves_nothing(in_trial, home: Path):
 
     in_trial(["scripted"], home, talking)
     assert not _runs("scripted_server")
+
+
+@pytest.mark.parametrize("milliseconds", [5, 50, 150, 400])
+def test_cancelling_the_start_leaves_nothing(in_trial, home: Path, milliseconds: int):
+    async def talking(trial) -> None:
+        starting = tools_of_servers(
+            ["second", "scripted"], trial.sandbox, trial.workspace, Resources(), home
+        )
+        task = asyncio.create_task(starting.__aenter__())
+        await asyncio.sleep(milliseconds / 1000)
+        was_started = task.done()
+        task.cancel()
+        await asyncio.wait({task})
+        if was_started:
+            await starting.__aexit__(None, None, None)
+        assert not _runs("scripted_server")
+        assert len(asyncio.all_tasks()) == 1
+
+    in_trial([], home, talking)
 
 
 def test_a_server_nobody_knows_is_misuse(in_trial, home: Path):

@@ -153,6 +153,6 @@ def test_two_servers_beside_each_other(in_trial, installed):
     assert {"get_current_time", "git_status"} <= set(names)
 
 
-@pytest.mark.parametrize("name", ["time", "git", "excel", pytest.param("memory", marks=node)])
+@pytest.mark.parametrize("name", ["git", pytest.param("memory", marks=node)])
 def test_an_installed_server_is_ready(installed, name: str):
     assert server_state(name, installed(name)) == "ready"

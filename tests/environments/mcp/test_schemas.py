@@ -168,7 +168,7 @@ schemas = st.recursive(
 
 
 @given(declared=st.dictionaries(keywords, schemas, max_size=6), arguments=json_values)
-@settings(max_examples=200, deadline=2_000)
+@settings(max_examples=60, deadline=2_000)
 def test_whatever_is_declared_can_be_shown_and_validated(declared: dict[str, Any], arguments: Any):
     safe = safe_schema(declared)
 

@@ -106,10 +106,10 @@ def test_errors_are_tool_errors_with_our_text():
     assert unknown.content[0].text == "There is no tool 'Solver'. Tools: Calculator."
 
 
-@pytest.fixture
-def http_url(workspace: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def http_url() -> Iterator[str]:
     port = free_port()
-    options = ("--transport", "http", "--port", str(port), "--workspace", str(workspace))
+    options = ("--transport", "http", "--port", str(port))
     server = subprocess.Popen(
         serve("--tools", "Calculator", *options), cwd=PROJECT, stderr=subprocess.PIPE, text=True
     )

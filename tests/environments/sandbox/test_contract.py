@@ -212,6 +212,30 @@ def test_filling_the_disk_is_stopped(run_python, workspace: Workspace):
     assert done.limit == "disk"
 
 
+def test_a_full_disk_can_be_tidied_up_but_not_filled_further(
+    provider: SandboxProvider, workspace: Workspace
+):
+    fill = (
+        "i = 0\nwhile True:\n    i += 1\n    open(f'output/{i}.{N}', 'wb').write(bytes(1 << 20))\n"
+    )
+    tidy = (
+        "import os, time\n"
+        "time.sleep(0.5)\n"
+        "for name in os.listdir('output'): os.unlink('output/' + name)\n"
+        "print(os.listdir('output'))\n"
+    )
+
+    async def run():
+        async with provider.open(workspace, Resources(disk_mb=8)) as sandbox:
+            python = [*sandbox.python(), "-c"]
+            filled = [await sandbox.run([*python, f"N = {n}\n{fill}"]) for n in range(2)]
+            return [done.limit for done in filled], await sandbox.run([*python, tidy])
+
+    limits, tidied = asyncio.run(run())
+    assert limits == ["disk", "disk"]
+    assert (tidied.limit, tidied.stdout) == (None, b"[]\n")
+
+
 def test_one_large_file_cannot_be_written(run_python, workspace: Workspace):
     done = run_python("open('output/big', 'wb').write(b'x' * (20 << 20))", disk_mb=8)
 

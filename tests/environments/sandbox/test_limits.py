@@ -1,12 +1,13 @@
 """Limits that are watched from outside."""
 
+import math
 import os
 from pathlib import Path
 
 import pytest
 
 from environments.sandbox import walking
-from environments.sandbox.limits import Capture, exceeds_disk
+from environments.sandbox.limits import Capture, Space, used_bytes
 
 
 def test_a_capture_keeps_the_beginning_and_knows_of_the_rest():
@@ -28,8 +29,16 @@ def test_disk_use_is_what_is_allocated(tmp_path: Path):
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(1 << 40)
 
-    assert exceeds_disk(tmp_path, 299_999)
-    assert not exceeds_disk(tmp_path, 400_000)
+    assert 300_000 <= used_bytes(tmp_path) < 400_000
+
+
+def test_what_was_there_before_may_stay_but_not_grow(tmp_path: Path):
+    (tmp_path / "full").write_bytes(os.urandom(300_000))
+    space = Space(tmp_path, 100_000)
+
+    assert not space.exceeded()
+    (tmp_path / "more").write_bytes(os.urandom(100_000))
+    assert space.exceeded()
 
 
 def test_links_are_not_followed(tmp_path: Path):
@@ -38,7 +47,7 @@ def test_links_are_not_followed(tmp_path: Path):
     (tmp_path / "output" / "link").symlink_to(tmp_path / "large")
     (tmp_path / "output" / "folder").symlink_to(tmp_path)
 
-    assert not exceeds_disk(tmp_path / "output", 100_000)
+    assert used_bytes(tmp_path / "output") == 0
 
 
 def test_hiding_files_counts_as_exceeding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -49,6 +58,6 @@ def test_hiding_files_counts_as_exceeding(tmp_path: Path, monkeypatch: pytest.Mo
     for number in range(11):
         (tmp_path / "wide" / str(number)).touch()
 
-    assert exceeds_disk(tmp_path / "deep", 1 << 40) is False
-    assert exceeds_disk(tmp_path, 1 << 40)
-    assert exceeds_disk(tmp_path / "wide", 1 << 40)
+    assert used_bytes(tmp_path / "deep") == 0
+    assert used_bytes(tmp_path) == math.inf
+    assert Space(tmp_path / "wide", 1 << 40).exceeded()

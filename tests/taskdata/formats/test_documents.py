@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from taskdata.errors import BadTaskData
 from taskdata.formats import documents
 
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=6) | st.floats(allow_nan=False),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    st.none() | st.booleans() | st.integers() | texts | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner),
     max_leaves=8,
 ).filter(lambda value: "inf" not in repr(value) and "Inf" not in repr(value))
 
@@ -32,8 +33,7 @@ def rows(tmp_path):
 
 
 @given(
-    document=st.dictionaries(st.text(max_size=6), values, max_size=4)
-    | st.lists(values, max_size=4),
+    document=st.dictionaries(texts, values, max_size=4) | st.lists(values, max_size=4),
     chunk=st.integers(1, 40),
     indent=st.sampled_from([None, 1]),
     ascii=st.booleans(),
@@ -94,6 +94,32 @@ def test_a_hostile_member_is_refused_and_the_next_one_read(rows, member, reason)
     assert first[0] == "bad one"
     assert reason in first[1]
     assert second == ("good", [1])
+
+
+DEEP = '{"sub_tasks": [' * 5_000 + "]}" * 5_000
+LONG = "x" * (documents.MAX_ROW_BYTES + 1)
+
+
+@pytest.mark.parametrize(
+    ("task", "field"),
+    [
+        ('"query": "do", "tree": [{"weight": NaN}]', "tree.0.weight"),
+        ('"query": "do", "tree": [{"weight": 1e999}]', "tree.0.weight"),
+        (f'"query": "do", "tree": [{{"weight": {"9" * 5_000}}}]', "tree.0.weight"),
+        ('"query": "do", "tree": [{"id": "a\\u0000b"}]', "tree.0.id"),
+        ('"tags": {"\\ud800": 1}', "tags.\ud800"),
+        (f'"id": "a", "tree": {DEEP}, "query": "do"', "tree"),
+        (f'"id": "a", "query": "{LONG}", "tree": []', "query"),
+    ],
+)
+@pytest.mark.parametrize("is_document", [True, False])
+def test_what_cannot_be_borne_is_named_by_its_field(tmp_path, task, field, is_document):
+    path = tmp_path / "t.json"
+    path.write_text(f'{{"7": {{{task}}}}}' if is_document else f"{{{task}}}\n")
+    read = documents.members if is_document else documents.lines
+    (row,) = read(path)
+    assert row.item == ("7" if is_document else None)
+    assert row.refused.field == field
 
 
 def test_a_line_that_is_no_json_is_refused_and_the_next_one_read(tmp_path):

@@ -24,13 +24,13 @@ def refused(read, workflow_folder, item):
         assert result.tasks == []
         (row,) = result.refused
         assert (row.origin, row.row, row.field) == ("end.json", 1, "files.0.path")
-        assert path.replace("\0", "\ufffd") in row.excerpt
+        assert path in row.excerpt
         return row.reason
 
     return name
 
 
-@pytest.mark.parametrize("path", ["../secret.txt", "/etc/passwd", "a/../../b", "a\\b", "a\0b"])
+@pytest.mark.parametrize("path", ["../secret.txt", "/etc/passwd", "a/../../b", "a\\b"])
 def test_a_path_that_leads_out_is_refused(refused, path):
     assert "stays inside" in refused(path)
 

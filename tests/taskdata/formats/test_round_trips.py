@@ -33,7 +33,9 @@ from taskdata.schema.task import (
 
 WRITTEN = [format.name for format in FORMATS.values() if format.write]
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+texts = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20
+)
 slugs = st.from_regex(r"[a-z0-9][a-z0-9_\-]{0,12}", fullmatch=True)
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\\\0"), min_size=1)
 parts = names.filter(lambda part: part not in (".", ".."))
@@ -280,6 +282,37 @@ def test_a_cell_that_holds_no_json_costs_its_row(read, new_task, tmp_path):
     result = read("parquet", path)
     assert [task.id for task in result.tasks] == ["two"]
     assert [(row.row, row.item, row.field) for row in result.refused] == [(1, "one", "checkpoints")]
+
+
+def test_what_was_edited_beside_the_whole_task_is_told(new_task, tmp_path, read):
+    path = tmp_path / "samples.jsonl"
+    writer("inspect")([new_task()], path, lambda *_: None, force=False)
+    assert not read("inspect", path).source.ignored
+    sample = json.loads(path.read_text())
+    edits = {"target": "another", "files": {"a.txt": "/etc/passwd"}, "sandbox": "docker"}
+    sample["metadata"]["title"] = "Another"
+    path.write_text(json.dumps(sample | edits | {"input": "Please divide instead."}))
+    result = read("inspect", path)
+    assert [task.query for task in result.tasks] == ["Please divide instead."]
+    assert set(result.source.ignored) == {"target", "files", "sandbox", "metadata.title"}
+
+
+def test_text_that_no_database_takes_costs_its_row(read, new_task, tmp_path):
+    path = tmp_path / "t.parquet"
+    bank = [new_task("one", query="Please add up\0 these."), new_task("two")]
+    writer("parquet")(bank, path, lambda *_: None, force=False)
+    result = read("parquet", path)
+    assert [task.id for task in result.tasks] == ["two"]
+    assert [(row.item, row.field) for row in result.refused] == [("one", "query")]
+
+
+def test_a_tree_whose_ids_repeat_is_refused_by_the_name_of_the_tree(read, new_task, tmp_path):
+    whole = new_task().model_dump(mode="json")
+    whole["checkpoints"]["children"][0]["id"] = whole["checkpoints"]["id"]
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(json.dumps(whole) + "\n")
+    (row,) = read("jsonl", path).refused
+    assert (row.field, row.reason) == ("checkpoints", "checkpoint ids repeat: ['root']")
 
 
 def test_a_sample_of_somebody_else_is_refused(read, tmp_path):

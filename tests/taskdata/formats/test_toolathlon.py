@@ -107,6 +107,7 @@ def test_what_cannot_be_read_is_named(read, pool, path, content, field):
 def test_a_link_in_the_workspace_is_refused(read, pool, tmp_path):
     (pool / "first_task" / "initial_workspace" / "out").symlink_to("/etc/passwd")
     (row,) = read("toolathlon", pool).refused
+    assert row.field == "initial_workspace/out"
     assert "link" in row.reason
 
 

@@ -27,7 +27,10 @@ class _TooLong(Exception):
 
 
 class _Feed:
-    """Lines for csv.reader, and what the row in progress has taken of them."""
+    """Lines for csv.reader, and what the row in progress has taken of them.
+
+    `cells` counts the cells that have ended: where a row is too long, the next one is why.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._lines = capped_lines(stream)
@@ -35,7 +38,7 @@ class _Feed:
 
     def begin(self) -> None:
         """Start counting for the next row."""
-        self.size = self.quotes = 0
+        self.size = self.quotes = self.cells = 0
         self.excerpt = ""
 
     def __iter__(self) -> Iterator[str]:
@@ -45,10 +48,14 @@ class _Feed:
         """Return the next line; bytes that are no UTF-8 become lone surrogates."""
         line = next(self._lines)
         self.size += len(line.data)
+        is_too_long = line.is_cut or self.size > MAX_ROW_BYTES
+        if line.is_cut or not is_too_long:
+            outside_quotes = line.data.split(b'"')[self.quotes % 2 :: 2]
+            self.cells += sum(part.count(b",") for part in outside_quotes)
         self.quotes += line.data.count(b'"') + line.cut_quotes
         if not self.excerpt:
             self.excerpt = first_words(line.data[:4096].decode(errors="replace").strip())
-        if line.is_cut or self.size > MAX_ROW_BYTES:
+        if is_too_long:
             raise _TooLong
         return line.data.decode("utf-8", "surrogateescape")
 
@@ -80,7 +87,9 @@ def read_csv(stream: BinaryIO, origin: str) -> Iterator[RawRow]:
     for cells in records:
         if isinstance(cells, Fault):
             number += 1
-            yield RawRow(number, feed.excerpt, fault=cells)
+            is_named = cells == TOO_LONG and feed.cells < len(header)
+            fault = Fault(header[feed.cells], cells.reason) if is_named else cells
+            yield RawRow(number, feed.excerpt, fault=fault)
         elif any(cell.strip() for cell in cells):
             number += 1
             yield _row(number, header, cells)

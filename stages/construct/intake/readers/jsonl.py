@@ -15,6 +15,7 @@ from stages.construct.intake.readers.raw import (
     not_utf8,
     short_name,
 )
+from taskdata.formats.splitting import refused_within
 
 _NOT_FINITE = object()
 
@@ -35,7 +36,8 @@ def read_jsonl(stream: BinaryIO, origin: str) -> Iterator[RawRow]:
 def _row(number: int, line: Line, origin: str | None) -> RawRow:
     excerpt = first_words(line.data[:4096].decode(errors="replace").strip())
     if line.is_cut:
-        return RawRow(number, excerpt, fault=TOO_LONG)
+        fault = Fault(_refused_within(line.data), TOO_LONG.reason)
+        return RawRow(number, excerpt, fault=fault)
     try:
         text = line.data.decode()
     except UnicodeDecodeError as exc:
@@ -66,9 +68,9 @@ def _parse(text: str) -> dict[str, object] | Fault:
             parse_float=_finite,
         )
     except json.JSONDecodeError as exc:
-        return Fault(None, f"not JSON: {exc.msg} at column {exc.colno}")
+        return Fault(None, f"not JSON: {exc.msg.removesuffix(' at')} at column {exc.colno}")
     except RecursionError:
-        return Fault(None, "nested too deeply")
+        return Fault(_refused_within(text.encode()), "nested too deeply")
     except ValueError:  # an integer of more digits than Python converts
         return Fault(None, "holds a number that is too long")
     if not isinstance(value, dict):
@@ -79,6 +81,11 @@ def _parse(text: str) -> dict[str, object] | Fault:
         if _holds_no_number(content):
             return Fault(short_name(name), "NaN and Infinity are no JSON values")
     return value
+
+
+def _refused_within(row: bytes) -> str | None:
+    name = refused_within(row)
+    return None if name is None else short_name(name)
 
 
 def _finite(digits: str) -> object:

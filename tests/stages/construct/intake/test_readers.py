@@ -57,6 +57,18 @@ def test_a_bad_line_costs_that_line_alone(line, reason):
     assert len(bad.excerpt) <= EXCERPT_CHARACTERS
 
 
+def test_a_line_that_is_nested_too_deeply_names_the_field():
+    deep = b'{"text": "a", "date": ' + b'{"a":' * 10_000 + b"1" + b"}" * 10_000 + b', "url": "b"}'
+    (row,) = rows_of(read_jsonl, deep)
+    assert row.fault.field == "date"
+
+
+def test_the_cell_of_csv_that_does_not_end_is_named():
+    long = b"word " * (MAX_ROW_BYTES // 5)
+    (row,) = rows_of(read_csv, b'text,source,url\n"one, ""two""\nlines",web,"' + long + b'"\n')
+    assert row.fault.field == "url"
+
+
 def test_what_is_wrong_with_one_field_names_it():
     (bad,) = rows_of(read_jsonl, '{"text": "a", "date": NaN}')
     assert bad.fault.field == "date"
@@ -188,7 +200,7 @@ def test_a_query_of_100_megabytes_is_not_held(reader, head, tail, tmp_path):
         (row,) = reader(file, "seeds")
     _now, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert row.fault.reason == "longer than 2 MiB"
+    assert (row.fault.field, row.fault.reason) == ("text", "longer than 2 MiB")
     assert peak < 12 << 20
 
 

@@ -1,0 +1,90 @@
+"""The state a task starts from: its files, as its own preprocess program leaves them.
+
+The program runs before the agent, in a sandbox of its own over a workspace of its own, so that
+nothing but the files it leaves reaches the agent: not the program, its data or its processes.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from environments.ports import Completed, SandboxProvider, Workspace
+from environments.sandbox.collect import collect
+from environments.sandbox.workspace import new_workspace
+from environments.tools.sandboxed import why_stopped
+from taskdata.artifacts import ArtifactStore
+from taskdata.errors import PreprocessFailed
+from taskdata.schema.task import InputFile, Resources, Task
+
+ENTRY = "preprocess/main.py"
+"""The program, among the task's preprocess files (Toolathlon, section 3)."""
+
+WALL_SECONDS = 300.0
+"""It may take longer than one call of an agent's."""
+
+_MAX_FILES = 5_000
+_WORKSPACE = "/workspace/output"
+
+
+@asynccontextmanager
+async def initial_files(
+    task: Task, artifacts: ArtifactStore, provider: SandboxProvider, folder: Path, label: str
+) -> AsyncIterator[Mapping[str, Path | bytes]]:
+    """Yield what the trial's input folder is to hold, by relative path, for the block.
+
+    Args:
+        task: What is tried.
+        artifacts: Holds its files.
+        provider: Makes the program's sandbox.
+        folder: A workspace for the program is made here.
+        label: Of the sandbox.
+
+    Raises:
+        PreprocessFailed: the program failed, took too long, or left what cannot be taken over.
+        SandboxFailed: the sandbox itself failed.
+    """
+    files = await asyncio.to_thread(_bytes_of, task.files, artifacts)
+    programs = task.environment.preprocess if task.environment else ()
+    if not any(file.path == ENTRY for file in programs):
+        yield files
+        return
+    limits = task.resources.model_copy(
+        update={"wall_seconds": WALL_SECONDS, "max_files": _MAX_FILES}
+    )
+    around = await asyncio.to_thread(_bytes_of, programs, artifacts)
+    with new_workspace(folder, around, begun=files) as workspace:
+        await _run(task, provider, workspace, limits, label)
+        collected = await asyncio.to_thread(collect, workspace.output, limits)
+        if collected.rejected:
+            raise PreprocessFailed(
+                f"task {task.id!r}: {ENTRY} left what no workspace may hold: "
+                f"{collected.rejected[0]}"
+            )
+        yield {file.name: file.path for file in collected.files}
+
+
+def _bytes_of(files: tuple[InputFile, ...], artifacts: ArtifactStore) -> dict[str, Path | bytes]:
+    return {file.path: artifacts.read_bytes(file.sha256) for file in files}
+
+
+async def _run(
+    task: Task, provider: SandboxProvider, workspace: Workspace, limits: Resources, label: str
+) -> None:
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S %A}"
+    arguments = ["--agent_workspace", _WORKSPACE, "--launch_time", now]
+    async with provider.open(workspace, limits, label) as sandbox:
+        done = await sandbox.run([*sandbox.python(), f"input/{ENTRY}", *arguments])
+    if problem := _problem(done):
+        raise PreprocessFailed(f"task {task.id!r}: {ENTRY} {problem}; the task needs mending")
+
+
+def _problem(done: Completed) -> str | None:
+    stopped = why_stopped(done)
+    if stopped:
+        return f"was stopped after {done.seconds:.0f} s: {stopped}"
+    if done.exit_code == 0:
+        return None
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return f"ended with code {done.exit_code}: {lines[-1][:300] if lines else 'no message'}"
