@@ -1,6 +1,7 @@
 """Fixtures shared by every room, and the rule that CI may not skip engine tests."""
 
 import glob
+import importlib.util
 import os
 import pwd
 import shutil
@@ -8,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Check, Checkpoint
-from taskdata.schema.run import Run, RunConfig, RunStatus
+from taskdata.schema.run import Run, RunConfig, RunStatus, StageReport
 from taskdata.schema.task import Capability, Category, DeliverableSpec, DeliverableType, Task, Tier
 from taskdata.store import Store, StoreAddress
 
@@ -120,6 +121,16 @@ def postgres_url(postgres_server: str, _postgres_names: Iterator[int]) -> str:
     with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
     return f"{postgres_server}/{name}"
+
+
+@pytest.fixture(scope="session")
+def construct() -> Callable[..., tuple[StageReport, ...]]:
+    """Go through all stages that ask a model; see `rounds.py`."""
+    place = Path(__file__).with_name("rounds.py")
+    spec = importlib.util.spec_from_file_location("rounds", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.construct
 
 
 @pytest.fixture

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from environments.models.prices import price_of
+from environments.models.registry import require_model
 from environments.models.spending import require_price
+from taskdata.banks.found import find_bank
+from taskdata.banks.loader import bundled_banks
 from taskdata.errors import Misuse
 from taskdata.schema.construct import (
     Candidate,
@@ -52,10 +55,9 @@ def start_refresh(store: Store, config: RefreshConfig, refresh_id: str) -> Refre
     the reviewer is told.
 
     Raises:
-        Misuse: if the id is taken by a refresh of another configuration, a named seed is not in the
-            store, or a limit in money is set for a model of unknown price.
+        Misuse: if the id is taken by a refresh of another configuration, or as `require_ready`.
     """
-    require_price(config.limits, price_of(config.model))
+    require_ready(store, config)
     started = time.monotonic()
     known = store.find_refresh(refresh_id)
     if known is not None and known.config != config:
@@ -86,6 +88,26 @@ def start_refresh(store: Store, config: RefreshConfig, refresh_id: str) -> Refre
         )
     )
     return known
+
+
+def require_ready(store: Store, config: RefreshConfig) -> None:
+    """Check what a refresh of this configuration would stumble over later; asks no model.
+
+    Raises:
+        Misuse: if the bank's name is that of a bundled one, the base or a named seed does not
+            exist, the model cannot be used, or its price is unknown and a limit in money is set.
+    """
+    if config.bank in bundled_banks():
+        raise Misuse(
+            f"bank name {config.bank!r} is that of a bundled bank, which a refresh can build on "
+            "(--base) but not replace; give another name (--bank)"
+        )
+    require_price(config.limits, price_of(config.model))
+    require_model(config.model, config.base_url)
+    if config.base is not None:
+        find_bank(store, config.base)
+    for seed_id in config.seeds:
+        store.seed(seed_id)
 
 
 def chosen_seeds(

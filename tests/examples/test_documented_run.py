@@ -6,7 +6,6 @@ import pytest
 
 from stages.construct.intake.rows import Defaults
 from stages.construct.intake.work import SeedFile, add_files
-from stages.construct.rounds import construct
 from stages.construct.start import start_refresh
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import CandidateStatus, Construction, RefreshConfig
@@ -16,7 +15,7 @@ FILES = ("internal.jsonl", "forum.csv", "platform.yaml")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory, base_url, seeds_folder):
+def run(tmp_path_factory, base_url, seeds_folder, construct):
     """The seeds taken in and every stage that asks the model gone through."""
     home = tmp_path_factory.mktemp("documented")
     store = Store.open(

@@ -28,6 +28,12 @@ from taskdata.schema.task import Tier
 NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 
 
+@pytest.fixture(autouse=True)
+def _key(monkeypatch):
+    """A key, without which no refresh starts; nothing here asks the provider."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+
+
 @pytest.fixture
 def waiting(store, new_task):
     """A candidate that waits for review in a refresh of the bank `office`."""

@@ -3,7 +3,6 @@
 import pytest
 
 from stages.construct.estimate import estimate
-from stages.construct.rounds import construct
 from stages.construct.work import spent
 from taskdata.schema.construct import RefreshConfig
 from taskdata.schema.seed import SeedQuery
@@ -43,7 +42,9 @@ def test_it_names_every_stage_of_every_candidate_and_asks_nothing(store, wire, c
     assert found.calls == 3 * 20
 
 
-def test_what_is_really_spent_stays_below(store, author, connect, started, scripts, config):
+def test_what_is_really_spent_stays_below(
+    store, author, connect, started, scripts, config, construct
+):
     author.says("classify", {"verdict": "augmentation", "reasons": ["thin"]})
     author.says("augment", scripts.TASK | {"title": "Wider"})
     bound = estimate(store, config())
