@@ -19,6 +19,8 @@ from stages.construct.intake.readers.raw import (
 from stages.construct.intake.rows import check_header
 from taskdata.errors import BadTaskData
 
+MAX_FIELD_CHARACTERS = 131_072
+"""Longest field of a row."""
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
@@ -99,6 +101,8 @@ def _records(feed: _Feed) -> Iterator[list[str] | Fault]:
     reader = csv.reader(feed, strict=True)
     while True:
         feed.begin()
+        # One number for the whole process, which other readers set as they need it.
+        csv.field_size_limit(MAX_FIELD_CHARACTERS)
         try:
             yield next(reader)
         except StopIteration:
@@ -110,9 +114,9 @@ def _records(feed: _Feed) -> Iterator[list[str] | Fault]:
         except csv.Error as exc:
             # The reader forgets the row it gave up; only where it gave up inside a field that
             # was too large does the rest of that field still stand before the next row.
-            if feed.size > csv.field_size_limit():
+            if feed.size > MAX_FIELD_CHARACTERS:
                 feed.leave_row()
-                yield Fault(None, f"a field has more than {csv.field_size_limit()} characters")
+                yield Fault(None, f"a field has more than {MAX_FIELD_CHARACTERS} characters")
             else:
                 yield Fault(None, f"not CSV: {exc}")
 

@@ -36,7 +36,7 @@ def read_yaml(stream: BinaryIO, origin: str) -> Iterator[RawRow]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise not_utf8(origin, "the document", exc.start + 1) from exc
-    root = _compose(text, origin)
+    root = composed(text, origin)
     if root is None:
         return
     if not isinstance(root, yaml.SequenceNode):
@@ -46,9 +46,14 @@ def read_yaml(stream: BinaryIO, origin: str) -> Iterator[RawRow]:
         yield _row(number, node, excerpt)
 
 
-def _compose(text: str, origin: str) -> yaml.Node | None:
+def composed(text: str, origin: str, max_depth: int = _MAX_DEPTH) -> yaml.Node | None:
+    """Return the node of a YAML text without anchors and aliases; None if it is empty.
+
+    Raises:
+        BadTaskData: if it is not YAML, has an anchor or alias, or nests deeper; names the line.
+    """
     try:
-        _refuse_unplain(text, origin)
+        _refuse_unplain(text, origin, max_depth)
         node: yaml.Node | None = yaml.compose(text, Loader=yaml.CSafeLoader)
     except yaml.MarkedYAMLError as exc:
         line = exc.problem_mark.line + 1 if exc.problem_mark else "?"
@@ -58,13 +63,13 @@ def _compose(text: str, origin: str) -> yaml.Node | None:
     return node
 
 
-def _refuse_unplain(text: str, origin: str) -> None:
+def _refuse_unplain(text: str, origin: str, max_depth: int) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
             what = "an anchor or alias"
-        elif isinstance(event, yaml.CollectionStartEvent) and depth == _MAX_DEPTH:
-            what = f"nesting deeper than {_MAX_DEPTH}"
+        elif isinstance(event, yaml.CollectionStartEvent) and depth == max_depth:
+            what = f"nesting deeper than {max_depth}"
         else:
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)

@@ -101,12 +101,13 @@ def test_a_row_of_csv_is_its_cells_by_column():
         (b"a,b,c", "has 3 cells where the header has 2"),
         (b"caf\xe9,web", "not UTF-8"),
         (b'"a" b,web', "not CSV"),
-        (b"x" * (csv.field_size_limit() + 1) + b",web", "more than 131072 characters"),
+        (b"x" * 131_073 + b",web", "more than 131072 characters"),
         (b'"' + b'a ""b""\n' * 30_000 + b'",web', "more than 131072 characters"),
         (b'"' + b"x" * (MAX_ROW_BYTES + 1) + b'\n",web', "longer than 2 MiB"),
     ],
 )
 def test_a_bad_row_of_csv_costs_that_row_alone(row, reason):
+    csv.field_size_limit(10_000_000)  # as another reader in the process may have left it
     rows = rows_of(read_csv, b"text,source\ngood,web\n" + row + b"\ngood again,web\n")
     assert [r.fault is None for r in rows] == [True, False, True]
     assert reason in rows[1].fault.reason
