@@ -5,7 +5,10 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+UNSTORABLE = "holds NUL or half of a surrogate pair, which no database takes"
+"""What is told of such a place."""
+
+_REFUSED = re.compile("[\0\ud800-\udfff]")
 
 
 class Place(NamedTuple):
@@ -40,7 +43,7 @@ def first_place(value: Any, is_bad: Callable[[Any], bool]) -> Place | None:
 
 def is_unstorable(value: Any) -> bool:
     """Return whether it is text with what no database takes: NUL, or half of a surrogate pair."""
-    return isinstance(value, str) and _UNSTORABLE.search(value) is not None
+    return isinstance(value, str) and _REFUSED.search(value) is not None
 
 
 def is_not_finite(value: Any) -> bool:

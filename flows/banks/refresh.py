@@ -120,8 +120,8 @@ def refresh_task_bank(
 def _take_in(store: Store, inbox: Path) -> None:
     """Add the seeds that lie in the inbox; a file that cannot be read stays there, and is named."""
     report = take_in(store, inbox, Defaults())
-    for error in report.errors:
-        log.warning("inbox: %s", error)
+    for error in report.errors.values():
+        log.error("inbox: %s", error)
 
 
 def _walk(store: Store, refresh: Refresh, call: Callable[[RefreshCall], None]) -> None:

@@ -9,6 +9,7 @@ from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.verdict import TaskProof, Verdict
 from stages.construct.release import Composition, release
 from taskdata.errors import GateFailed
+from taskdata.schema.construct import CandidateStatus, RefreshStatus
 from taskdata.schema.release import Proof, ReleaseNotes
 from taskdata.schema.rewriting import RewritingTable
 from taskdata.schema.run import SandboxName
@@ -25,13 +26,22 @@ def release_composition(
     Raises:
         GateFailed: if a task could not be played, or a rule of the gate is broken.
         Misuse: if there is nothing to release.
+        StageFailed: if the bank was released by somebody else meanwhile.
     """
     proofs = prove_bank(store, composition.tasks, composition.files, sandbox)
     _require_played(composition, proofs)
     hold_bank_gate(store, composition, proofs)
     notes = release(store, composition, {h: _proof(proof) for h, proof in proofs.items()})
     publish_bank(settings, store, notes)
+    if composition.refresh_id is not None:
+        _conclude(store, composition.refresh_id, notes.release_hash)
     return notes
+
+
+def _conclude(store: Store, refresh_id: str, release_hash: str) -> None:
+    """Say that the refresh is released, unless some of its candidates are still on their way."""
+    if not store.candidates(refresh_id, status=CandidateStatus.OPEN):
+        store.set_refresh_status(refresh_id, RefreshStatus.RELEASED, release_hash=release_hash)
 
 
 def publish_bank(settings: Settings, store: Store, notes: ReleaseNotes) -> Path:

@@ -56,6 +56,9 @@ def options(
     handler = logging.StreamHandler()
     handler.setLevel(logging.DEBUG if debug else logging.ERROR)
     handler.setFormatter(JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    if not debug:
+        # What fails a flow fails the command too, and is then said in one line without traceback.
+        handler.addFilter(lambda record: record.name != "prefect.flow_runs")
     logging.basicConfig(level=logging.DEBUG if debug else logging.ERROR, handlers=[handler])
 
 

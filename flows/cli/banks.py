@@ -49,14 +49,14 @@ def list_tasks(
 
     wanted = _filter(tier=tier, category=category, capability=capability, tool=tool, source=source)
     store = _store()
-    name = bank or "starter"
+    name = "starter" if bank is None else bank
     found = find_bank(store, name).outlines(wanted)
     shown = found[:limit]
-    stored = [] if bank else [_stored(b) for b in store.stored_banks()]
+    stored = [] if bank is not None else [_stored(b) for b in store.stored_banks()]
     if as_json:
         answer = {"bank": name, "count": len(found)}
         tasks = [task.model_dump(mode="json") for task in shown]
-        console.write_json(answer | {"tasks": tasks} | ({} if bank else {"stored": stored}))
+        console.write_json(answer | {"tasks": tasks} | ({"stored": stored} if bank is None else {}))
         return
     console.table(
         [_line(task) for task in shown[:_SHOWN]], title=f"Bank {name}: {len(found)} tasks"
@@ -64,7 +64,7 @@ def list_tasks(
     hidden = len(found) - len(shown[:_SHOWN])
     if hidden:
         console.say(f"... and {hidden} more; --limit, the filters and --json show others")
-    if not bank:
+    if bank is None:
         _name_banks(name, stored)
 
 
@@ -109,13 +109,14 @@ def import_(
     from stages.construct.importing import import_bank
 
     wanted = _filter(category=category).category
-    report = import_bank(_store(), bank or format, format, path, wanted)
+    report = import_bank(_store(), format if bank is None else bank, format, path, wanted)
     if as_json:
         console.write_json(report.model_dump(mode="json"))
     else:
         _write_report(report)
     if not report.imported:
-        console.error(f"{path}: no row of it became a task; see the reasons above")
+        why = "see the reasons above" if report.rows else "there is none"
+        console.error(f"{path}: no row of it became a task; {why}")
         raise typer.Exit(1)
 
 

@@ -62,6 +62,7 @@ def refresh(
 ) -> None:
     """Turn seeds into reviewed tasks and a new release of a bank."""
     from flows.config import load_settings, refresh_config
+    from stages.construct.start import require_ready
     from taskdata.store import Store
 
     if auto_approve and wait:
@@ -93,8 +94,9 @@ def refresh(
     }
     config = refresh_config(settings, **changes)
     if dry_run:
-        _dry_run(settings, store, config, as_json)
+        _dry_run(store, config, as_json)
         return
+    require_ready(store, config)
     _carry_on(settings, store, _new_id(), config, None, as_json)
 
 
@@ -113,7 +115,7 @@ def _new_id() -> str:
     return new_run_id()
 
 
-def _dry_run(settings: "Settings", store: "Store", config: "RefreshConfig", as_json: bool) -> None:
+def _dry_run(store: "Store", config: "RefreshConfig", as_json: bool) -> None:
     from stages.construct.estimate import estimate
 
     found = estimate(store, config)
@@ -212,6 +214,11 @@ def _close(store: "Store", found: "Refresh", as_json: bool) -> None:
         return
     rows = [{"candidates": name, "count": str(n)} for name, n in outcome["candidates"].items()]
     console.table(rows, title=f"Refresh {found.id}: {found.status.value}")
+    if not rows:
+        console.say(
+            f"No seed is left that no refresh of {found.config.bank} has used; "
+            "`nightshift seeds add` takes in new ones"
+        )
     if found.status.value == "awaiting_review":
         console.say("`nightshift review list` names what waits; then")
         console.say(f"`nightshift refresh --resume {found.id}` releases what was approved")

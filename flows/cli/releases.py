@@ -7,7 +7,7 @@ import typer
 
 from flows.cli import console
 from flows.cli.reading import JsonOption
-from taskdata.errors import Misuse
+from taskdata.errors import Misuse, NightshiftError
 
 if TYPE_CHECKING:
     from stages.construct.release import Composition
@@ -40,8 +40,11 @@ def release(
     composition = _composition(store, refresh, bank)
     notes = release_composition(settings, store, composition)
     if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        store.artifacts.copy_to(notes.snapshot_sha256, output)
+        try:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            store.artifacts.copy_to(notes.snapshot_sha256, output)
+        except OSError as exc:
+            raise NightshiftError(f"{output}: cannot be written: {exc.strerror}") from exc
     if as_json:
         console.write_json(notes.model_dump(mode="json"))
         return

@@ -26,6 +26,7 @@ ReviewerOption = Annotated[
 ]
 CandidateArgument = Annotated[str, typer.Argument(help="Candidate or task id, as in the list.")]
 _MAX_DRAFT_BYTES = 1 << 20
+_MAX_DEPTH = 64
 _DONE = {"approve": "approved", "reject": "rejected"}
 
 
@@ -37,7 +38,12 @@ def _store() -> "Store":
 
 
 def _reviewer(given: str | None) -> str:
-    return given or getpass.getuser()
+    if given is not None:
+        return given
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError) as exc:
+        raise Misuse("this user has no name; say who decides: --reviewer NAME") from exc
 
 
 @app.command("list")
@@ -52,6 +58,8 @@ def list_candidates(
     from stages.construct.review import awaiting
 
     store = _store()
+    if refresh is not None:
+        store.refresh(refresh)
     found = store.candidates(refresh) if everything else awaiting(store, refresh)
     entries = [_entry(store, candidate) for candidate in found]
     if as_json:
@@ -176,22 +184,24 @@ def reject(
     comment: Annotated[str, typer.Option(help="Why; required.")],
     reviewer: ReviewerOption = None,
 ) -> None:
-    """Reject candidates, with a reason."""
+    """Reject candidates, with a reason; also those that a stage fails on each time."""
     _decide(candidates, "reject", reviewer, comment)
 
 
 def _decide(names: list[str], decision: Any, reviewer: str | None, comment: str) -> None:
-    from stages.construct.review import decide, find
+    from stages.construct.review import decide, find, require_decidable
 
     store = _store()
-    found = [find(store, name) for name in dict.fromkeys(names)]
+    found = {c.id: c for c in (find(store, name) for name in names)}
     if not found:
         raise Misuse("no candidate waits for review; `nightshift review list --all` names them all")
-    for candidate in found:
+    for candidate in found.values():
+        require_decidable(candidate, decision)
+    for candidate in found.values():
         decide(store, candidate, decision, _reviewer(reviewer), comment)
         console.say(f"{candidate.task_id}: {_DONE[decision]}")
-    refresh_id = found[-1].refresh_id
-    console.say(f"`nightshift refresh --resume {refresh_id}` carries the refresh on")
+    for refresh_id in dict.fromkeys(candidate.refresh_id for candidate in found.values()):
+        console.say(f"`nightshift refresh --resume {refresh_id}` carries the refresh on")
 
 
 @app.command()
@@ -223,9 +233,11 @@ def edit(
 
 def _from_file(path: Path) -> str:
     try:
-        if path.stat().st_size > _MAX_DRAFT_BYTES:
+        with path.open("rb") as stream:
+            data = stream.read(_MAX_DRAFT_BYTES + 1)
+        if len(data) > _MAX_DRAFT_BYTES:
             raise BadTaskData(f"{path}: larger than {_MAX_DRAFT_BYTES} bytes")
-        return path.read_text(encoding="utf-8")
+        return data.decode()
     except OSError as exc:
         raise BadTaskData(f"{path}: cannot be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
@@ -246,9 +258,12 @@ def _from_editor(draft: "TaskDraft") -> str:
 def _fields(text: str, where: str) -> dict[str, Any]:
     import yaml
 
+    from stages.construct.intake.readers.yaml_list import composed
+
+    composed(text, where, max_depth=_MAX_DEPTH)
     try:
-        fields = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as exc:
+        fields = yaml.load(text, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError as exc:
         raise BadTaskData(f"{where}: not YAML: {' '.join(str(exc).split())[:300]}") from exc
     if not isinstance(fields, dict):
         raise BadTaskData(f"{where}: expected a mapping of fields")

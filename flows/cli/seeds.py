@@ -27,7 +27,7 @@ def add(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE]...",
+            metavar="FILE",
             help="JSONL, CSV or YAML; `-`: standard input; none: what lies in the inbox.",
             show_default=False,
         ),

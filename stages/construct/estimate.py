@@ -14,7 +14,7 @@ from pydantic import Field
 
 from environments.models.cached import CachedClient
 from environments.models.prices import Price, price_of
-from environments.models.spending import cost_bound
+from environments.models.spending import cost_bound, require_price
 from environments.ports import ModelReply, ModelRequest
 from stages.construct.answers.forms import (
     ClassForm,
@@ -164,8 +164,10 @@ def estimate(store: Store, config: RefreshConfig) -> Estimate:
     """Return what a refresh of this configuration would ask if it started now; stores nothing.
 
     Raises:
-        Misuse: if a named seed or the base bank does not exist.
+        Misuse: if a named seed or the base bank does not exist, or a limit in money is set for a
+            model of unknown price.
     """
+    require_price(config.limits, price_of(config.model))
     taken, repeated = chosen_seeds(store, config)
     shop = _shop(store, config)
     asks: list[PlannedAsk] = []

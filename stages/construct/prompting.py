@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
 
 from environments.models.arguments import clean_text
@@ -26,8 +25,7 @@ FENCED_CHARACTERS = 40_000
 _FOLDER = Path(__file__).parent / "prompts"
 _VERSION = re.compile(r"\{# version: (\d{1,4}) #\}\n")
 _USER_LINE = "=== user\n"
-_INCLUDED = re.compile(r"""\{%-? include "(_\w+\.j2)" -?%\}""")
-_ALWAYS = "_again.j2"
+_AGAIN = "_again.j2"
 """Said after every answer that will not do, whatever was asked."""
 
 
@@ -63,7 +61,7 @@ def prompt(name: str, context: Mapping[str, Any]) -> Prompt:
 
 def complaint(fault: str) -> Message:
     """Return what a model is told whose answer will not do."""
-    text = _environment().get_template(_ALWAYS).render(fault=Untrusted(fault))
+    text = _environment().get_template(_AGAIN).render(fault=Untrusted(fault))
     return Message("user", text.strip())
 
 
@@ -73,26 +71,6 @@ def version_of(name: str) -> str:
     if declared is None:
         raise NightshiftError(f"prompt {name}.j2: its first line must be {{# version: N #}}")
     return f"{name}@{declared[1]}"
-
-
-def prompt_hash(name: str) -> str:
-    """Return the hex sha256 of all a prompt is made of: its template and what that includes."""
-    parts = [f"{name}.j2", _ALWAYS]
-    for part in parts:
-        parts += [found for found in _INCLUDED.findall(_text(part)) if found not in parts]
-    text = "\0".join(_text(part) for part in sorted(parts))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def prompt_names() -> tuple[str, ...]:
-    """Return the names of all prompts; a template that starts with `_` is part of others."""
-    return tuple(sorted(p.stem for p in _FOLDER.glob("*.j2") if not p.stem.startswith("_")))
-
-
-def pinned_hashes() -> dict[str, str]:
-    """Return the hash of each prompt version that was ever used, by `name@N`."""
-    pinned: dict[str, str] = yaml.safe_load(_text("versions.yaml"))
-    return pinned
 
 
 def fenced(value: object, label: str = "text", limit: int = FENCED_CHARACTERS) -> str:

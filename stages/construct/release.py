@@ -9,7 +9,7 @@ from quality.bank_statistics import bank_statistics
 from stages.construct.assembling import assembled
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.banks.loader import load_bank
-from taskdata.errors import Misuse
+from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction, Refresh
 from taskdata.schema.release import Lineage, Proof, ReleaseNotes, TaskChange
 from taskdata.schema.task import Task
@@ -31,6 +31,8 @@ class Composition:
     candidates: tuple[str, ...] = ()
     """Ids of the candidates among it."""
     refresh_id: str | None = None
+    previous_hash: str | None = None
+    """The bank's newest release when the refresh composed this one, which builds on it."""
 
 
 def compose(store: Store, refresh: Refresh) -> Composition:
@@ -69,6 +71,7 @@ def compose(store: Store, refresh: Refresh) -> Composition:
         files=files,
         candidates=tuple(c.id for c in chosen),
         refresh_id=refresh.id,
+        previous_hash=previous.release_hash if previous else None,
     )
 
 
@@ -100,11 +103,13 @@ def release(
 
     Raises:
         Misuse: if there is nothing to release.
+        StageFailed: if the bank was released by somebody else since it was composed.
     """
     if not composition.tasks:
         raise Misuse(f"bank {composition.bank!r} would be empty; approve some candidates first")
     previous = store.find_release(composition.bank)
     stored = store.add_release(composition.bank, composition.tasks, composition.files)
+    _require_newest(composition, stored.hash, previous)
     lineage = tuple(
         entry.model_copy(update={"proof": (proofs or {}).get(entry.task_hash, entry.proof)})
         for entry in composition.lineage
@@ -133,6 +138,17 @@ def release(
             reason=f"{notes.bank}@{notes.version}",
         )
     return notes
+
+
+def _require_newest(composition: Composition, own_hash: str, newest: ReleaseNotes | None) -> None:
+    """Two refreshes of a bank may end at once, and neither must drop what the other has made."""
+    if composition.refresh_id is None or newest is None:
+        return
+    if newest.release_hash not in (composition.previous_hash, own_hash):
+        raise StageFailed(
+            f"release: {newest.bank}@{newest.version} came out while this one was being proven; "
+            "release again to build on it"
+        )
 
 
 def snapshot(tasks: Sequence[Task]) -> bytes:
@@ -180,7 +196,10 @@ def _require(store: Store, name: str) -> ReleaseNotes:
     found = store.find_release(name)
     if found is None:
         known = ", ".join(f"{n.bank}@{n.version}" for n in store.release_notes()[:10]) or "none"
-        raise Misuse(f"release {name!r} is not in the store; there are: {known}")
+        raise Misuse(
+            f"release {name!r} is not in the store; there are: {known}; "
+            "`nightshift bank release --bank NAME` makes one of a bundled bank or a folder"
+        )
     return found
 
 

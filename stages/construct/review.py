@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from stages.construct.assembling import assembled
 from taskdata.banks.loader import describe
 from taskdata.errors import BadTaskData, Misuse
+from taskdata.places import UNSTORABLE, first_place, is_unstorable
 from taskdata.schema.base import Value
 from taskdata.schema.construct import (
     Candidate,
@@ -27,6 +28,8 @@ from taskdata.store import Store
 
 AUTOMATIC = "auto-approve"
 """The reviewer of what nobody looked at, by explicit request."""
+
+Decision = Literal["approve", "reject", "edit"]
 
 Rules = Callable[[Candidate, TaskDraft], tuple[str, ...]]
 """Returns the rules that a candidate's draft breaks, each as a sentence."""
@@ -76,6 +79,18 @@ def find(store: Store, name: str) -> Candidate:
     raise Misuse(f"candidate {name!r} is not in the store; `nightshift review list` names them")
 
 
+def require_decidable(candidate: Candidate, decision: Decision) -> None:
+    """Raise `Misuse` unless the candidate waits for review, or is still open and to be rejected.
+
+    Rejecting is also the way to be rid of a candidate that a stage fails on each time.
+    """
+    is_open = candidate.status is CandidateStatus.OPEN
+    if is_open and (candidate.stage is Construction.REVIEW or decision == "reject"):
+        return
+    where = candidate.stage.value if candidate.status is CandidateStatus.OPEN else candidate.status
+    raise Misuse(f"candidate {candidate.task_id!r} does not wait for review: it is at {where}")
+
+
 def decide(
     store: Store,
     candidate: Candidate,
@@ -86,9 +101,9 @@ def decide(
     """Store a person's decision.
 
     Raises:
-        Misuse: if the candidate does not wait for one, or a rejection gives no reason.
+        Misuse: as `require_decidable`, or if a rejection gives no reason.
     """
-    _require_waiting(candidate)
+    require_decidable(candidate, decision)
     if decision == "reject" and not comment.strip():
         raise Misuse(f"rejecting {candidate.task_id!r} needs a reason: --comment")
     if decision == "approve":
@@ -121,11 +136,14 @@ def edit(
         Misuse: if the candidate does not wait for review.
         BadTaskData: if the fields make no draft, the draft no task, or it breaks a rule.
     """
-    _require_waiting(candidate)
+    require_decidable(candidate, "edit")
     try:
         draft = TaskDraft.model_validate(fields)
     except ValidationError as exc:
         raise BadTaskData(f"draft of {candidate.task_id!r}: {describe(exc)}") from exc
+    place = first_place(draft.model_dump(), is_unstorable)
+    if place is not None:
+        raise BadTaskData(f"draft of {candidate.task_id!r}: field {place.where} {UNSTORABLE}")
     assembled(store, candidate, draft)
     broken = rules(candidate, draft)
     if broken:
@@ -151,7 +169,7 @@ def approve_all(store: Store, refresh_id: str, reviewer: str, comment: str) -> i
 
 def _decision(
     candidate: Candidate,
-    decision: Literal["approve", "reject", "edit"],
+    decision: Decision,
     reviewer: str,
     comment: str,
 ) -> ReviewDecision:
@@ -164,10 +182,3 @@ def _decision(
         comment=comment.strip(),
         at=datetime.now(UTC),
     )
-
-
-def _require_waiting(candidate: Candidate) -> None:
-    if candidate.status is CandidateStatus.OPEN and candidate.stage is Construction.REVIEW:
-        return
-    where = candidate.stage.value if candidate.status is CandidateStatus.OPEN else candidate.status
-    raise Misuse(f"candidate {candidate.task_id!r} does not wait for review: it is at {where}")

@@ -23,11 +23,10 @@ from taskdata.formats.splitting import (
     is_too_deep,
     refused_within,
 )
-from taskdata.places import first_place, is_not_finite, is_unstorable
+from taskdata.places import UNSTORABLE, first_place, is_not_finite, is_unstorable
 
 _MAX_SMALL = 16 << 20
 _CHUNK = 1 << 20
-UNSTORABLE = "holds NUL or half of a surrogate pair, which no database takes"
 _BOM = b"\xef\xbb\xbf"
 _ESCAPED = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 

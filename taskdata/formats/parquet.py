@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taskdata.errors import BadTaskData
-from taskdata.formats.documents import UNSTORABLE, decode, document
+from taskdata.formats.documents import decode, document
 from taskdata.formats.exporting import Fetch, replacing, target
 from taskdata.formats.files import Folder
 from taskdata.formats.jsonl import whole_task
@@ -21,7 +21,7 @@ from taskdata.formats.rows import (
     each,
     refusal,
 )
-from taskdata.places import first_place, is_unstorable
+from taskdata.places import UNSTORABLE, first_place, is_unstorable
 from taskdata.schema.outline import outline
 from taskdata.schema.task import Task
 

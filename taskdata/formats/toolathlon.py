@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from taskdata.errors import BadTaskData, Misuse
-from taskdata.formats.documents import UNSTORABLE, small_document
+from taskdata.formats.documents import small_document
 from taskdata.formats.files import Folder
 from taskdata.formats.rows import (
     Imported,
@@ -22,7 +22,7 @@ from taskdata.formats.rows import (
     slug,
     title_of,
 )
-from taskdata.places import is_unstorable
+from taskdata.places import UNSTORABLE, is_unstorable
 from taskdata.schema.checkpoint import Checkpoint, ScriptCheck
 from taskdata.schema.task import (
     Capability,

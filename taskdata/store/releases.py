@@ -1,11 +1,15 @@
 """Releases of a bank: their notes, and finding one by name."""
 
-from sqlmodel import col, desc, func, select
+import re
 
-from taskdata.errors import Misuse
+from sqlmodel import col, desc, select
+
+from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.release import ReleaseName, ReleaseNotes
 from taskdata.store.connection import StoreConnection
 from taskdata.tables import ReleaseNotesRow
+
+_VERSION = re.compile(r"[0-9]{1,9}")
 
 
 class ReleaseStore(StoreConnection):
@@ -15,15 +19,25 @@ class ReleaseStore(StoreConnection):
         """Store the notes of a release and return those that hold: the first ones written.
 
         The version is counted here; the one given is not looked at.
+
+        Raises:
+            StageFailed: if the bank's newest release is not the one that the notes call previous.
         """
         with self._writing() as session:
             known = session.get(ReleaseNotesRow, (notes.bank, notes.release_hash))
             if known is not None:
                 return ReleaseNotes.model_validate(known.notes)
-            highest = session.exec(
-                select(func.max(ReleaseNotesRow.version)).where(ReleaseNotesRow.bank == notes.bank)
-            ).one()
-            notes = notes.model_copy(update={"version": (highest or 0) + 1})
+            newest = session.exec(
+                select(ReleaseNotesRow.version, ReleaseNotesRow.release_hash)
+                .where(ReleaseNotesRow.bank == notes.bank)
+                .order_by(desc(ReleaseNotesRow.version))
+            ).first()
+            version, previous_hash = newest or (0, None)
+            if previous_hash != notes.previous_hash:
+                raise StageFailed(
+                    f"release: {notes.bank}@{version} came out meanwhile; release again"
+                )
+            notes = notes.model_copy(update={"version": version + 1})
             session.add(
                 ReleaseNotesRow(
                     bank=notes.bank,
@@ -73,7 +87,7 @@ class ReleaseStore(StoreConnection):
         ).order_by(desc(ReleaseNotesRow.version))
         query = columns.where(ReleaseNotesRow.bank == bank)
         if at:
-            if not version.isdigit():
+            if not _VERSION.fullmatch(version):
                 raise Misuse(f"release {name!r}: expected bank@version, such as refreshed@2")
             query = query.where(ReleaseNotesRow.version == int(version))
         with self._reading() as session:

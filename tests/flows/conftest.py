@@ -4,8 +4,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from flows.cli.app import main
 
 
 @pytest.fixture
@@ -32,5 +35,22 @@ def nightshift(home: Path):
             timeout=timeout,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def command(home, monkeypatch, capsys):
+    """Run the command in this process, for it runs often; returns code, output and errors."""
+
+    def run(*arguments: str) -> SimpleNamespace:
+        monkeypatch.setattr(sys, "argv", ["nightshift", *arguments])
+        code = 0
+        try:
+            main()
+        except SystemExit as exc:
+            code = exc.code or 0
+        said = capsys.readouterr()
+        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
 
     return run

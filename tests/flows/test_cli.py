@@ -21,6 +21,17 @@ def test_help_names_every_command(nightshift):
         assert command in done.stdout
 
 
+def test_a_flow_that_failed_is_not_told_twice():
+    tell = (
+        "import logging; from flows.cli.app import options; options(debug=False); "
+        "logging.getLogger('prefect.flow_runs').error('failed'); "
+        "logging.getLogger('stages').error('a candidate stays due')"
+    )
+    done = subprocess.run([sys.executable, "-c", tell], capture_output=True, text=True, check=True)
+    assert "a candidate stays due" in done.stderr
+    assert "failed" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -263,11 +263,11 @@ def test_endless_output_is_stopped(run_python, stream: str):
 
 def test_wall_time_is_limited(run_python, alive):
     done = run_python(
-        "import time; print('up', flush=True); time.sleep(60)  # nap-5562", wall_seconds=1
+        "import time; print('up', flush=True); time.sleep(60)  # nap-5562", wall_seconds=2
     )
 
     assert (done.exit_code, done.limit, done.stdout) == (-9, "wall", b"up\n")
-    assert 1 <= done.seconds < 5
+    assert 2 <= done.seconds < 8
     assert not alive("nap-5562")
 
 

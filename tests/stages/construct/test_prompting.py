@@ -1,38 +1,46 @@
 """Templates: their versions, and what untrusted text can and cannot do in them."""
 
+import hashlib
 import re
 from importlib.resources import files
 
 import jinja2
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.construct.prompting import (
-    Untrusted,
-    complaint,
-    fenced,
-    pinned_hashes,
-    prompt,
-    prompt_hash,
-    prompt_names,
-    version_of,
-)
+from stages.construct.prompting import Untrusted, complaint, fenced, prompt, version_of
 from taskdata.errors import NightshiftError
 
+FOLDER = files("stages.construct").joinpath("prompts")
+NAMES = sorted(p.name[:-3] for p in FOLDER.iterdir() if re.fullmatch(r"[a-z]\w*\.j2", p.name))
 CONTEXT = {"tools": (), "files": (), "tier": "workflow", "draft": Untrusted("x")}
 
 
-@pytest.mark.parametrize("name", prompt_names())
+def text_of(template: str) -> str:
+    return FOLDER.joinpath(template).read_text(encoding="utf-8")
+
+
+def hash_of(name: str) -> str:
+    """The sha256 of all a prompt is made of: its template, what that includes, the complaint."""
+    parts = [f"{name}.j2", "_again.j2"]
+    for part in parts:
+        included = re.findall(r'{%-? include "(_\w+\.j2)" -?%}', text_of(part))
+        parts += [found for found in included if found not in parts]
+    return hashlib.sha256("\0".join(map(text_of, sorted(parts))).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_changed_text_needs_a_new_version(name):
     """Raise the version in the template's first line and add its hash to `versions.yaml`."""
-    assert pinned_hashes().get(version_of(name)) == prompt_hash(name)
+    pinned = yaml.safe_load(text_of("versions.yaml"))
+    assert pinned.get(version_of(name)) == hash_of(name)
 
 
-@pytest.mark.parametrize("name", prompt_names())
+@pytest.mark.parametrize("name", NAMES)
 def test_every_prompt_says_that_fenced_text_is_data(name):
-    folder = files("stages.construct").joinpath("prompts")
-    system = folder.joinpath(f"{name}.j2").read_text(encoding="utf-8").partition("=== user")[0]
+    system = text_of(f"{name}.j2").partition("=== user")[0]
     assert '{% include "_data.j2" %}' in system
 
 

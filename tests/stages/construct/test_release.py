@@ -4,7 +4,7 @@ import pytest
 
 from stages.construct.release import Composition, changes, compose, compose_bank, diff, release
 from stages.construct.review import approve_all
-from taskdata.errors import Misuse
+from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.construct import CandidateStatus
 from taskdata.schema.release import Lineage
 
@@ -32,6 +32,27 @@ def test_an_approved_candidate_is_released_with_the_way_it_took(store, waiting):
     assert store.candidate(candidate.id).status is CandidateStatus.RELEASED
     (task,) = store.tasks_of_release(notes.release_hash).values()
     assert task.provenance.seed_id == candidate.seed_id
+
+
+def test_a_release_that_came_out_meanwhile_is_not_overruled(store, waiting, new_task):
+    refresh = store.refresh(waiting.refresh_id)
+    approve_all(store, refresh.id, "kirsten", "reads well")
+    composed = compose(store, refresh)
+    release(store, composition_of(new_task("of-another-refresh")))
+    with pytest.raises(StageFailed, match="office@1 came out while this one was being proven"):
+        release(store, composed)
+
+    assert [notes.version for notes in store.release_notes("office")] == [1]
+    assert store.candidate(waiting.id).status is CandidateStatus.APPROVED
+    assert release(store, compose(store, refresh)).version == 2
+
+
+def test_notes_that_build_on_an_older_release_are_refused(store, new_task):
+    first = release(store, composition_of(new_task("a")))
+    second = release(store, composition_of(new_task("b")))
+    late = second.model_copy(update={"release_hash": "0" * 64, "previous_hash": first.release_hash})
+    with pytest.raises(StageFailed, match="office@2 came out meanwhile"):
+        store.add_release_notes(late)
 
 
 def test_what_nobody_approved_is_not_released(store, waiting):
@@ -66,6 +87,12 @@ def test_the_snapshot_holds_the_tasks_byte_for_byte(store, new_task):
     notes = release(store, composition_of(new_task("b"), new_task("a")))
     lines = store.artifacts.read_bytes(notes.snapshot_sha256).decode().splitlines()
     assert lines == [new_task("a").canonical_json(), new_task("b").canonical_json()]
+
+
+@pytest.mark.parametrize("version", ["", "x", "-1", "²", "9" * 30])
+def test_a_version_is_a_number_of_bearable_length(store, version):
+    with pytest.raises(Misuse, match="expected bank@version"):
+        diff(store, f"office@{version}", "office")
 
 
 def test_an_unknown_release_is_named_with_those_there_are(store, new_task):

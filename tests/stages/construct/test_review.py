@@ -39,6 +39,16 @@ def test_nobody_decides_twice(store, waiting):
         decide(store, store.candidate(waiting.id), "reject", "ole", "no")
 
 
+def test_a_candidate_that_a_stage_fails_on_can_be_rejected_but_not_approved(store, waiting):
+    store.set_candidate(waiting.id, stage=Construction.GENERATE)
+    stuck = store.candidate(waiting.id)
+    with pytest.raises(Misuse, match="does not wait for review: it is at generate"):
+        decide(store, stuck, "approve", "kirsten")
+    decide(store, stuck, "reject", "kirsten", "the provider will not have it")
+    assert store.candidate(waiting.id).status is CandidateStatus.REJECTED
+    assert store.candidates(stage=Construction.GENERATE, status=CandidateStatus.OPEN) == []
+
+
 def test_a_rejection_needs_a_reason_and_a_decision_a_name(store, waiting):
     with pytest.raises(Misuse, match="needs a reason"):
         decide(store, waiting, "reject", "kirsten", " ")

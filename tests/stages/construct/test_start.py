@@ -95,13 +95,21 @@ def test_named_seeds_are_taken_and_unknown_ones_are_a_misuse(store):
     assert store.find_refresh("r2") is None
 
 
-def test_a_limit_in_money_for_a_model_of_unknown_price_is_refused_at_once(store):
-    fields = CONFIG.model_dump() | {
-        "model": {"provider": "compatible", "model": "m"},
-        "limits": {"max_usd": 1.0},
-    }
-    with pytest.raises(Misuse, match="price"):
-        start_refresh(store, RefreshConfig.model_validate(fields), "r1")
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model": {"provider": "compatible", "model": "m"}, "limits": {"max_usd": 1.0}}, "price"),
+        ({"model": {"provider": "nobody", "model": "m"}}, "unknown provider"),
+        ({"model": {"provider": "compatible", "model": "m"}}, "base URL"),
+        ({"base": "nowhere"}, "bank 'nowhere' is unknown"),
+        ({"bank": "starter"}, "bundled bank"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_stored(store, changes, said):
+    config = RefreshConfig.model_validate(CONFIG.model_dump() | changes)
+    with pytest.raises(Misuse, match=said):
+        start_refresh(store, config, "r1")
+    assert store.refreshes() == []
 
 
 @given(st.text(max_size=300), st.text(max_size=20))
