@@ -201,7 +201,8 @@ def _work(refresh_id: str, config: "RefreshConfig | None", stage: str | None) ->
         if stage is not None:
             REFRESH_FLOWS[stage](refresh_id=refresh_id)
             return
-        fields = None if config is None else config.model_dump(mode="json")
+        # None leaves a default, so that no base has to be said in a word.
+        fields = config and config.model_dump(mode="json") | {"base": config.base or "none"}
         refresh_task_bank(config=fields, refresh_id=refresh_id, in_process=True)
     finally:
         holds_run.reset(token)
