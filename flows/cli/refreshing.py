@@ -202,7 +202,9 @@ def _work(refresh_id: str, config: "RefreshConfig | None", stage: str | None) ->
             REFRESH_FLOWS[stage](refresh_id=refresh_id)
             return
         # None leaves a default, so that no base has to be said in a word.
-        fields = config and config.model_dump(mode="json") | {"base": config.base or "none"}
+        fields = None
+        if config is not None:
+            fields = config.model_dump(mode="json") | {"base": config.base or "none"}
         refresh_task_bank(config=fields, refresh_id=refresh_id, in_process=True)
     finally:
         holds_run.reset(token)

@@ -66,11 +66,11 @@ def add(
     if chosen:
         report = add_files(store, chosen, defaults, embedder)
     else:
-        report = inbox.take_in(store, settings.inbox, defaults, embedder)
+        report = inbox.take_in(store, folder, defaults, embedder)
     if as_json:
         console.write_json(_outcome(report))
     elif not report.files and not report.errors:
-        console.say(f"No seed file in {settings.inbox}")
+        console.say(f"No seed file in {folder}")
     else:
         _tell(report.files)
     for message in report.errors.values():
