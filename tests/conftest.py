@@ -2,7 +2,6 @@
 
 import glob
 import importlib.util
-import io
 import os
 import pwd
 import shutil
@@ -10,7 +9,6 @@ import socket
 import subprocess
 import tempfile
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -133,20 +131,6 @@ def construct() -> Callable[..., tuple[StageReport, ...]]:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.construct
-
-
-@pytest.fixture
-def new_zip() -> Callable[..., bytes]:
-    """Make a ZIP archive of the files given by name; returns its bytes."""
-
-    def make(method: int = zipfile.ZIP_DEFLATED, **files: bytes) -> bytes:
-        target = io.BytesIO()
-        with zipfile.ZipFile(target, "w", method) as archive:
-            for name, data in files.items():
-                archive.writestr(name, data)
-        return target.getvalue()
-
-    return make
 
 
 @pytest.fixture
