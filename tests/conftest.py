@@ -2,6 +2,7 @@
 
 import glob
 import importlib.util
+import io
 import os
 import pwd
 import shutil
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -131,6 +133,20 @@ def construct() -> Callable[..., tuple[StageReport, ...]]:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.construct
+
+
+@pytest.fixture
+def new_zip() -> Callable[..., bytes]:
+    """Make a ZIP archive of the files given by name; returns its bytes."""
+
+    def make(method: int = zipfile.ZIP_DEFLATED, **files: bytes) -> bytes:
+        target = io.BytesIO()
+        with zipfile.ZipFile(target, "w", method) as archive:
+            for name, data in files.items():
+                archive.writestr(name, data)
+        return target.getvalue()
+
+    return make
 
 
 @pytest.fixture

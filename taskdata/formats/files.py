@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from taskdata.archives import ArchiveLimits, archive_fault
 from taskdata.artifacts import sha256_of
 from taskdata.formats.rows import refusal
 from taskdata.schema.task import InputFile
@@ -15,11 +16,9 @@ from taskdata.schema.task import InputFile
 MAX_FILE_BYTES = 256 << 20
 MAX_FILES = 2_000
 """Of one task."""
-MAX_UNPACKED_BYTES = 1 << 30
-"""Of an archive among the files."""
-MAX_ARCHIVE_ENTRIES = 10_000
-_MAX_RATIO = 150
-_RATIO_FROM_BYTES = 32 << 20
+_LIMITS = ArchiveLimits(
+    unpacked_bytes=1 << 30, entries=10_000, ratio=150, ratio_from_bytes=32 << 20
+)
 _CHUNK = 1 << 20
 BESIDE = "files"
 """Folder beside an exported bank that holds its files, each named by its sha256."""
@@ -122,24 +121,28 @@ def _read(where: str, name: str, path: Path) -> InputFile:
 
 
 def _require_no_bomb(where: str, name: str, path: Path, size: int) -> None:
-    """Refuse archives, known by their first bytes, that unpack to too much."""
+    """Refuse archives, whatever they are called, that unpack to too much."""
+    if _opens_as_zip(path):
+        fault = archive_fault(path.read_bytes(), _LIMITS)
+        if fault is not None:
+            raise refusal(where, fault, name)
     with path.open("rb") as stream:
-        magic = stream.read(4)
-    unpacked = 0
-    if magic[:2] == b"PK" and zipfile.is_zipfile(path):
-        try:
-            with zipfile.ZipFile(path) as archive:
-                entries = archive.infolist()
-        except (zipfile.BadZipFile, NotImplementedError, ValueError):
-            return  # Nothing that reads archives can open it: it is only bytes.
-        if len(entries) > MAX_ARCHIVE_ENTRIES:
-            raise refusal(where, f"an archive of more than {MAX_ARCHIVE_ENTRIES} entries", name)
-        unpacked = sum(entry.file_size for entry in entries)
-    elif magic[:2] == b"\x1f\x8b":
-        unpacked = _unpacked_gzip(path)
-    bomb = unpacked > _RATIO_FROM_BYTES and unpacked > _MAX_RATIO * size
-    if bomb or unpacked > MAX_UNPACKED_BYTES:
+        is_gzip = stream.read(2) == b"\x1f\x8b"
+    unpacked = _unpacked_gzip(path) if is_gzip else 0
+    bomb = unpacked > max(_LIMITS.ratio_from_bytes, _LIMITS.ratio * size)
+    if bomb or unpacked > _LIMITS.unpacked_bytes:
         raise refusal(where, f"an archive of {size} bytes that unpacks to {unpacked} or more", name)
+
+
+def _opens_as_zip(path: Path) -> bool:
+    """Return whether it is an archive; what nothing that reads archives can open is only bytes."""
+    if not zipfile.is_zipfile(path):
+        return False
+    try:
+        zipfile.ZipFile(path).close()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError):
+        return False
+    return True
 
 
 def _unpacked_gzip(path: Path) -> int:
@@ -147,7 +150,7 @@ def _unpacked_gzip(path: Path) -> int:
     count, pending = 0, b""
     reader = zlib.decompressobj(wbits=31)
     with path.open("rb") as stream:
-        while count <= MAX_UNPACKED_BYTES:
+        while count <= _LIMITS.unpacked_bytes:
             pending = pending or stream.read(_CHUNK)
             if not pending:
                 break

@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from stages.construct.intake.archives import archive_fault
 from stages.construct.intake.readers.raw import Fault, short_name
+from taskdata.archives import archive_fault
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import BadTaskData
 from taskdata.schema.task import InputFile

@@ -1,6 +1,7 @@
 """No path leads out of the folder of an import, and no file unpacks to more than can be borne."""
 
 import gzip
+import struct
 import zipfile
 
 import pytest
@@ -54,6 +55,18 @@ def test_an_archive_that_unpacks_to_far_more_is_refused(refused, folder):
     with zipfile.ZipFile(folder / "bomb.docx", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", b"\0" * (64 << 20))
     assert "unpacks to" in refused("bomb.docx")
+
+
+def test_a_bomb_whose_directory_lies_or_that_lies_inside_another_is_refused(
+    refused, folder, new_zip
+):
+    bomb = bytearray(new_zip(zeros=bytes(64 << 20)))
+    (folder / "nested.zip").write_bytes(new_zip(bomb=bytes(bomb)))
+    struct.pack_into("<L", bomb, bomb.index(b"PK\x01\x02") + 24, 10)
+    (folder / "forged.xlsx").write_bytes(bomb)
+    (folder / "prefixed.bin").write_bytes(b"no archive at first sight" + bomb)
+    for name in ("nested.zip", "forged.xlsx", "prefixed.bin"):
+        assert "ZIP archive that" in refused(name)
 
 
 def test_a_gzip_that_unpacks_to_far_more_is_refused(refused, folder):

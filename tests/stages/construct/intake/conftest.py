@@ -1,7 +1,5 @@
 """A folder of seed files, and intake over it."""
 
-import io
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -30,17 +28,3 @@ def add(store, folder: Path):
         return add_file(store, SeedFile.at(path), Defaults(**defaults), lambda: index)
 
     return run
-
-
-@pytest.fixture
-def new_zip():
-    """Make a ZIP archive of the files given by name; returns its bytes."""
-
-    def make(method: int = zipfile.ZIP_DEFLATED, **files: bytes) -> bytes:
-        target = io.BytesIO()
-        with zipfile.ZipFile(target, "w", method) as archive:
-            for name, data in files.items():
-                archive.writestr(name, data)
-        return target.getvalue()
-
-    return make

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.construct.intake import archives
-from stages.construct.intake.archives import archive_fault
+from taskdata.archives import ArchiveLimits, archive_fault
 
 
 def forged(data, offset, layout, *values):
@@ -35,9 +34,9 @@ def test_a_bomb_is_noticed_by_its_ratio(new_zip):
     assert archive_fault(bomb) == "is a ZIP archive that unpacks to more than 100 times its size"
 
 
-def test_a_bomb_is_noticed_by_its_size(new_zip, monkeypatch):
-    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 1_000)
-    assert "unpacks to more than" in archive_fault(new_zip(text=b"x" * 1_001))
+def test_a_bomb_is_noticed_by_its_size(new_zip):
+    limits = ArchiveLimits(unpacked_bytes=1_000)
+    assert "unpacks to more than" in archive_fault(new_zip(text=b"x" * 1_001), limits)
 
 
 def test_a_bomb_whose_directory_lies_is_noticed_quickly(new_zip):
@@ -62,7 +61,7 @@ def test_archives_in_archives_have_a_bottom(new_zip):
 def test_very_many_entries_are_refused():
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
-        for number in range(archives.MAX_ENTRIES + 1):
+        for number in range(ArchiveLimits().entries + 1):
             archive.writestr(str(number), b"")
     assert "more than 5000 entries" in archive_fault(target.getvalue())
 

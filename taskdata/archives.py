@@ -9,22 +9,29 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-MAX_UNPACKED_BYTES = 256 << 20
-MAX_ENTRIES = 5_000
-MAX_RATIO = 100
-"""Times its own size that an archive may unpack to; office documents stay below 30."""
 MAX_DEPTH = 3
 """An archive of documents that embed workbooks."""
 
-_RATIO_MATTERS_BYTES = 10 << 20
 _MAX_NESTED_BYTES = 50 << 20
 _CHUNK = 1 << 16
 _MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _DIRECTORY_ENTRY = b"PK\x01\x02"
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 _ENCRYPTED = 0x1
+
+
+@dataclass(frozen=True)
+class ArchiveLimits:
+    """What an archive and all archives inside it may be together."""
+
+    unpacked_bytes: int = 256 << 20
+    entries: int = 5_000
+    ratio: int = 100
+    """Times its own size that an archive may unpack to; office documents stay below 30."""
+    ratio_from_bytes: int = 10 << 20
+    """Unpacked bytes below which the ratio does not matter."""
 
 
 class _Refused(Exception):
@@ -35,25 +42,26 @@ class _Refused(Exception):
 class _Budget:
     """What the archive and all archives inside it may still unpack to."""
 
+    limits: ArchiveLimits
     packed_bytes: int
     unpacked_bytes: int = 0
     entries: int = 0
 
     def spend(self, unpacked_bytes: int) -> None:
         self.unpacked_bytes += unpacked_bytes
-        if self.unpacked_bytes > MAX_UNPACKED_BYTES:
-            raise _Refused(f"unpacks to more than {MAX_UNPACKED_BYTES >> 20} MiB")
-        allowed = max(_RATIO_MATTERS_BYTES, MAX_RATIO * self.packed_bytes)
-        if self.unpacked_bytes > allowed:
-            raise _Refused(f"unpacks to more than {MAX_RATIO} times its size")
+        limits = self.limits
+        if self.unpacked_bytes > limits.unpacked_bytes:
+            raise _Refused(f"unpacks to more than {limits.unpacked_bytes >> 20} MiB")
+        if self.unpacked_bytes > max(limits.ratio_from_bytes, limits.ratio * self.packed_bytes):
+            raise _Refused(f"unpacks to more than {limits.ratio} times its size")
 
 
-def archive_fault(data: bytes) -> str | None:
+def archive_fault(data: bytes, limits: ArchiveLimits = ArchiveLimits()) -> str | None:
     """Return why this archive is not let through; None where it may, or is no ZIP archive."""
     if not is_archive(data):
         return None
     try:
-        _inspect(data, _Budget(packed_bytes=len(data)), depth=1)
+        _inspect(data, _Budget(limits, packed_bytes=len(data)), depth=1)
     except _Refused as exc:
         return f"is a ZIP archive that {exc}"
     # What zipfile raises on a forged directory, beside its own error.
@@ -72,11 +80,11 @@ def _inspect(data: bytes, budget: _Budget, depth: int) -> None:
         raise _Refused(f"holds archives more than {MAX_DEPTH} deep")
     # Counted before zipfile makes an object of each.
     budget.entries += data.count(_DIRECTORY_ENTRY)
-    if budget.entries > MAX_ENTRIES:
-        raise _Refused(f"holds more than {MAX_ENTRIES} entries")
+    if budget.entries > budget.limits.entries:
+        raise _Refused(f"holds more than {budget.limits.entries} entries")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
-    _Budget(budget.packed_bytes, budget.unpacked_bytes).spend(sum(e.file_size for e in entries))
+    replace(budget).spend(sum(entry.file_size for entry in entries))
     for entry in entries:
         parts = entry.filename.replace("\\", "/").split("/")
         if ".." in parts or not parts[0]:
