@@ -201,10 +201,7 @@ def _work(refresh_id: str, config: "RefreshConfig | None", stage: str | None) ->
         if stage is not None:
             REFRESH_FLOWS[stage](refresh_id=refresh_id)
             return
-        # None leaves a default, so that no base has to be said in a word.
-        fields = None
-        if config is not None:
-            fields = config.model_dump(mode="json") | {"base": config.base or "none"}
+        fields = None if config is None else config.model_dump(mode="json")
         refresh_task_bank(config=fields, refresh_id=refresh_id, in_process=True)
     finally:
         holds_run.reset(token)

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_serializer, field_validator
 
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import ModelSpec
@@ -80,6 +80,11 @@ class RefreshConfig(Value):
     def _named(cls, base: str | None) -> str | None:
         # TOML knows no null.
         return None if base == "none" else base
+
+    @field_serializer("base")
+    def _in_a_word(self, base: str | None) -> str:
+        # A null among changes to a configuration means: as it was.
+        return base or "none"
 
 
 class RefreshStatus(StrEnum):

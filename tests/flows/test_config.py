@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.config import LOCAL_BUDGET, load_settings, run_config
+from flows.config import LOCAL_BUDGET, load_settings, refresh_config, run_config
 from taskdata.errors import Misuse
 
 
@@ -57,3 +57,12 @@ def test_a_bad_setting_is_one_line_that_names_it(home, tmp_path, text, message):
     with pytest.raises(Misuse, match=message) as caught:
         run_config(load_settings())
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("said", "meant"), [("none", None), ("starter", "starter")])
+def test_a_refresh_builds_on_no_bank_only_if_told_so_and_stays_told(home, said, meant):
+    settings = load_settings()
+    config = refresh_config(settings, model="openai/gpt-5.2", base=said)
+    assert config.base == meant
+    assert refresh_config(settings, **config.model_dump(mode="json")) == config
+    assert refresh_config(settings, model="openai/gpt-5.2").base == "starter"
