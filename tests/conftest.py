@@ -8,12 +8,14 @@ import pwd
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -125,14 +127,31 @@ def postgres_url(postgres_server: str, _postgres_names: Iterator[int]) -> str:
     return f"{postgres_server}/{name}"
 
 
+def _load_module(path: Path) -> ModuleType:
+    if path.stem not in sys.modules:
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[path.stem])
+    return sys.modules[path.stem]
+
+
+@pytest.fixture(scope="session")
+def load_module() -> Callable[[Path], ModuleType]:
+    """Import a file beside the tests once; no folder of theirs is a package."""
+    return _load_module
+
+
+@pytest.fixture
+def wire() -> Iterator[object]:
+    """A scripted model provider on this machine; see `wire_server.py`."""
+    with _load_module(Path(__file__).with_name("wire_server.py")).running_wire_server() as server:
+        yield server
+
+
 @pytest.fixture(scope="session")
 def construct() -> Callable[..., tuple[StageReport, ...]]:
     """Go through all stages that ask a model; see `rounds.py`."""
-    place = Path(__file__).with_name("rounds.py")
-    spec = importlib.util.spec_from_file_location("rounds", place)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.construct
+    return _load_module(Path(__file__).with_name("rounds.py")).construct
 
 
 @pytest.fixture

@@ -70,13 +70,19 @@ def _rewriting(store: Store, refresh_id: str | None) -> RewritingTable | None:
 
 
 def _require_played(composition: Composition, proofs: dict[str, TaskProof]) -> None:
-    lost = [proof for proof in proofs.values() if proof.verdict is None]
+    # A task that is refused before it is played has no score for the gate to judge.
+    lost = [proof for proof in proofs.values() if proof.nop_score is None and not _is_judged(proof)]
     if lost:
         named = ", ".join(proof.task_id for proof in lost[:_NAMED])
         raise GateFailed(
             f"bank {composition.bank!r}: {len(lost)} tasks could not be played: {named}; "
             f"first cause: {'; '.join(lost[0].reasons)}; release again once that is mended"
         )
+
+
+def _is_judged(proof: TaskProof) -> bool:
+    """Whether it was played, though nothing of its tree can be scored without a judge."""
+    return proof.verdict is Verdict.UNPROVEN
 
 
 def _proof(proof: TaskProof) -> Proof:

@@ -1,7 +1,5 @@
 """Candidates, and a scripted author for the stages that ask a model."""
 
-import importlib.util
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -75,26 +73,10 @@ def waiting(store, new_task):
     return store.candidate("c1")
 
 
-def _module(name: str, path: Path):
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, path)
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
 @pytest.fixture
-def wire():
-    """A scripted provider on this machine."""
-    module = _module("wire_server", Path(__file__).parents[2] / "wire_server.py")
-    with module.running_wire_server() as server:
-        yield server
-
-
-@pytest.fixture
-def scripts():
+def scripts(load_module):
     """The forms that the scripted author fills in, and how to vary them."""
-    return _module("author", Path(__file__).parent / "author.py")
+    return load_module(Path(__file__).with_name("author.py"))
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """A scripted provider, the real tools over a real sandbox, and agents that use both."""
 
 import asyncio
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,22 +16,6 @@ from stages.execute.harness import harness_kind
 from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript
-
-
-def _load_wire_server():
-    if "wire_server" not in sys.modules:
-        path = Path(__file__).parents[2] / "wire_server.py"
-        spec = importlib.util.spec_from_file_location("wire_server", path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["wire_server"] = module
-        spec.loader.exec_module(module)
-    return sys.modules["wire_server"]
-
-
-@pytest.fixture
-def wire():
-    with _load_wire_server().running_wire_server() as server:
-        yield server
 
 
 @pytest.fixture

@@ -1,9 +1,5 @@
 """Deliverables as views, one of each kind, and running a check on them."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
 from stages.score.evidence import TrialEvidence
@@ -165,15 +161,3 @@ def run():
         return run_check("leaf", Check(name=name, deliverable=deliverable, args=args), trial)
 
     return check
-
-
-@pytest.fixture
-def wire():
-    """A scripted model provider on this machine."""
-    if "wire_server" not in sys.modules:
-        path = Path(__file__).parents[2] / "wire_server.py"
-        spec = importlib.util.spec_from_file_location("wire_server", path)
-        sys.modules["wire_server"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["wire_server"])
-    with sys.modules["wire_server"].running_wire_server() as server:
-        yield server

@@ -1,8 +1,6 @@
 """Opening the configured services; what tools do without them."""
 
 import asyncio
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,22 +14,6 @@ from taskdata.errors import ToolUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.tool_backends import ToolBackends
 from taskdata.schema.transcript import ToolCall
-
-
-def _load_wire_server():
-    if "wire_server" not in sys.modules:
-        path = Path(__file__).parents[3] / "wire_server.py"
-        spec = importlib.util.spec_from_file_location("wire_server", path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["wire_server"] = module
-        spec.loader.exec_module(module)
-    return sys.modules["wire_server"]
-
-
-@pytest.fixture
-def wire():
-    with _load_wire_server().running_wire_server() as server:
-        yield server
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """Model-backed tools over a real sandbox; the models are played by a server on this machine."""
 
 import asyncio
-import importlib.util
-import sys
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -26,22 +24,6 @@ from taskdata.schema.tool import ToolResult
 from taskdata.schema.transcript import ToolCall
 
 FAST = RetryPolicy(attempts=2, first_wait_seconds=0.01)
-
-
-def _load_wire_server():
-    if "wire_server" not in sys.modules:
-        path = Path(__file__).parents[3] / "wire_server.py"
-        spec = importlib.util.spec_from_file_location("wire_server", path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["wire_server"] = module
-        spec.loader.exec_module(module)
-    return sys.modules["wire_server"]
-
-
-@pytest.fixture
-def wire():
-    with _load_wire_server().running_wire_server() as server:
-        yield server
 
 
 @pytest.fixture

@@ -1,10 +1,7 @@
 """An atomic exemplar over a small table, a refresh over it, and a model that fills in forms."""
 
-import importlib.util
 import json
-import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -86,21 +83,11 @@ def form(filled_in):
     return make
 
 
-def _load_wire_server():
-    if "wire_server" not in sys.modules:
-        path = Path(__file__).parents[3] / "wire_server.py"
-        spec = importlib.util.spec_from_file_location("wire_server", path)
-        sys.modules["wire_server"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["wire_server"])
-    return sys.modules["wire_server"]
-
-
 @pytest.fixture
-def wire(monkeypatch):
-    """A scripted model provider on this machine."""
+def wire(wire, monkeypatch):
+    """The scripted provider, with the key that its client asks for."""
     monkeypatch.setenv("OPENAI_API_KEY", "key")
-    with _load_wire_server().running_wire_server() as server:
-        yield server
+    return wire
 
 
 @pytest.fixture

@@ -1,9 +1,6 @@
 """Small tasks with a reference solution, and candidates that bring them to the prove stage."""
 
-import importlib.util
-import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -100,18 +97,8 @@ def bring(store):
     return make
 
 
-def _load_wire_server():
-    if "wire_server" not in sys.modules:
-        path = Path(__file__).parents[3] / "wire_server.py"
-        spec = importlib.util.spec_from_file_location("wire_server", path)
-        sys.modules["wire_server"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["wire_server"])
-    return sys.modules["wire_server"]
-
-
 @pytest.fixture
-def wire(monkeypatch):
-    """A scripted model provider on this machine."""
+def wire(wire, monkeypatch):
+    """The scripted provider, with the key that its client asks for."""
     monkeypatch.setenv("OPENAI_API_KEY", "key")
-    with _load_wire_server().running_wire_server() as server:
-        yield server
+    return wire
