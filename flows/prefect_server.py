@@ -4,7 +4,8 @@ Every command that needs the server holds a shared lock on one file. The server 
 watches that lock and stops when nobody holds it any more, so it survives neither a normal end nor
 a kill -9 of its users, and two commands at once share it. `--keep-server` tells it not to watch.
 
-Run as `python -m flows.prefect_server PORT LOCK` this module is that server process.
+Run as `python -m flows.prefect_server SOCKET FOLDER` this module is that server process; SOCKET is
+the number of the listening descriptor it was handed.
 """
 
 import fcntl
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 _START_SECONDS = 120
 _WATCH_SECONDS = 2.0
 _KEEP = "keep"
+_BACKLOG = 2048
 
 
 @contextmanager
@@ -83,11 +85,21 @@ def _environment(folder: Path, url: str) -> dict[str, str]:
 
 def _running(folder: Path) -> str | None:
     try:
-        port = json.loads((folder / "server.json").read_text())["port"]
+        known = json.loads((folder / "server.json").read_text())
+        port, pid = int(known["port"]), int(known["pid"])
     except (OSError, ValueError, KeyError):
         return None  # never started, or written by a server that died while starting
     url = f"http://127.0.0.1:{port}/api"
-    return url if _healthy(url) else None
+    return url if _serves(pid, folder) and _healthy(url) else None
+
+
+def _serves(pid: int, folder: Path) -> bool:
+    """Whether that process is the server of this folder: its port may be another home's by now."""
+    try:
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return os.fsencode(folder) in arguments
 
 
 def _healthy(url: str) -> bool:
@@ -106,17 +118,20 @@ def _start(folder: Path, port: int) -> str:
         if found:
             return found
         (folder / _KEEP).unlink(missing_ok=True)
-        port = _free_port(port)
-        url = f"http://127.0.0.1:{port}/api"
         log_file = folder / "server.log"
-        with log_file.open("ab") as output:
+        # The socket is bound here and handed over: nobody can take the port in between.
+        with _listening(port) as listener, log_file.open("ab") as output:
+            port = listener.getsockname()[1]
+            url = f"http://127.0.0.1:{port}/api"
+            handed = str(listener.fileno())
             server = subprocess.Popen(
-                [sys.executable, "-m", "flows.prefect_server", str(port), str(folder)],
+                [sys.executable, "-m", "flows.prefect_server", handed, str(folder)],
                 env=os.environ | _environment(folder, url),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=(listener.fileno(),),
             )
         deadline = time.monotonic() + _START_SECONDS
         while not _healthy(url):
@@ -128,29 +143,30 @@ def _start(folder: Path, port: int) -> str:
     return url
 
 
-def _free_port(preferred: int) -> int:
+def _listening(preferred: int) -> socket.socket:
+    """Return a socket that listens on that port of this machine, else on any free one."""
     for port in (preferred, 0):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+            listener.listen(_BACKLOG)
+        except OSError:
+            listener.close()
+            continue
+        return listener
     raise NightshiftError("no free port for the Prefect server on 127.0.0.1")
 
 
-def _serve(port: int, folder: Path) -> None:
+def _serve(descriptor: int, folder: Path) -> None:
     import uvicorn
     from prefect.server.api.server import create_app
 
-    config = uvicorn.Config(
-        create_app, factory=True, host="127.0.0.1", port=port, log_level="warning"
-    )
+    config = uvicorn.Config(create_app, factory=True, log_level="warning")
     server = uvicorn.Server(config)
     watcher = threading.Thread(target=_stop_when_unused, args=(server, folder), daemon=True)
     watcher.start()
-    server.run()
+    server.run(sockets=[socket.socket(fileno=descriptor)])
 
 
 def _stop_when_unused(server: "object", folder: Path) -> None:
