@@ -29,8 +29,9 @@ def other_port():
     server.server_close()
 
 
-@pytest.mark.parametrize("pid", [os.getpid(), 2**22 + 1])
-def test_a_port_that_another_home_has_taken_is_not_ours(tmp_path, monkeypatch, other_port, pid):
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_port_that_another_home_has_taken_is_not_ours(tmp_path, monkeypatch, other_port, alive):
+    pid = os.getpid() if alive else 2**22 + 1
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     folder = tmp_path / "prefect"
     folder.mkdir()
