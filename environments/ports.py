@@ -197,6 +197,21 @@ class Mount:
     target: str
 
 
+@dataclass(frozen=True)
+class Door:
+    """A service that sandboxed programs reach on their own loopback, though they have no network.
+
+    A relay inside carries each connection through a Unix socket, which is all that is shared.
+    """
+
+    port: int
+    """Where programs find it, on 127.0.0.1 inside."""
+    socket: Path
+    """The Unix socket on the host that a service listens on."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """Environment variables that tell programs about it, such as `PGHOST`."""
+
+
 class Process(Protocol):
     """A program that goes on running in a sandbox, talked to over its standard streams."""
 
