@@ -161,7 +161,7 @@ def gate_flow(run_id: str, gate: str) -> None:
 @flow(name="prepare", flow_run_name="prepare-{run_id}", on_completion=[wake_parent])
 def prepare_flow(run_id: str) -> None:
     """Plan the trials of the run."""
-    _staged(run_id, "prepare", lambda _settings, store: preparing.do(store, run_id))
+    _staged(run_id, "prepare", lambda settings, store: preparing.do(store, run_id, settings.home))
 
 
 @flow(name="execute", flow_run_name="execute-{round}-{run_id}", on_completion=[wake_parent])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from environments.mcp.client.launch import not_installed
 from environments.mcp.install import is_installed
-from environments.mcp.servers import PackagedServer, RemoteServer, Server, known_servers, server
+from environments.mcp.servers import RemoteServer, Server, known_servers, server
 from environments.ports import SandboxProvider
 from environments.sandbox.providers import sandbox_provider
 from environments.sandbox.workspace import new_workspace
@@ -44,7 +44,7 @@ def server_states(home: Path, sandbox: str = "bubblewrap") -> dict[str, str]:
 
 
 async def _state(entry: Server, home: Path, provider: SandboxProvider) -> str:
-    missing = None if isinstance(entry, RemoteServer) else _missing(entry, home, provider)
+    missing = _missing(entry, home, provider.name)
     if missing:
         return missing
     reason = await asyncio.to_thread(provider.unavailable)
@@ -56,9 +56,18 @@ async def _state(entry: Server, home: Path, provider: SandboxProvider) -> str:
         return str(exc)
 
 
-def _missing(entry: PackagedServer, home: Path, provider: SandboxProvider) -> str | None:
+def missing_server(name: str, home: Path, sandbox: str = "bubblewrap") -> str | None:
+    """Return why the server cannot start, as far as is known without starting it.
+
+    Raises:
+        Misuse: there is no such server.
+    """
+    return _missing(server(name, home), home, sandbox)
+
+
+def _missing(entry: Server, home: Path, sandbox: str) -> str | None:
     # In Docker, the image's Python decides which libraries are looked for.
-    if provider.name == "docker" or is_installed(entry, home):
+    if isinstance(entry, RemoteServer) or sandbox == "docker" or is_installed(entry, home):
         return None
     return not_installed(entry)
 

@@ -70,7 +70,7 @@ def rules_for(config: RunConfig) -> TaskRules:
         min_checkable_share=0.7 if starter else 0.0,
         needs_check=config.judge is None,
         needs_files=starter,
-        needs_reference=starter or any(a.harness == "reference" for a in config.agents),
+        needs_reference=starter,
     )
 
 

@@ -22,11 +22,16 @@ class HarnessKind:
     needs_model: bool
     takes_feedback: bool
     """Whether another attempt with feedback can differ from the first."""
+    needs_reference: bool = False
+    """Whether it has nothing to play where a task has no reference solution."""
 
 
 HARNESSES: Mapping[str, HarnessKind] = {
     "reference": HarnessKind(
-        lambda agent, task: Reference(task), needs_model=False, takes_feedback=False
+        lambda agent, task: Reference(task),
+        needs_model=False,
+        takes_feedback=False,
+        needs_reference=True,
     ),
     "nop": HarnessKind(lambda agent, task: Nop(), needs_model=False, takes_feedback=False),
     "react": HarnessKind(lambda agent, task: React(agent), needs_model=True, takes_feedback=True),

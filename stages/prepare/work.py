@@ -2,19 +2,25 @@
 
 import time
 from collections.abc import Iterable
+from pathlib import Path
 
+from environments.mcp.health import missing_server
+from environments.mcp.offer import offered
 from environments.models.prices import price_of
 from environments.models.registry import require_model
 from environments.sandbox.providers import sandbox_provider
 from environments.tools.catalogue import catalogue
 from environments.tools.states import require_ready
-from stages.execute.harness import harness_needs_model, require_harness
+from stages.execute.harness import harness_kind, harness_needs_model, require_harness
 from stages.score.library import validate_check
 from taskdata.errors import BadTaskData, Misuse, SandboxFailed, ToolUnavailable
+from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Check
 from taskdata.schema.run import RunConfig, StageReport, Trial
 from taskdata.schema.task import Task
 from taskdata.store import Store
+
+HOME = Path(".nightshift")
 
 
 def require(config: RunConfig) -> None:
@@ -43,8 +49,8 @@ def require(config: RunConfig) -> None:
         raise SandboxFailed(f"sandbox {config.sandbox}: {reason}")
 
 
-def do(store: Store, run_id: str) -> StageReport:
-    """Plan every trial of round 0 that is not planned yet."""
+def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
+    """Plan every trial of round 0 that is not planned yet; `home`: where servers are installed."""
     started = time.monotonic()
     run = store.run(run_id)
     require(run.config)
@@ -55,8 +61,15 @@ def do(store: Store, run_id: str) -> StageReport:
         first_trial(run_id, agent.name, task_hash, task, repetition)
         for agent in run.config.agents
         for task_hash, task in tasks.items()
+        if can_play(agent, task)
         for repetition in range(run.config.repetitions)
     ]
+    if not trials:
+        names = ", ".join(agent.name for agent in run.config.agents)
+        raise Misuse(
+            f"agents {names}: no task of bank {run.config.bank!r} has a reference solution to "
+            "play; evaluate another agent"
+        )
     new = store.plan_trials(trials)
     return StageReport(
         stage="prepare",
@@ -65,18 +78,39 @@ def do(store: Store, run_id: str) -> StageReport:
         done=len(trials),
         seconds=time.monotonic() - started,
         note=f"{new} trials planned over {len(tasks)} tasks"
-        + _not_ready(tasks.values(), run.config),
+        + _not_played(tasks.values(), run.config)
+        + _not_ready(tasks.values(), run.config, home),
     )
 
 
-def _not_ready(tasks: Iterable[Task], config: RunConfig) -> str:
-    """Return how many tasks need tools that cannot run here, and the first reason."""
+def can_play(agent: AgentSpec, task: Task) -> bool:
+    """Return whether the agent has anything to do on the task."""
+    return task.reference is not None or not harness_kind(agent.harness).needs_reference
+
+
+def _not_played(tasks: Iterable[Task], config: RunConfig) -> str:
+    """Return for how many tasks each agent gets no trial."""
+    tasks = list(tasks)
+    counts = {agent.name: sum(not can_play(agent, task) for task in tasks) for agent in config.agents}
+    return "".join(
+        f"; {count} without a reference solution are not given to {name}"
+        for name, count in counts.items()
+        if count
+    )
+
+
+def _not_ready(tasks: Iterable[Task], config: RunConfig, home: Path) -> str:
+    """Return how many tasks need tools or servers that cannot run here, and the first reason."""
     reasons = []
     for task in tasks:
+        offer = offered(task)
         try:
-            require_ready(task.tools, config, config.sandbox)
+            require_ready(offer.tools, config, config.sandbox)
         except ToolUnavailable as exc:
             reasons.append(str(exc))
+            continue
+        missing = (missing_server(name, home, config.sandbox) for name in offer.servers)
+        reasons += [reason for reason in missing if reason][:1]
     if not reasons:
         return ""
     return f"; {len(reasons)} of them need a tool that is not ready, and cannot run: {reasons[0]}"

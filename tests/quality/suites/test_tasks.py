@@ -199,7 +199,7 @@ def test_the_starter_bank_promises_more_than_a_users_bank():
     )
     assert rules_for(RunConfig(bank="./mine", agents=(react,), judge=judge)) == TaskRules()
     reference = AgentSpec.parse("reference")
-    assert rules_for(RunConfig(bank="./mine", agents=(reference,))).needs_reference
+    assert not rules_for(RunConfig(bank="./mine", agents=(reference,))).needs_reference
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,10 @@
-"""Tools that are not ready are named when the run is planned."""
+"""What cannot be played is named when the run is planned."""
+
+import pytest
 
 from stages.prepare import work
+from taskdata.errors import Misuse
+from taskdata.schema.task import ReferenceSolution, TaskEnvironment
 
 
 def test_the_plan_says_which_tool_is_not_ready(store, new_run, new_task):
@@ -18,3 +22,25 @@ def test_the_plan_says_which_tool_is_not_ready(store, new_run, new_task):
 def test_a_plan_without_such_tools_says_nothing_of_them(store, new_run, new_task):
     report = work.do(store, new_run(new_task("plain")).id)
     assert report.note == "1 trials planned over 1 tasks"
+
+
+def test_the_plan_says_which_server_is_not_installed(store, new_run, new_task, tmp_path):
+    around = TaskEnvironment(servers=("time",))
+    report = work.do(store, new_run(new_task("clock", environment=around)).id, tmp_path)
+    assert "; 1 of them need a tool that is not ready" in report.note
+    assert "run `nightshift mcp install time`" in report.note
+
+
+def test_a_task_without_a_reference_is_not_given_to_the_reference_agent(store, new_run, new_task):
+    solved = new_task("solved", reference=ReferenceSolution(steps=(), final_answer="42"))
+    run = new_run(new_task("open"), solved, agents=("reference", "nop"))
+    report = work.do(store, run.id)
+    assert report.due == 3
+    assert "; 1 without a reference solution are not given to reference" in report.note
+    assert {t.task_id for t in store.trials(run.id) if t.agent == "reference"} == {"solved"}
+
+
+def test_a_run_in_which_nobody_has_anything_to_play_is_refused(store, new_run, new_task):
+    run = new_run(new_task("open"), agents=("reference",))
+    with pytest.raises(Misuse, match="no task of bank .* has a reference solution"):
+        work.do(store, run.id)
