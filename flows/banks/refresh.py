@@ -22,7 +22,7 @@ from flows.stage_flows import kept_model_servers
 from flows.waking import call_deployed
 from stages.construct.intake.inbox import take_in
 from stages.construct.intake.rows import Defaults
-from stages.construct.review import awaiting
+from stages.construct.releasing.review import awaiting
 from stages.construct.start import start_refresh
 from taskdata.schema.construct import CandidateStatus, Construction, Refresh, RefreshStatus
 from taskdata.store import Store

@@ -19,8 +19,8 @@ from flows.waking import wake_parent
 from stages.construct import balance, checkpoints, classify, generate, rewrite, validate
 from stages.construct.atomic import expand
 from stages.construct.proof import prove
-from stages.construct.release import compose
-from stages.construct.review import AUTOMATIC, awaiting
+from stages.construct.releasing.release import compose
+from stages.construct.releasing.review import AUTOMATIC, awaiting
 from stages.construct.work import Connect
 from taskdata.errors import StageFailed
 from taskdata.schema.agent import ModelSpec

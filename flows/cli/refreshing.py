@@ -11,7 +11,7 @@ from taskdata.errors import Misuse, NightshiftError
 
 if TYPE_CHECKING:
     from flows.config import Settings
-    from stages.construct.estimate import PlannedAsk
+    from stages.construct.asking.estimate import PlannedAsk
     from taskdata.schema.construct import Construction, Refresh, RefreshConfig
     from taskdata.store import Store
 
@@ -116,7 +116,7 @@ def _new_id() -> str:
 
 
 def _dry_run(store: "Store", config: "RefreshConfig", as_json: bool) -> None:
-    from stages.construct.estimate import estimate
+    from stages.construct.asking.estimate import estimate
 
     found = estimate(store, config)
     if as_json:

@@ -12,7 +12,7 @@ from flows.cli.trees import write_tree
 from taskdata.errors import BadTaskData, Misuse
 
 if TYPE_CHECKING:
-    from stages.construct.review import ReviewSheet
+    from stages.construct.releasing.review import ReviewSheet
     from taskdata.schema.construct import Candidate, TaskDraft
     from taskdata.store import Store
 
@@ -55,7 +55,7 @@ def list_candidates(
     as_json: JsonOption = False,
 ) -> None:
     """List the candidates that wait for a decision."""
-    from stages.construct.review import awaiting
+    from stages.construct.releasing.review import awaiting
 
     store = _store()
     if refresh is not None:
@@ -106,7 +106,7 @@ def _entry(store: "Store", candidate: "Candidate") -> dict[str, object]:
 @app.command()
 def show(candidate: CandidateArgument, as_json: JsonOption = False) -> None:
     """Show a candidate: its seed, what happened to it, the task as it stands."""
-    from stages.construct.review import sheet
+    from stages.construct.releasing.review import sheet
 
     found = sheet(_store(), candidate)
     if as_json:
@@ -170,7 +170,7 @@ def approve(
     comment: Annotated[str, typer.Option(help="Why.")] = "",
 ) -> None:
     """Approve candidates: they are part of the next release."""
-    from stages.construct.review import awaiting
+    from stages.construct.releasing.review import awaiting
 
     names = list(candidates or ())
     if all_ == bool(names):
@@ -189,7 +189,7 @@ def reject(
 
 
 def _decide(names: list[str], decision: Any, reviewer: str | None, comment: str) -> None:
-    from stages.construct.review import decide, find, require_decidable
+    from stages.construct.releasing.review import decide, find, require_decidable
 
     store = _store()
     found = {c.id: c for c in (find(store, name) for name in names)}
@@ -214,8 +214,8 @@ def edit(
     comment: Annotated[str, typer.Option(help="Why.")] = "",
 ) -> None:
     """Change a candidate's draft; it is checked and proven again before it can be approved."""
-    from stages.construct.review import edit as change
-    from stages.construct.review import sheet
+    from stages.construct.releasing.review import edit as change
+    from stages.construct.releasing.review import sheet
     from stages.construct.rules.book import review_rules
 
     store = _store()

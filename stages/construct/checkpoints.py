@@ -7,9 +7,9 @@ from typing import Any
 from environments.models.registry import model_client
 from stages.construct.answers.drafts import shown_nodes, shown_task, tree_of
 from stages.construct.answers.forms import TreeForm
-from stages.construct.asking import Asked, Tally
+from stages.construct.asking.ask import Asked, Tally
+from stages.construct.asking.opinions import opinion
 from stages.construct.history import found_violations, tree_is_current
-from stages.construct.opinions import opinion
 from stages.construct.rules.book import require
 from stages.construct.rules.tree import tree_violations
 from stages.construct.rules.violation import Violation

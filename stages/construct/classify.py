@@ -5,7 +5,7 @@ import asyncio
 from environments.models.registry import model_client
 from stages.construct.answers.drafts import shown_draft
 from stages.construct.answers.forms import ClassForm
-from stages.construct.asking import as_is
+from stages.construct.asking.ask import as_is
 from stages.construct.work import Case, Connect, Outcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction
 from taskdata.schema.run import StageReport

@@ -5,7 +5,7 @@ import asyncio
 from environments.models.registry import model_client
 from stages.construct.answers.drafts import draft_from, draft_of, shown_draft
 from stages.construct.answers.forms import DraftForm
-from stages.construct.prompting import Untrusted
+from stages.construct.asking.prompting import Untrusted
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
 from stages.construct.rules.tree import tree_violations

@@ -5,8 +5,8 @@ overtaken is regenerated anyway.
 """
 
 from environments.models.registry import model_client
+from stages.construct.asking.opinions import Opinion, opinion
 from stages.construct.history import VIOLATIONS, tree_is_current
-from stages.construct.opinions import Opinion, opinion
 from stages.construct.rewrite import repairs
 from stages.construct.rules.book import violations
 from stages.construct.rules.violation import Violation

@@ -20,13 +20,13 @@ from environments.models.registry import model_client
 from environments.models.spending import Spending, SpendingCap, total
 from environments.ports import ModelClient
 from stages.construct.answers.forms import Form
-from stages.construct.asking import Asked, Asks, Tally, ask
+from stages.construct.asking.ask import Asked, Asks, Tally, ask
+from stages.construct.asking.prompting import prompt
 from stages.construct.assembling import available_files
 from stages.construct.material.attachments import shown_files
 from stages.construct.material.base import base_tasks, offered_tools
 from stages.construct.material.checks import described_checks
 from stages.construct.material.exemplars import choose, shortened
-from stages.construct.prompting import prompt
 from stages.construct.rules.book import rulebook
 from stages.construct.rules.violation import Rulebook
 from taskdata.errors import (

@@ -1,7 +1,7 @@
 """The prepare stage: check what the run needs, and plan the trials of its first round."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from environments.mcp.health import missing_server
@@ -88,10 +88,12 @@ def can_play(agent: AgentSpec, task: Task) -> bool:
     return task.reference is not None or not harness_kind(agent.harness).needs_reference
 
 
-def _not_played(tasks: Iterable[Task], config: RunConfig) -> str:
+def _not_played(tasks: Collection[Task], config: RunConfig) -> str:
     """Return for how many tasks each agent gets no trial."""
     tasks = list(tasks)
-    counts = {agent.name: sum(not can_play(agent, task) for task in tasks) for agent in config.agents}
+    counts = {
+        agent.name: sum(not can_play(agent, task) for task in tasks) for agent in config.agents
+    }
     return "".join(
         f"; {count} without a reference solution are not given to {name}"
         for name, count in counts.items()

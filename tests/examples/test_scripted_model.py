@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import stages.construct.prompting as prompting
+import stages.construct.asking.prompting as prompting
 from environments.models.client import Endpoint
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy

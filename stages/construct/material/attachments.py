@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from stages.construct.prompting import Untrusted
+from stages.construct.asking.prompting import Untrusted
 from taskdata.artifacts import ArtifactStore
 from taskdata.schema.task import InputFile
 

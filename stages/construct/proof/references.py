@@ -20,7 +20,7 @@ from environments.tools.finish import FINISH
 from environments.tools.toolbox import ALWAYS_PRESENT
 from stages.construct import work
 from stages.construct.answers.drafts import shown_nodes, shown_task
-from stages.construct.asking import Tally
+from stages.construct.asking.ask import Tally
 from stages.construct.assembling import assembled
 from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.chain_form import ReferenceForm, solution_of

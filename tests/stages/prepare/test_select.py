@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from stages.construct.importing import import_bank
+from stages.construct.releasing.importing import import_bank
 from stages.prepare.select import sampled, select
 from taskdata.errors import Misuse
 from taskdata.formats.registry import writer

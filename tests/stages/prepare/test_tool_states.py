@@ -42,5 +42,5 @@ def test_a_task_without_a_reference_is_not_given_to_the_reference_agent(store, n
 
 def test_a_run_in_which_nobody_has_anything_to_play_is_refused(store, new_run, new_task):
     run = new_run(new_task("open"), agents=("reference",))
-    with pytest.raises(Misuse, match="no task of bank .* has a reference solution"):
+    with pytest.raises(Misuse, match=r"no task of bank .* has a reference solution"):
         work.do(store, run.id)

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from stages.construct.answers.forms import ClassForm
-from stages.construct.asking import Asks, Tally, as_is, ask
-from stages.construct.prompting import prompt
+from stages.construct.asking.ask import Asks, Tally, as_is, ask
+from stages.construct.asking.prompting import prompt
 from taskdata.errors import BadTaskData, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.transcript import Usage

@@ -2,8 +2,15 @@
 
 import pytest
 
-from stages.construct.release import Composition, changes, compose, compose_bank, diff, release
-from stages.construct.review import approve_all
+from stages.construct.releasing.release import (
+    Composition,
+    changes,
+    compose,
+    compose_bank,
+    diff,
+    release,
+)
+from stages.construct.releasing.review import approve_all
 from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.construct import CandidateStatus
 from taskdata.schema.release import Lineage

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stages.construct.estimate import estimate
+from stages.construct.asking.estimate import estimate
 from stages.construct.work import spent
 from taskdata.schema.construct import RefreshConfig
 from taskdata.schema.seed import SeedQuery

@@ -18,7 +18,7 @@ from environments.models.spending import Spending
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from stages.construct.answers.forms import Form, schema_of
 from stages.construct.answers.json_text import read_json
-from stages.construct.prompting import Prompt, complaint
+from stages.construct.asking.prompting import Prompt, complaint
 from taskdata.errors import BadTaskData
 from taskdata.schema.transcript import Usage
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from stages.construct.answers.drafts import shown_draft, shown_task
 from stages.construct.answers.forms import FindingForm, FindingsForm
-from stages.construct.asking import Asked, as_is
+from stages.construct.asking.ask import Asked, as_is
 from stages.construct.rules.violation import Violation, in_tree
 from stages.construct.work import Case
 from stages.score.matching import fold

@@ -10,10 +10,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.construct.prompting import Untrusted, complaint, fenced, prompt, version_of
+from stages.construct.asking.prompting import Untrusted, complaint, fenced, prompt, version_of
 from taskdata.errors import NightshiftError
 
-FOLDER = files("stages.construct").joinpath("prompts")
+FOLDER = files("stages.construct.asking").joinpath("prompts")
 NAMES = sorted(p.name[:-3] for p in FOLDER.iterdir() if re.fullmatch(r"[a-z]\w*\.j2", p.name))
 CONTEXT = {"tools": (), "files": (), "tier": "workflow", "draft": Untrusted("x")}
 

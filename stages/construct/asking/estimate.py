@@ -25,9 +25,9 @@ from stages.construct.answers.forms import (
     TreeForm,
     schema_of,
 )
+from stages.construct.asking.prompting import Untrusted, prompt, version_of
 from stages.construct.assembling import available_files
 from stages.construct.material.base import base_tasks, offered_tools
-from stages.construct.prompting import Untrusted, prompt, version_of
 from stages.construct.start import candidate_of, chosen_seeds
 from stages.construct.work import Case, Workshop
 from taskdata.errors import Misuse

@@ -1,0 +1,1 @@
+"""Asking a model: prompts, structured answers, and what they will cost."""

@@ -1,0 +1,1 @@
+"""From reviewed candidates, or an import, to an immutable release of a bank."""
