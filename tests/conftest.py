@@ -51,6 +51,7 @@ ONE_AFTER_THE_OTHER = {
 """End-to-end files that share a costly fixture, or the machine, stay in one process."""
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep each file in one process where `make test` runs several: its fixtures are made once."""
     for item in items:
