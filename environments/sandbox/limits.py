@@ -3,9 +3,11 @@
 import math
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from environments.ports import Door
 from environments.sandbox.walking import TooManyEntries, walk
 from taskdata.schema.limits import EnforcedLimit
 from taskdata.schema.task import Resources
@@ -14,8 +16,9 @@ Limit = Literal["wall", "cpu", "output", "memory", "processes", "disk"]
 MEGABYTE = 1024 * 1024
 
 
-def shared_limits(resources: Resources) -> tuple[EnforcedLimit, ...]:
+def shared_limits(resources: Resources, doors: Sequence[Door]) -> tuple[EnforcedLimit, ...]:
     """Return what every provider holds programs to, in the same way."""
+    allowed = sum(len(door.allows) for door in doors)
     return (
         EnforcedLimit(name="wall_seconds", value=resources.wall_seconds, by=("watch",)),
         EnforcedLimit(name="cpu_seconds", value=resources.cpu_seconds, by=("rlimit", "watch")),
@@ -24,7 +27,11 @@ def shared_limits(resources: Resources) -> tuple[EnforcedLimit, ...]:
         EnforcedLimit(name="temporary_mb", value=resources.disk_mb, by=("mount",)),
         EnforcedLimit(name="output_kb", value=resources.output_kb, by=("watch",)),
         EnforcedLimit(name="max_files", value=resources.max_files, by=("collection",)),
-        EnforcedLimit(name="network", value=0, by=("namespace",)),
+        EnforcedLimit(
+            name="network",
+            value=allowed,
+            by=("namespace", "proxy") if allowed else ("namespace",),
+        ),
     )
 
 

@@ -2,8 +2,9 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import environments
 import taskdata
@@ -74,14 +75,18 @@ def masked(mounts: Iterable[Mount]) -> tuple[str, ...]:
     return tuple(sorted(paths))
 
 
-def environment(path: str, *python_path: str) -> dict[str, str]:
+def environment(
+    path: str, *python_path: str, more: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
     """Return the whole environment of a sandboxed program.
 
     Args:
         path: The value of PATH inside.
         python_path: Folders with importable packages besides our own.
+        more: Variables besides, which change none of the others.
     """
     return {
+        **more,
         "PATH": path,
         "HOME": "/tmp",  # noqa: S108 - the sandbox's own
         "LANG": "C.UTF-8",

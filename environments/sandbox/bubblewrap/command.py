@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from environments.ports import Mount, Workspace
+from environments.ports import Door, Mount, Workspace
+from environments.sandbox.doors.inside import (
+    door_mounts,
+    door_variables,
+    hosts_mounts,
+    relayed,
+)
 from environments.sandbox.identity import is_root
 from environments.sandbox.limits import MEGABYTE
 from environments.sandbox.mounts import environment, masked, package_mounts, python_mounts
@@ -48,6 +54,7 @@ def command(
     descriptors: Descriptors,
     argv: Sequence[str],
     more_mounts: Sequence[Mount] = (),
+    doors: Sequence[Door] = (),
 ) -> list[str]:
     """Return the command that runs `argv` under the policy.
 
@@ -59,24 +66,28 @@ def command(
         descriptors: Pipes for bwrap's reports and for the files made up for the sandbox.
         argv: Program and arguments, as inside.
         more_mounts: What the program sees besides the workspace.
+        doors: What it reaches.
     """
+    mounts = (*python_mounts(), *package_mounts(), *door_mounts(doors), *hosts_mounts(doors))
     return [
         str(bwrap),
         *_namespaces(),
         *_system(),
         # Before the mounts, which may lie below /tmp.
         *_made_up(descriptors, resources),
-        *_mounted((*python_mounts(), *package_mounts(), *more_mounts)),
+        *_mounted((*mounts, *more_mounts)),
         *("--dir", "/workspace"),
         *("--ro-bind", str(workspace.input), "/workspace/input"),
         *("--bind", str(workspace.output), "/workspace/output"),
         *("--remount-ro", "/dev", "--remount-ro", "/"),
         *("--chdir", "/workspace", "--clearenv"),
-        *_variables(),
+        *_variables(doors),
         *("--json-status-fd", str(descriptors.status), "--seccomp", str(descriptors.seccomp)),
         "--",
         *_INIT,
         *_drop_root(owner),
+        # Before the limits, which are the program's own.
+        *relayed(sys.executable, doors),
         *_rlimits(resources),
         *argv,
     ]
@@ -136,9 +147,9 @@ def _made_up(descriptors: Descriptors, resources: Resources) -> Iterator[str]:
         yield from ("--perms", "1777", "--size", str(megabytes * MEGABYTE), "--tmpfs", folder)
 
 
-def _variables() -> Iterator[str]:
+def _variables(doors: Sequence[Door]) -> Iterator[str]:
     path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
-    for name, value in environment(path).items():
+    for name, value in environment(path, more=door_variables(doors)).items():
         yield from ("--setenv", name, value)
 
 

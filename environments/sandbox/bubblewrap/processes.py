@@ -26,22 +26,23 @@ class _Use:
 class Namespace:
     """The processes below one init process; `exceeded` looks at them again at each call."""
 
-    def __init__(self, init_pid: int, output: Path) -> None:
+    def __init__(self, init_pid: int, output: Path, own_processes: int = 1) -> None:
+        self._own_processes = own_processes
         self._root = Path(f"/proc/{init_pid}/root")
         self._output_device = output.stat().st_dev
 
     def exceeded(self, resources: Resources) -> Limit | None:
         """Return the limit that all processes together are above, if any.
 
-        The init process itself counts as one task and its memory as nothing. While the sandbox
-        is still being built, or is gone already, nothing is above a limit.
+        Our own processes inside do not count as tasks, and a relay's memory of a few megabytes
+        does. While the sandbox is still being built, or is gone already, nothing is above a limit.
         """
         if not self._is_built():
             return None
         use = _Use()
         for process in self._processes():
             self._add(process, use)
-        if use.tasks > resources.processes + 1:
+        if use.tasks > resources.processes + self._own_processes:
             return "processes"
         if use.cpu_ticks > resources.cpu_seconds * _TICKS_PER_SECOND:
             return "cpu"

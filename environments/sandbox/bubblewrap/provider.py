@@ -16,11 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from environments.ports import Completed, Mount, Process, Sandbox, SandboxFacts, Workspace
+from environments.ports import Completed, Door, Mount, Process, Sandbox, SandboxFacts, Workspace
 from environments.reaper.owner import Owner, this_process, working_folder
 from environments.sandbox.bubblewrap.command import account_files, command
 from environments.sandbox.bubblewrap.processes import Namespace
 from environments.sandbox.bubblewrap.program import Program, last_line, running
+from environments.sandbox.doors.inside import check_doors, relay_processes
 from environments.sandbox.identity import owner_of_output
 from environments.sandbox.limits import MEGABYTE, Limit, Space, shared_limits
 from environments.sandbox.shielding import to_the_end
@@ -48,16 +49,23 @@ class Bubblewrap:
 
     @asynccontextmanager
     async def open(
-        self, workspace: Workspace, resources: Resources, label: str = ""
+        self,
+        workspace: Workspace,
+        resources: Resources,
+        label: str = "",
+        doors: Sequence[Door] = (),
     ) -> AsyncIterator[Sandbox]:
         """Yield a sandbox over `workspace`; of it run only the programs that run in it.
 
         Raises:
-            SandboxFailed: there is no bwrap binary, or the output folder cannot be handed over.
+            Misuse: a sandbox cannot have these doors.
+            SandboxFailed: there is no bwrap binary, the output folder cannot be handed over, or
+                the folder of a door cannot be shown.
         """
+        check_doors(doors)
         user = owner_of_output(workspace.output)
         with this_process() as process:
-            sandbox = BubblewrapSandbox(_bwrap(), workspace, resources, user, process)
+            sandbox = BubblewrapSandbox(_bwrap(), workspace, resources, user, process, doors)
             try:
                 yield sandbox
             finally:
@@ -79,12 +87,14 @@ class BubblewrapSandbox:
         resources: Resources,
         owner: tuple[int, int],
         process: Owner,
+        doors: Sequence[Door],
     ) -> None:
         self._bwrap = bwrap
         self._workspace = workspace
         self._resources = resources
         self._owner = owner
         self._marks = process.variables
+        self._doors = doors
         self._started: list[BubblewrapProcess] = []
 
     def python(self) -> Sequence[str]:
@@ -130,7 +140,7 @@ class BubblewrapSandbox:
             EnforcedLimit(name="memory_mb", value=asked.memory_mb, by=("watch",)),
             EnforcedLimit(name="processes", value=asked.processes, by=("watch",)),
         )
-        return SandboxFacts((*shared_limits(asked), *watched))
+        return SandboxFacts((*shared_limits(asked, self._doors), *watched))
 
     async def close(self) -> None:
         """Kill the programs that were started and still run."""
@@ -147,6 +157,7 @@ class BubblewrapSandbox:
             self._owner,
             argv=argv,
             more_mounts=mounts,
+            doors=self._doors,
         )
         accounts = account_files(self._owner)
         return running(line, self._marks, accounts, stdin, self._resources.output_kb * 1024)
@@ -166,7 +177,8 @@ class BubblewrapSandbox:
             deadline: On the monotonic clock; infinite for none.
             pause: Seconds between two looks.
         """
-        namespace = Namespace(program.init_pid, self._workspace.output)
+        own_processes = 1 + relay_processes(self._doors)
+        namespace = Namespace(program.init_pid, self._workspace.output, own_processes)
         shortest = pause
         while not await program.ended(min(pause, max(0.0, deadline - time.monotonic()))):
             looked = time.monotonic()

@@ -16,35 +16,43 @@ class _Architecture(NamedTuple):
     clone: int
     clone3: int
     socket: int
+    shmget: int
 
 
 # fsopen, fsconfig, fsmount, fspick, open_tree, move_mount, mount_setattr, memfd_secret and
 # io_uring_setup, _enter, _register have the same number everywhere.
 _EVERYWHERE = (430, 431, 432, 433, 428, 429, 442, 447, 425, 426, 427)
 _ARCHITECTURES = {
-    # unshare, setns, mount, umount2, pivot_root, memfd_create, shmget, msgget, keyctl, add_key,
+    # unshare, setns, mount, umount2, pivot_root, memfd_create, msgget, keyctl, add_key,
     # request_key, bpf, perf_event_open, userfaultfd
     "x86_64": _Architecture(
         0xC000003E,
-        (272, 308, 165, 166, 155, 319, 29, 68, 250, 248, 249, 321, 298, 323, *_EVERYWHERE),
+        (272, 308, 165, 166, 155, 319, 68, 250, 248, 249, 321, 298, 323, *_EVERYWHERE),
         clone=56,
         clone3=435,
         socket=41,
+        shmget=29,
     ),
     "aarch64": _Architecture(
         0xC00000B7,
-        (97, 268, 40, 39, 41, 279, 194, 186, 219, 217, 218, 280, 241, 282, *_EVERYWHERE),
+        (97, 268, 40, 39, 41, 279, 186, 219, 217, 218, 280, 241, 282, *_EVERYWHERE),
         clone=220,
         clone3=435,
         socket=198,
+        shmget=194,
     ),
 }
 _NAMESPACE_FLAGS = 0x7E02_0000  # CLONE_NEWNS, -CGROUP, -UTS, -IPC, -USER, -PID, -NET
 _FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink
 _X32_BIT = 0x4000_0000
 
+# PostgreSQL marks its data with a System V segment of some 50 bytes; a namespace holds at most
+# 4096 segments of a page each.
+_SMALL_SEGMENT = 1024
+
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
+# offsets in struct seccomp_data, which holds each argument as 64 bits, the lower half first
+_NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 _ALLOW, _KILL = 0x7FFF_0000, 0x8000_0000
 _NOT_PERMITTED, _NO_SUCH_CALL, _NO_SUCH_FAMILY = 0x0005_0001, 0x0005_0026, 0x0005_0061
 
@@ -69,6 +77,12 @@ def seccomp_filter() -> bytes:
         _op(_EQUAL, machine.clone, 0, 4),
         _op(_LOAD, _FIRST_ARGUMENT),
         *_answer(_ANY_BIT, _NAMESPACE_FLAGS, _NOT_PERMITTED),
+        _op(_RETURN, _ALLOW),
+        _op(_EQUAL, machine.shmget, 0, 7),
+        _op(_LOAD, _SECOND_ARGUMENT),
+        *_answer(_AT_LEAST, _SMALL_SEGMENT + 1, _NOT_PERMITTED),
+        _op(_LOAD, _SECOND_ARGUMENT + 4),
+        *_answer(_AT_LEAST, 1, _NOT_PERMITTED),
         _op(_RETURN, _ALLOW),
         _op(_EQUAL, machine.socket, 0, 2 + 2 * len(_FAMILIES)),
         _op(_LOAD, _FIRST_ARGUMENT),

@@ -5,7 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from environments import ports
-from environments.ports import SandboxFacts, Workspace
+from environments.ports import Door, SandboxFacts, Workspace
+from environments.sandbox.doors.inside import (
+    door_mounts,
+    door_variables,
+    relay_processes,
+    relayed,
+)
 from environments.sandbox.limits import MEGABYTE, shared_limits
 from environments.sandbox.mounts import environment, package_mounts
 from taskdata.errors import SandboxFailed
@@ -15,8 +21,10 @@ from taskdata.schema.task import Resources
 if TYPE_CHECKING:
     from docker.types import Mount
 
-OWN_PROCESSES = 4
-"""Beside the program: the first process, the shell around it, and what tidies up after it."""
+_OWN_PROCESSES = 4
+
+PYTHON = "python3"
+"""The image's, found on the path."""
 
 STDIN_FOLDER = "/run/stdin"
 """Where the file with a program's standard input is mounted."""
@@ -45,25 +53,35 @@ _AROUND = (
 _AFTER_A_LINE = 'read -r go && "$@"; exit $?'
 
 
-def exec_argv(stdin_file: str, argv: Sequence[str]) -> list[str]:
+def own_processes(doors: Sequence[Door]) -> int:
+    """Return how many run beside a program: the first, a shell, what tidies up, a relay."""
+    return _OWN_PROCESSES + relay_processes(doors)
+
+
+def exec_argv(stdin_file: str, argv: Sequence[str], doors: Sequence[Door] = ()) -> list[str]:
     """Return the command of the `exec` that runs `argv` with nothing in its environment but ours.
 
     Args:
         stdin_file: Name of the file below the stdin folder that the program reads.
         argv: Program and arguments.
+        doors: What it reaches.
     """
-    variables = [f"{name}={value}" for name, value in environment(_PATH, _LIBRARIES).items()]
     shell = ["/bin/sh", "-c", _AROUND, "sh", f"{STDIN_FOLDER}/{stdin_file}"]
-    return ["/usr/bin/env", "-i", *variables, *shell, *argv]
+    return [*_beginning(doors), *shell, *argv]
 
 
-def talking_argv(argv: Sequence[str]) -> list[str]:
+def talking_argv(argv: Sequence[str], doors: Sequence[Door] = ()) -> list[str]:
     """Return the command of the `exec` that runs `argv` once it has read a line.
 
     The line is sent when the engine has answered: what a program wrote before could be lost.
     """
-    variables = [f"{name}={value}" for name, value in environment(_PATH, _LIBRARIES).items()]
-    return ["/usr/bin/env", "-i", *variables, "/bin/sh", "-c", _AFTER_A_LINE, "sh", *argv]
+    return [*_beginning(doors), "/bin/sh", "-c", _AFTER_A_LINE, "sh", *argv]
+
+
+def _beginning(doors: Sequence[Door]) -> list[str]:
+    variables = environment(_PATH, _LIBRARIES, more=door_variables(doors))
+    assigned = (f"{name}={value}" for name, value in variables.items())
+    return ["/usr/bin/env", "-i", *assigned, *relayed(PYTHON, doors)]
 
 
 def read_only(mounts: Sequence[ports.Mount]) -> "list[Mount]":
@@ -74,7 +92,11 @@ def read_only(mounts: Sequence[ports.Mount]) -> "list[Mount]":
 
 
 def container_options(
-    workspace: Workspace, stdin_folder: str, resources: Resources, owner: tuple[int, int]
+    workspace: Workspace,
+    stdin_folder: str,
+    resources: Resources,
+    owner: tuple[int, int],
+    doors: Sequence[Door] = (),
 ) -> dict[str, Any]:
     """Return the keyword arguments for docker's `containers.create`.
 
@@ -83,6 +105,7 @@ def container_options(
         stdin_folder: Host folder with the file that a program reads.
         resources: The limits.
         owner: User and group id of every process inside.
+        doors: What they reach.
     """
     from docker.types import LogConfig, Ulimit
 
@@ -101,12 +124,12 @@ def container_options(
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
         "read_only": True,
-        "mounts": _mounts(workspace, stdin_folder),
+        "mounts": [*_mounts(workspace, stdin_folder), *read_only(door_mounts(doors))],
         "tmpfs": {"/tmp": f"size={file_bytes},mode=1777,nr_inodes=20000,exec"},  # noqa: S108
         "shm_size": f"{64 * MEGABYTE}",
         "mem_limit": f"{resources.memory_mb}m",
         "memswap_limit": f"{resources.memory_mb}m",
-        "pids_limit": resources.processes + OWN_PROCESSES,
+        "pids_limit": resources.processes + own_processes(doors),
         "nano_cpus": _NANO_CPUS,
         "ulimits": [
             Ulimit(name="core", soft=0, hard=0),
@@ -123,7 +146,9 @@ def container_limits(resources: Resources) -> tuple[int, ...]:
     return (asked.memory_mb, asked.processes, asked.disk_mb, asked.cpu_seconds)
 
 
-def facts_of(inspected: Mapping[str, Any], resources: Resources) -> SandboxFacts:
+def facts_of(
+    inspected: Mapping[str, Any], resources: Resources, doors: Sequence[Door] = ()
+) -> SandboxFacts:
     """Return what the engine says of a container that was made with our options.
 
     Raises:
@@ -132,7 +157,7 @@ def facts_of(inspected: Mapping[str, Any], resources: Resources) -> SandboxFacts
     kept = inspected["HostConfig"]
     in_force: dict[LimitName, float] = {
         "memory_mb": (kept["Memory"] or 0) / MEGABYTE,
-        "processes": max(0, (kept["PidsLimit"] or 0) - OWN_PROCESSES),
+        "processes": max(0, (kept["PidsLimit"] or 0) - own_processes(doors)),
         "cpus": (kept["NanoCpus"] or 0) / _NANO_CPUS,
     }
     missing = [name for name, value in in_force.items() if not value]
@@ -144,7 +169,7 @@ def facts_of(inspected: Mapping[str, Any], resources: Resources) -> SandboxFacts
     groups = (
         EnforcedLimit(name=name, value=value, by=("cgroup",)) for name, value in in_force.items()
     )
-    return SandboxFacts((*shared_limits(resources), *groups), str(inspected["Image"]))
+    return SandboxFacts((*shared_limits(resources, doors), *groups), str(inspected["Image"]))
 
 
 def _mounts(workspace: Workspace, stdin_folder: str) -> "list[Mount]":

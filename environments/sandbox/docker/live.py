@@ -6,8 +6,8 @@ from pathlib import Path
 from signal import SIGKILL, SIGXCPU
 from typing import TYPE_CHECKING, Any
 
-from environments.ports import SandboxFacts
-from environments.sandbox.docker.container import OOM_COUNT_ARGV, OWN_PROCESSES, facts_of
+from environments.ports import Door, SandboxFacts
+from environments.sandbox.docker.container import OOM_COUNT_ARGV, facts_of, own_processes
 from environments.sandbox.docker.engine import ask, remove, running
 from environments.sandbox.limits import MEGABYTE, Limit, Space
 from environments.sandbox.shielding import to_the_end
@@ -23,12 +23,18 @@ class LiveContainer:
     """A started container; programs are `exec`s in it."""
 
     def __init__(
-        self, client: "DockerClient", container: "Container", resources: Resources, output: Path
+        self,
+        client: "DockerClient",
+        container: "Container",
+        resources: Resources,
+        output: Path,
+        doors: Sequence[Door],
     ) -> None:
         self._client = client
         self._container = container
         self._resources = resources
         self._output = output
+        self._doors = doors
         self._lifeline: Any = None
 
     @classmethod
@@ -39,6 +45,7 @@ class LiveContainer:
         options: dict[str, Any],
         resources: Resources,
         output: Path,
+        doors: Sequence[Door] = (),
     ) -> "LiveContainer":
         """Make and start a container; what fails half-way is removed.
 
@@ -48,9 +55,10 @@ class LiveContainer:
             options: Keyword arguments of `containers.create`.
             resources: The limits that are watched.
             output: Host folder that its programs fill.
+            doors: What they reach.
         """
         container = await ask("make a container", client.containers.create, image, **options)
-        live = cls(client, container, resources, output)
+        live = cls(client, container, resources, output, doors)
         try:
             live.facts()
             # While we hold this, the first process has a standard input to wait for.
@@ -82,7 +90,7 @@ class LiveContainer:
         Raises:
             SandboxFailed: it left out a limit.
         """
-        return facts_of(self._container.attrs, self._resources)
+        return facts_of(self._container.attrs, self._resources, self._doors)
 
     async def remove(self) -> None:
         """Remove the container with everything that runs in it."""
@@ -115,7 +123,7 @@ class LiveContainer:
     async def exceeded(self) -> Limit | None:
         """Return a limit that the running programs are above, if any; not of disk."""
         used = await ask("list the processes", running, self._container)
-        if used and used.threads >= self._resources.processes + OWN_PROCESSES:
+        if used and used.threads >= self._resources.processes + own_processes(self._doors):
             return "processes"
         if used and used.cpu_seconds > self._resources.cpu_seconds:
             return "cpu"

@@ -124,9 +124,16 @@ class Pool:
         self._leaving: set[asyncio.Task[None]] = set()
         self._fill(Resources())
 
-    async def take(self, resources: Resources) -> Prepared | None:
-        """Return a container with these limits, None where there is none to be had."""
+    async def take(self, resources: Resources, *, fresh: bool = False) -> Prepared | None:
+        """Return a container with these limits, None where there is none to be had.
+
+        Args:
+            resources: The limits.
+            fresh: Take none, for one that is made on purpose; one less is expected all the same.
+        """
         self._expected = max(0, self._expected - 1)
+        if fresh:
+            return None
         found = next((entry for entry in self._waiting if _fits(entry[0], resources)), None)
         if found is not None:
             self._waiting.remove(found)

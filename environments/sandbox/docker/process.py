@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from environments.ports import Completed
-from environments.sandbox.docker.container import talking_argv
 from environments.sandbox.docker.engine import ask
 from environments.sandbox.docker.live import LiveContainer
 from environments.sandbox.limits import Capture, Limit, Space
@@ -30,13 +29,19 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 async def start_process(
     client: "DockerClient", container: LiveContainer, argv: Sequence[str], output_bytes: int
 ) -> "DockerProcess":
-    """Return `argv` as a process of `container`, which it then owns.
+    """Return the program as a process of `container`, which it then owns.
+
+    Args:
+        client: Of the engine.
+        container: Nothing else runs in it.
+        argv: From `talking_argv`.
+        output_bytes: Kept of standard error.
 
     Raises:
         SandboxFailed: the engine refuses, or is reached in a way that cannot be talked over.
     """
     space = await container.space()
-    exec_id = await container.create_exec(talking_argv(argv), stdin=True)
+    exec_id = await container.create_exec(argv, stdin=True)
     answered = await ask("run a program", client.api.exec_start, exec_id, socket=True)
     connection = _plain_socket(answered)
     # Both families that an engine listens on are streams to asyncio.

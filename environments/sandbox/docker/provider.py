@@ -12,15 +12,22 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from environments.ports import Completed, Mount, Process, Sandbox, SandboxFacts, Workspace
+from environments.ports import Completed, Door, Mount, Process, Sandbox, SandboxFacts, Workspace
 from environments.reaper.owner import this_process, working_folder
 from environments.reaper.removal import remove_tree
-from environments.sandbox.docker.container import container_options, exec_argv, read_only
+from environments.sandbox.docker.container import (
+    PYTHON,
+    container_options,
+    exec_argv,
+    read_only,
+    talking_argv,
+)
 from environments.sandbox.docker.engine import ExecStream, ask, connect, engine_errors, first_line
 from environments.sandbox.docker.leftovers import labels_of
 from environments.sandbox.docker.live import LiveContainer
 from environments.sandbox.docker.pool import Pool, Prepared, prepared_container
 from environments.sandbox.docker.process import DockerProcess, start_process
+from environments.sandbox.doors.inside import check_doors
 from environments.sandbox.identity import owner_of_output
 from environments.sandbox.limits import Limit, Space
 from environments.sandbox.shielding import to_the_end
@@ -56,31 +63,45 @@ class Docker:
             with contextlib.closing(connect()) as client:
                 client.images.get(self._image)
         except ImageNotFound:
-            return f"the Docker engine has no image {self._image}: run `make image`"
+            way_out = "run `make image`" if self._image == IMAGE else "build it, or pull it"
+            return f"the Docker engine has no image {self._image}: {way_out}"
         except engine_errors() as error:
             return f"no Docker engine answers ({first_line(error)}): start it, or use bubblewrap"
         return None
 
     @asynccontextmanager
     async def open(
-        self, workspace: Workspace, resources: Resources, label: str = ""
+        self,
+        workspace: Workspace,
+        resources: Resources,
+        label: str = "",
+        doors: Sequence[Door] = (),
     ) -> AsyncIterator[Sandbox]:
         """Yield a sandbox in a started container, which is removed however the block ends.
+
+        With doors it is never one that was prepared: what a container shows is fixed when it is
+        made.
 
         Args:
             workspace: Its input and output are mounted.
             resources: The limits.
             label: Value of the container's label `nightshift`: the id of the run it is for.
+            doors: What its programs reach.
 
         Raises:
-            SandboxFailed: the engine cannot start the container.
+            Misuse: a sandbox cannot have these doors.
+            SandboxFailed: the engine cannot start the container, or the folder of a door cannot
+                be shown.
         """
+        check_doors(doors)
         pool = self._pool
         with this_process() as process:
             labels = labels_of(process, label)
             async with nullcontext(pool.client) if pool else _connected() as client:
-                prepared = await pool.take(resources) if pool else None
-                sandbox = DockerSandbox(client, self._image, workspace, resources, labels, prepared)
+                prepared = await pool.take(resources, fresh=bool(doors)) if pool else None
+                sandbox = DockerSandbox(
+                    client, self._image, workspace, resources, labels, prepared, doors
+                )
                 try:
                     await to_the_end(sandbox.set_up())
                     yield sandbox
@@ -134,6 +155,7 @@ class DockerSandbox:
         resources: Resources,
         labels: Mapping[str, str],
         prepared: Prepared | None,
+        doors: Sequence[Door],
     ) -> None:
         self._client = client
         self._image = image
@@ -149,14 +171,15 @@ class DockerSandbox:
             self._stdin_folder = Path(tempfile.mkdtemp(prefix="stdin-", dir=workspace.root))
             owner = owner_of_output(workspace.output)
         stdin_folder = str(self._stdin_folder)
-        self._options = container_options(workspace, stdin_folder, resources, owner)
+        self._doors = doors
+        self._options = container_options(workspace, stdin_folder, resources, owner, doors)
         self._options["labels"] = dict(labels)
         self._turn = asyncio.Lock()
         self._started: list[DockerProcess] = []
 
     def python(self) -> Sequence[str]:
         """Return the argv prefix of the image's Python."""
-        return ("python3",)
+        return (PYTHON,)
 
     async def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", wall_seconds: float | None = None
@@ -225,7 +248,9 @@ class DockerSandbox:
         container = await self._new_container(options)
         output_bytes = self._resources.output_kb * 1024
         try:
-            process = await start_process(self._client, container, argv, output_bytes)
+            process = await start_process(
+                self._client, container, talking_argv(argv, self._doors), output_bytes
+            )
         except BaseException:
             await container.remove()
             raise
@@ -234,7 +259,12 @@ class DockerSandbox:
 
     async def _new_container(self, options: dict[str, Any]) -> LiveContainer:
         return await LiveContainer.started(
-            self._client, self._image, options, self._resources, self._workspace.output
+            self._client,
+            self._image,
+            options,
+            self._resources,
+            self._workspace.output,
+            self._doors,
         )
 
     async def _discard(self) -> None:
@@ -253,7 +283,7 @@ class DockerSandbox:
 
     async def _exec(self, container: LiveContainer, argv: Sequence[str], wall: float) -> Completed:
         space = await container.space()
-        exec_id = await container.create_exec(exec_argv(_STDIN_FILE, argv))
+        exec_id = await container.create_exec(exec_argv(_STDIN_FILE, argv, self._doors))
         began = time.monotonic()
         stream = ExecStream(self._client, exec_id, self._resources.output_kb * 1024)
         limit = await self._watch(container, stream, space, began + wall)

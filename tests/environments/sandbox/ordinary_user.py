@@ -1,9 +1,10 @@
-"""Run by test_bubblewrap as a user who is not root: prints what three programs came to."""
+"""Run by test_bubblewrap as a user who is not root: prints what four programs came to."""
 
 import asyncio
 import tempfile
 from pathlib import Path
 
+from environments.ports import Door
 from environments.sandbox.providers import sandbox_provider
 from environments.sandbox.workspace import new_workspace
 from taskdata.schema.task import Resources
@@ -15,7 +16,21 @@ WHO = (
     "print(not os.access('/proc/sys/kernel/core_pattern', os.W_OK))"
 )
 BOMB = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
+KNOCK = "import socket; print(socket.create_connection(('localhost', 7007)).recv(9).decode())"
 HOARD = "hoard = []\nwhile True: hoard.append(bytearray(8 << 20))"
+
+
+async def knock(folder: Path) -> str:
+    """Return what a service behind a door says."""
+    folder.mkdir()
+    door = Door(7007, folder / "s")
+    server = await asyncio.start_unix_server(lambda r, w: w.write(b"hello"), door.socket)
+    with new_workspace(folder.parent, {}) as workspace:
+        async with (
+            server,
+            sandbox_provider("bubblewrap").open(workspace, Resources(), doors=[door]) as sandbox,
+        ):
+            return (await sandbox.run([*sandbox.python(), "-c", KNOCK])).stdout.decode().strip()
 
 
 async def main() -> None:
@@ -26,7 +41,8 @@ async def main() -> None:
     ):
         async with sandbox_provider("bubblewrap").open(workspace, limits) as sandbox:
             done = [await sandbox.run([*sandbox.python(), "-c", c]) for c in (WHO, BOMB, HOARD)]
-    print(done[0].stdout.decode(), *(each.limit for each in done[1:]))  # noqa: T201
+        knocked = await knock(Path(folder) / "door")
+    print(done[0].stdout.decode(), *(each.limit for each in done[1:]), knocked)  # noqa: T201
 
 
 asyncio.run(main())

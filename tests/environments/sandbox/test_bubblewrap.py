@@ -165,7 +165,7 @@ def test_an_ordinary_user_gets_sandboxes_too(bubblewrapped):
 
     done = subprocess.run([*command, str(script)], capture_output=True, text=True, cwd="/")
 
-    assert done.stdout.split() == ["1000", "0", "True", "processes", "memory"], done.stderr
+    assert done.stdout.split() == ["1000", "0", "True", "processes", "memory", "hello"], done.stderr
 
 
 def test_a_wheel_install_hides_the_banks(tmp_path: Path):

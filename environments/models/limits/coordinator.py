@@ -1,0 +1,206 @@
+"""What one run's workers may use together: provider limits and money, dealt out in shares.
+
+Each worker limits its own calls (`local`) and exchanges a word with the coordinator a few times a
+second, whatever the number of its calls: what it wants goes up, its share comes back. A slot is
+given on only when its last holder is done with it, so the workers never exceed a limit together.
+Back-off after a refusal is the worker's own and immediate; the coordinator passes the pause on to
+the others. A worker that is not heard of for a while loses its share, so a killed one holds up
+nobody.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import Field
+
+from environments.models.limits.governor import Ceilings
+from taskdata.schema.base import Value
+
+EXCHANGE_SECONDS = 0.25
+"""Between two words of a worker that has something to say."""
+
+FORGOTTEN_AFTER_SECONDS = 30.0
+"""Longer than any exchange takes; a worker that is silent for so long has no calls any more."""
+
+_TURN_SECONDS = 1.0
+"""How long a worker keeps its slot where there are fewer slots than workers."""
+
+
+class Want(Value):
+    """What one worker would use of one provider now."""
+
+    calls: int = Field(ge=0)
+    """In flight and waiting."""
+    in_flight: int = Field(default=0, ge=0)
+    pause_seconds: float = Field(default=0.0, ge=0)
+    """How much longer the provider told it to stay away."""
+
+
+class Share(Value):
+    """What one worker may use of one provider until it hears otherwise."""
+
+    concurrency: int | None = Field(default=None, ge=0)
+    """Calls at a time; 0: not its turn; None: as many as the provider puts up with."""
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    pause_seconds: float = Field(default=0.0, ge=0)
+
+
+class Word(Value):
+    """What a worker tells: its wants by provider, and its money where the run has a cap."""
+
+    worker: str
+    wants: dict[str, Want] = Field(default_factory=dict)
+    spent_usd: float = Field(default=0.0, ge=0)
+    """By its calls that ended, since it began: a word that is lost is made good by the next."""
+    held_usd: float = Field(default=0.0, ge=0)
+    """What its calls in flight may still cost."""
+    asks_usd: tuple[float, ...] = ()
+    """What its waiting calls may cost, first come first."""
+
+
+class Answer(Value):
+    """What a worker is told: its shares by provider, and which waiting calls there is money for."""
+
+    shares: dict[str, Share] = Field(default_factory=dict)
+    granted: int = Field(default=0, ge=0)
+    """So many of the waiting calls, from the first, may be made."""
+    refused: bool = False
+    """The first of those that are left can never be made: less is left than it may cost."""
+
+
+@dataclass
+class _Worker:
+    heard_at: float
+    wants: dict[str, Want] = field(default_factory=dict)
+    spent_usd: float = 0.0
+    held_usd: float = 0.0
+    slots: dict[str, int] = field(default_factory=dict)
+    """What it was last told, by provider."""
+    turn_ended_at: float = float("-inf")
+    turn_began_at: float | None = None
+
+    def may_have_in_flight(self, provider: str) -> int:
+        """Return how many calls it may have made by what it was told, or still has."""
+        want = self.wants.get(provider)
+        return max(self.slots.get(provider, 0), want.in_flight if want else 0)
+
+
+class Coordinator:
+    """Decides who gets what; knows no clock, loop or network. Times are any rising seconds."""
+
+    def __init__(
+        self,
+        ceilings: Mapping[str, Ceilings] | None = None,
+        max_usd: float | None = None,
+        spent_usd: float = 0.0,
+    ) -> None:
+        """Deal out the configured limits of each provider, and what is left of `max_usd`."""
+        self._ceilings = dict(ceilings or {})
+        self._max_usd = max_usd
+        self._spent_usd = spent_usd
+        self._paused_until: dict[str, float] = {}
+        self._workers: dict[str, _Worker] = {}
+
+    @property
+    def spent_usd(self) -> float:
+        """What the workers have reported, and what was spent before."""
+        return self._spent_usd + sum(worker.spent_usd for worker in self._workers.values())
+
+    def exchange(self, word: Word, now: float) -> Answer:
+        """Take in what a worker says and return what it may use."""
+        self._forget(now)
+        worker = self._workers.setdefault(word.worker, _Worker(now))
+        worker.heard_at, worker.wants = now, dict(word.wants)
+        for provider, want in word.wants.items():
+            until = now + want.pause_seconds
+            self._paused_until[provider] = max(self._paused_until.get(provider, now), until)
+        shares = {provider: self._share(provider, word.worker, now) for provider in word.wants}
+        granted, refused = self._money(worker, word)
+        return Answer(shares=shares, granted=granted, refused=refused)
+
+    def _forget(self, now: float) -> None:
+        """Drop the silent ones; what they held may have been spent, so it stays spent."""
+        for name, worker in list(self._workers.items()):
+            if now - worker.heard_at > FORGOTTEN_AFTER_SECONDS:
+                self._spent_usd += worker.spent_usd + worker.held_usd
+                del self._workers[name]
+
+    def _share(self, provider: str, name: str, now: float) -> Share:
+        pause = max(0.0, self._paused_until.get(provider, now) - now)
+        ceilings = self._ceilings.get(provider)
+        if ceilings is None:
+            return Share(pause_seconds=pause)
+        wanting = {
+            other: worker.wants[provider].calls
+            for other, worker in self._workers.items()
+            if provider in worker.wants and worker.wants[provider].calls
+        }
+        part = wanting.get(name, 0) / max(1, sum(wanting.values()))
+        others = (w for other, w in self._workers.items() if other != name)
+        free = ceilings.concurrency - sum(w.may_have_in_flight(provider) for w in others)
+        fair = self._fair_slots(ceilings.concurrency, wanting, now).get(name, 0)
+        slots = max(0, min(fair, free))
+        self._workers[name].slots[provider] = slots
+        return Share(
+            concurrency=slots,
+            requests_per_minute=_times(ceilings.requests_per_minute, part or 1.0),
+            tokens_per_minute=_times(ceilings.tokens_per_minute, part or 1.0),
+            pause_seconds=pause,
+        )
+
+    def _fair_slots(self, slots: int, wanting: Mapping[str, int], now: float) -> dict[str, int]:
+        """Return the slots of each who wants some: in proportion, or in turn if there are fewer."""
+        if slots >= len(wanting):
+            return deal(slots, wanting)
+        for worker in (self._workers[name] for name in wanting):
+            if worker.turn_began_at is not None and now - worker.turn_began_at >= _TURN_SECONDS:
+                worker.turn_began_at, worker.turn_ended_at = None, now
+        order = sorted(wanting, key=self._turn)[:slots]
+        for name in order:
+            if self._workers[name].turn_began_at is None:
+                self._workers[name].turn_began_at = now
+        return dict.fromkeys(order, 1)
+
+    def _turn(self, name: str) -> tuple[bool, float, str]:
+        worker = self._workers[name]
+        return (worker.turn_began_at is None, worker.turn_ended_at, name)
+
+    def _money(self, worker: _Worker, word: Word) -> tuple[int, bool]:
+        worker.spent_usd, worker.held_usd = word.spent_usd, word.held_usd
+        if self._max_usd is None:
+            return len(word.asks_usd), False
+        left = self._max_usd - self.spent_usd
+        free = left - sum(other.held_usd for other in self._workers.values())
+        granted = 0
+        for asked in word.asks_usd:
+            if asked > free:
+                return granted, asked > left
+            granted += 1
+            free -= asked
+            worker.held_usd += asked
+        return granted, False
+
+
+def deal(slots: int, wanting: Mapping[str, int]) -> dict[str, int]:
+    """Return how many of `slots` each gets: at least one, the rest in proportion to the wants.
+
+    `slots` is at least the number of those who want. What nobody wants is dealt out as well, so
+    that a worker with more to do need not ask first.
+    """
+    spare = slots - len(wanting)
+    weights = {name: max(1, calls) for name, calls in wanting.items()}
+    total = sum(weights.values())
+    exact = {name: spare * weight / total for name, weight in weights.items()}
+    dealt = {name: 1 + int(share) for name, share in exact.items()}
+    for name in _largest_remainders(exact, slots - sum(dealt.values())):
+        dealt[name] += 1
+    return dealt
+
+
+def _largest_remainders(exact: Mapping[str, float], count: int) -> Iterable[str]:
+    return sorted(exact, key=lambda name: (int(exact[name]) - exact[name], name))[:count]
+
+
+def _times(rate: float | None, part: float) -> float | None:
+    return None if rate is None else rate * part

@@ -1,0 +1,100 @@
+"""What providers say about their limits in the headers of an answer."""
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from environments.models.limits.seam import Allowance
+
+_SPAN = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|d)", re.ASCII)
+_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST_SECONDS = 7 * 86400.0
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait before the next attempt; None where the answer does not say.
+
+    `retry-after-ms` and `retry-after` (seconds or a date) say it; else the reset of a limit of
+    which nothing is left does.
+    """
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        if (seconds := _number(headers.get(name, ""))) is not None:
+            return min(max(0.0, seconds * scale), _LONGEST_SECONDS)
+    if (seconds := _until(_http_date(headers.get("retry-after", "")))) is not None:
+        return seconds
+    spent = [
+        allowance.reset_seconds
+        for allowance in allowances(headers)
+        if allowance is not None and allowance.remaining == 0
+    ]
+    return max(spent, default=None)
+
+
+def allowances(headers: Mapping[str, str]) -> tuple[Allowance | None, Allowance | None]:
+    """Return what is left of requests and of tokens, each None where the answer does not say."""
+    if "anthropic-ratelimit-requests-limit" in headers:
+        tokens = "input-tokens" if "anthropic-ratelimit-input-tokens-limit" in headers else "tokens"
+        return _anthropic(headers, "requests"), _anthropic(headers, tokens)
+    return _openai(headers, "requests"), _openai(headers, "tokens")
+
+
+def _openai(headers: Mapping[str, str], what: str) -> Allowance | None:
+    return _allowance(
+        headers.get(f"x-ratelimit-limit-{what}", ""),
+        headers.get(f"x-ratelimit-remaining-{what}", ""),
+        span_seconds(headers.get(f"x-ratelimit-reset-{what}", "")),
+    )
+
+
+def _anthropic(headers: Mapping[str, str], what: str) -> Allowance | None:
+    named = f"anthropic-ratelimit-{what}-"
+    reset = headers.get(f"{named}reset", "")
+    try:
+        when = datetime.fromisoformat(reset)
+    except ValueError:
+        when = None
+    return _allowance(
+        headers.get(f"{named}limit", ""), headers.get(f"{named}remaining", ""), _until(when)
+    )
+
+
+def _allowance(limit: str, remaining: str, reset: float | None) -> Allowance | None:
+    most, left = _number(limit), _number(remaining)
+    if most is None or left is None or reset is None or most <= 0:
+        return None
+    return Allowance(limit=most, remaining=min(max(0.0, left), most), reset_seconds=reset)
+
+
+def span_seconds(text: str) -> float | None:
+    """Return a span such as `6m0s`, `20ms` or `1.5` (seconds) in seconds; None if it is none."""
+    if (seconds := _number(text)) is not None:
+        return min(max(0.0, seconds), _LONGEST_SECONDS)
+    parts = _SPAN.findall(text[:60])
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return min(sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts), _LONGEST_SECONDS)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _http_date(text: str) -> datetime | None:
+    try:
+        return parsedate_to_datetime(text)
+    except ValueError:
+        return None
+
+
+def _until(when: datetime | None) -> float | None:
+    if when is None:
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return min(max(0.0, (when - datetime.now(UTC)).total_seconds()), _LONGEST_SECONDS)

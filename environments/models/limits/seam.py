@@ -1,0 +1,60 @@
+"""What a client asks of a limiter, and what it tells it; all of it travels as JSON."""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Literal, Protocol
+
+from pydantic import Field
+
+from taskdata.schema.base import Value
+
+
+class Allowance(Value):
+    """What is left of one of a provider's limits, refilled evenly until it is whole again."""
+
+    limit: float = Field(gt=0, allow_inf_nan=False)
+    remaining: float = Field(ge=0, allow_inf_nan=False)
+    reset_seconds: float = Field(ge=0, allow_inf_nan=False)
+    """Until all of `limit` is there again."""
+
+
+class Outcome(Value):
+    """How one attempt at a provider ended, as far as its limits are concerned."""
+
+    kind: Literal["ok", "limited", "fault"]
+    """`limited`: the provider wants fewer calls; `fault`: anything else that went wrong."""
+    tokens: int | None = Field(default=None, ge=0)
+    """Input plus output; None: not known."""
+    retry_after_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    requests: Allowance | None = None
+    input_tokens: Allowance | None = None
+    """Also a provider's limit on all tokens, where it has one for both ways."""
+
+
+class Slot(Protocol):
+    """Leave to make one attempt at a provider."""
+
+    waited_seconds: float
+    """Spent in line for it."""
+
+    def report(self, outcome: Outcome) -> None:
+        """Tell how the attempt ended; without this nothing is learned from it."""
+        ...
+
+
+class Limiter(Protocol):
+    """Shares a provider's limits among all who call it; each provider by itself."""
+
+    def slot(
+        self, provider: str, estimated_tokens: int, seconds: float
+    ) -> AbstractAsyncContextManager[Slot]:
+        """Hold one of the provider's slots for the length of the block.
+
+        Args:
+            provider: Name of whoever sets the limits; another one never waits for it.
+            estimated_tokens: What the attempt will use at about.
+            seconds: Longest wait for the slot.
+
+        Raises:
+            ModelUnavailable: There was none in time.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Doors: what a sandbox without a network reaches services through."""
