@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from taskdata.errors import Misuse
+from taskdata.schema.agent import ReasoningEffort
 from taskdata.schema.limits import EnforcedLimit
 from taskdata.schema.task import Resources
 from taskdata.schema.tool import ToolResult, ToolSpec
 from taskdata.schema.transcript import ToolCall, Usage
+from taskdata.schema.usage import FailedAttempt
 
 MediaType = Literal[
     "image/png",
@@ -46,6 +48,10 @@ class Message:
     is_error: bool = False
     media: tuple[Media, ...] = ()
     """Of a user message: shown before its text."""
+    replay: tuple[dict[str, Any], ...] = ()
+    """Of an assistant message: `ModelReply.replay` of the reply that it was, unchanged."""
+    wire: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What clients keep of it by wire format, for a conversation is sent again at every turn."""
 
     def __post_init__(self) -> None:
         if self.media and self.role != "user":
@@ -63,6 +69,8 @@ class ModelRequest:
     stop: Sequence[str] = ()
     json_schema: dict[str, Any] | None = None
     """Ask for structured output that fits this schema."""
+    reasoning_effort: ReasoningEffort | None = None
+    """How much a reasoning model may think; None: as its provider has it."""
     timeout_seconds: float = 300.0
 
 
@@ -78,6 +86,13 @@ class ModelReply:
     cost_usd: float | None = None
     stop_reason: str = ""
     seconds: float = 0.0
+    """From the question to the answer, without `waited_seconds`."""
+    waited_seconds: float = 0.0
+    """Spent in line for the provider's rate limits: not the model's time."""
+    replay: tuple[dict[str, Any], ...] = ()
+    """What the provider wants back with this turn (thinking, reasoning items); opaque JSON."""
+    failed_attempts: tuple[FailedAttempt, ...] = ()
+    """The attempts before the one that brought this answer, in order."""
     cached: bool = False
     """Answered from the store and paid for elsewhere: usage and cost do not count again."""
 
@@ -86,7 +101,8 @@ class ModelClient(Protocol):
     """A model behind a provider; holds one connection pool, is shared by all trials of a process.
 
     `reply` raises `ModelUnavailable` when retries ran out and `ModelRejected` when the provider
-    said no. SDK retries are off: this is the one layer that retries.
+    said no; both carry their `failed_attempts`. SDK retries are off: this is the one layer that
+    retries.
     """
 
     async def reply(self, request: ModelRequest) -> ModelReply:
@@ -205,11 +221,17 @@ class Door:
     """
 
     port: int
-    """Where programs find it, on 127.0.0.1 inside."""
+    """Where programs find it, on 127.0.0.1 inside; from 1024."""
     socket: Path
-    """The Unix socket on the host that a service listens on."""
+    """The Unix socket on the host that a service listens on, alone in its folder.
+
+    Anybody may write to it and enter the folder, as programs have a user of their own: who may not
+    is kept out by the folder around. It need not be there yet, and may be made anew.
+    """
     variables: tuple[tuple[str, str], ...] = ()
     """Environment variables that tell programs about it, such as `PGHOST`."""
+    allows: tuple[str, ...] = ()
+    """Patterns of the hosts that are reached through it; none of a service that is all there is."""
 
 
 class Process(Protocol):
@@ -290,9 +312,17 @@ class SandboxProvider(Protocol):
         ...
 
     def open(
-        self, workspace: Workspace, resources: Resources, label: str = ""
+        self,
+        workspace: Workspace,
+        resources: Resources,
+        label: str = "",
+        doors: Sequence[Door] = (),
     ) -> AbstractAsyncContextManager[Sandbox]:
-        """Yield a started sandbox over `workspace`; nothing of it is left afterwards."""
+        """Yield a started sandbox over `workspace`; nothing of it is left afterwards.
+
+        All its programs find the services behind `doors` on their loopback, and nothing else.
+        Raises `Misuse` for doors that cannot be, `SandboxFailed` for what is amiss on the host.
+        """
         ...
 
     def pooled(self, label: str, at_once: int, expected: int) -> AbstractAsyncContextManager[None]:

@@ -1,5 +1,6 @@
 """Settings: the only reader of the environment and of `nightshift.toml`."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,8 @@ def load_settings() -> Settings:
 def run_config(settings: Settings, **changes: Any) -> RunConfig:
     """Return the configuration of a new run: defaults, then `[run]`, then `changes`.
 
-    Agents are given by name, or as a table with `name` and settings; None leaves a default.
+    Agents are given by name, or as a table with `name` and settings; the label of one of the
+    tables under `[run]` stands for it. None leaves a default.
 
     Raises:
         Misuse: if it does not fit; names the field.
@@ -106,7 +108,9 @@ def run_config(settings: Settings, **changes: Any) -> RunConfig:
     fields: dict[str, Any] = {"agents": DEFAULT_AGENTS} | settings.run
     fields |= {key: value for key, value in changes.items() if value is not None}
     try:
-        fields["agents"] = tuple(_agent(item) for item in fields["agents"])
+        labelled = _labelled(settings.run.get("agents", ()))
+        items = (labelled.get(i, i) if isinstance(i, str) else i for i in fields["agents"])
+        fields["agents"] = tuple(_placed(_agent(item)) for item in items)
         return RunConfig.model_validate(fields)
     except ValidationError as exc:
         raise Misuse(f"run configuration: {describe(exc)}") from exc
@@ -134,6 +138,10 @@ def refresh_config(settings: Settings, **changes: Any) -> RefreshConfig:
         raise Misuse(f"refresh configuration: {describe(exc)}") from exc
 
 
+def _labelled(items: Iterable[Any]) -> dict[str, Any]:
+    return {item["label"]: item for item in items if isinstance(item, dict) and "label" in item}
+
+
 def _agent(item: Any) -> AgentSpec:
     if isinstance(item, AgentSpec):
         return item
@@ -146,8 +154,20 @@ def _agent(item: Any) -> AgentSpec:
     return _with_local_defaults(AgentSpec.parse(str(item)))
 
 
+def _placed(agent: AgentSpec) -> AgentSpec:
+    """Return the agent with absolute paths: its trials run in other processes, or later."""
+    paths = {
+        "results": agent.results,
+        "results_root": agent.results_root,
+        "program": agent.program,
+    }
+    found = {name: str(Path(path).resolve()) for name, path in paths.items() if path is not None}
+    return agent.model_copy(update=found) if found else agent
+
+
 def _with_local_defaults(agent: AgentSpec) -> AgentSpec:
     if agent.model is not None and agent.model.provider == "local":
-        # Greedy, so that a run on the same machine can be repeated.
-        return agent.model_copy(update={"budget": LOCAL_BUDGET, "temperature": 0.0})
+        # Greedy, so that a run on the same machine can be repeated; a program asks as it will.
+        temperature = None if agent.command else 0.0
+        return agent.model_copy(update={"budget": LOCAL_BUDGET, "temperature": temperature})
     return agent

@@ -23,6 +23,7 @@ BatchWork = Callable[[Store, str, list[str], dict[str, Any]], int]
 _SCHEDULER = "NIGHTSHIFT_DASK_SCHEDULER"
 _RETRIES = 2
 _LARGEST_BATCH = 16
+_LOOPFULS = 4
 
 
 @contextmanager
@@ -86,12 +87,16 @@ def _local_cluster(settings: Settings, workers: int) -> Iterator[str]:
 def batches(trial_ids: Sequence[str], workers: int, in_flight: int) -> list[list[str]]:
     """Deal trials into batches: small enough to balance, large enough to fill a worker's loop.
 
+    A batch ends with its slowest trial, beside which the loop runs empty; so where there is enough
+    to do, it holds several times what is in flight.
+
     Neighbours in the list (one agent's trials) go to different batches, so that cheap and dear
     agents mix.
     """
     if not trial_ids:
         return []
-    size = min(_LARGEST_BATCH, max(in_flight, -(-len(trial_ids) // (workers * 4))))
+    largest = max(_LARGEST_BATCH, _LOOPFULS * in_flight)
+    size = max(in_flight, min(largest, -(-len(trial_ids) // (workers * 4))))
     count = -(-len(trial_ids) // size)
     return [list(trial_ids[start::count]) for start in range(count)]
 
@@ -142,16 +147,22 @@ def _store(address: StoreAddress) -> Store:
 
 
 def execute_batch(store: Store, run_id: str, batch: list[str], extra: dict[str, Any]) -> int:
-    """Execute a batch of trials; `extra`: `endpoints` of local models, `home` of MCP servers."""
+    """Execute a batch of trials.
+
+    `extra`: `endpoints` of local models, `home` of MCP servers, `limits`: their address.
+    """
+    from flows.limits import exchange_at
     from stages.execute.work import execute_trials
 
-    execute_trials(store, run_id, batch, extra["endpoints"], Path(extra["home"]))
+    exchange = exchange_at(extra["limits"])
+    execute_trials(store, run_id, batch, extra["endpoints"], Path(extra["home"]), exchange)
     return len(batch)
 
 
 def score_batch(store: Store, run_id: str, batch: list[str], extra: dict[str, Any]) -> int:
-    """Score a batch of trials; `extra` holds `endpoints`, for a local judge."""
+    """Score a batch of trials; `extra`: `endpoints` for a local judge, `limits` for any."""
+    from flows.limits import exchange_at
     from stages.score.work import score_trials
 
-    score_trials(store, run_id, batch, extra["endpoints"])
+    score_trials(store, run_id, batch, extra["endpoints"], exchange_at(extra["limits"]))
     return len(batch)

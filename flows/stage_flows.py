@@ -22,6 +22,7 @@ import stages.score.work as scoring
 from flows import publishing
 from flows.config import Settings, load_settings
 from flows.gates import hold_gate
+from flows.limits import coordinated
 from flows.locks import run_lock
 from flows.progress import progress
 from flows.runners import BatchWork, batches, client, execute_batch, run_batches, score_batch
@@ -117,18 +118,24 @@ def _spread(
     listener.started(stage, len(due))
     if not due:
         return
-    config = store.run(run_id).config
+    run = store.run(run_id)
+    config = run.config
     dealt = [
         batch
         for trials in _cheap_then_local(store, run_id, config, due)
         for batch in batches(trials, config.workers, config.trials_per_worker)
     ]
-    with client(settings, config.workers) as connected, publishing.progress_artifact(stage) as tell:
+    with (
+        client(settings, config.workers) as connected,
+        coordinated(connected, run_id, config, executing.spent_usd(store, run)) as limits,
+        publishing.progress_artifact(stage) as tell,
+    ):
 
         def advanced(done: int) -> None:
             listener.advanced(stage, done)
             tell(100 * done / len(due))
 
+        extra = extra | {"limits": limits}
         causes = run_batches(connected, work, store.address, run_id, dealt, extra, advanced)
     if causes:
         raise StageFailed(
@@ -181,6 +188,7 @@ def execute_flow(run_id: str, round: int = 0) -> None:
                 execute_batch,
                 {"endpoints": endpoints, "home": str(settings.home.resolve())},
             )
+        store.forget_replies(run_id)
         return executing.report(store, run_id, round, len(due))
 
     _staged(run_id, _name("execute", round), work)

@@ -32,7 +32,7 @@ def headline(summary: RunSummary) -> list[dict[str, str]]:
             "coverage": _share(agent.coverage),
             "turns": "-" if agent.turns is None else f"{agent.turns:.1f}",
             "cost": "-" if agent.cost_usd is None else f"${agent.cost_usd:.2f}",
-            "time": f"{agent.wall_s:.0f} s",
+            "time": "-" if agent.wall_s is None else f"{agent.wall_s:.0f} s",
         }
         for agent in summary.agents
     ]

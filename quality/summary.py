@@ -5,8 +5,9 @@ errors stand beside the scores, never inside them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
+from pathlib import PurePosixPath
 from statistics import fmean
 from typing import Any
 
@@ -132,14 +133,21 @@ def _finished(result: TrialResult) -> TrialOutcome | None:
 
 def _effort(finished: Sequence[TrialOutcome]) -> dict[str, Any]:
     """Return the fields of an agent's summary that say what its trials took."""
-    calls = sum(o.tool_calls for o in finished)
+    calls, failed = _total(o.tool_calls for o in finished), _total(o.tool_errors for o in finished)
+    turns = _total(o.turns for o in finished)
     return {
-        "tool_sr": 1 - sum(o.tool_errors for o in finished) / calls if calls else None,
+        "tool_sr": None if not calls or failed is None else 1 - failed / calls,
         "cost_usd": _cost(finished),
-        "wall_s": sum(o.wall_seconds for o in finished),
-        "turns": _mean([o.turns for o in finished]),
-        "tokens": sum(o.usage.total for o in finished),
+        "wall_s": _total(o.wall_seconds for o in finished),
+        "turns": None if turns is None or not finished else turns / len(finished),
+        "tokens": _total(None if o.usage is None else o.usage.total for o in finished),
     }
+
+
+def _total(values: Iterable[float | None]) -> float | None:
+    """Return the sum, or None where one of them is unknown."""
+    known = list(values)
+    return None if None in known else sum(value or 0 for value in known)
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -238,6 +246,7 @@ def _by_deliverable(
 
 def _types_looked_at(checkpoint: Checkpoint, task: Task) -> set[str]:
     types: dict[str | None, str] = {d.name: d.type.value for d in task.deliverables}
+    types |= {name: PurePosixPath(name).suffix.lstrip(".") for name in task.state_files}
     types[None] = ANSWER
     verifier = checkpoint.verifier
     if isinstance(verifier, Check):

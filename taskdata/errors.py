@@ -4,6 +4,11 @@ The message is the only argument, so that errors survive pickling between worker
 names the value, the place and the way out. `transient` says whether trying again may help.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from taskdata.schema.usage import FailedAttempt
+
 
 class NightshiftError(Exception):
     """Base of our own errors; the CLI prints its message as one line."""
@@ -37,10 +42,19 @@ class ModelUnavailable(NightshiftError):
     """The endpoint refused, timed out, answered 429/5xx or garbage, and retries ran out."""
 
     transient = True
+    status: int | None = None
+    """HTTP status of the last answer; None: there was none."""
+    failed_attempts: tuple["FailedAttempt", ...] = ()
+    """What came of each attempt, in order; set by the layer that retries."""
 
 
 class ModelRejected(NightshiftError):
     """The provider understood the request and said no (400, 401, 403, 404)."""
+
+    status: int | None = None
+    """HTTP status of the last answer; None: there was none."""
+    failed_attempts: tuple["FailedAttempt", ...] = ()
+    """What came of each attempt, in order; set by the layer that retries."""
 
 
 class BudgetExhausted(NightshiftError):
@@ -55,6 +69,12 @@ class SandboxFailed(NightshiftError):
 
 class PreprocessFailed(NightshiftError):
     """The program that makes a task's initial state failed; never the fault of the agent."""
+
+
+class ServiceFailed(NightshiftError):
+    """A service that a task brings did not start, or was lost; never the fault of the agent."""
+
+    transient = True
 
 
 class ToolUnavailable(NightshiftError):

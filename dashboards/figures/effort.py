@@ -11,20 +11,22 @@ from taskdata.schema.summary import AgentSummary
 
 Measure = Callable[[AgentSummary, int], float | None]
 
+
+def _each(total: float | None, trials: int) -> float | None:
+    return None if total is None else total / trials
+
+
 MEASURES: Mapping[str, tuple[str, Measure]] = {
-    "Seconds per trial": (",.1f", lambda agent, trials: agent.wall_s / trials),
-    "Tokens per trial": (",.3~s", lambda agent, trials: agent.tokens / trials),
+    "Seconds per trial": (",.1f", lambda agent, trials: _each(agent.wall_s, trials)),
+    "Tokens per trial": (",.3~s", lambda agent, trials: _each(agent.tokens, trials)),
     "Turns per trial": (",.1f", lambda agent, trials: agent.turns),
-    "Dollars per trial": (
-        "$,.3~g",
-        lambda agent, trials: None if agent.cost_usd is None else agent.cost_usd / trials,
-    ),
+    "Dollars per trial": ("$,.3~g", lambda agent, trials: _each(agent.cost_usd, trials)),
 }
 """Panel title -> number format and measure, over the trials that the agent ended itself."""
 
 
 def effort(agents: Sequence[AgentSummary], styles: Mapping[str, AgentStyle]) -> go.Figure:
-    """Return one panel per measure; an agent whose price is unknown has no bar in the last."""
+    """Return one panel per measure; what is unknown of an agent has no bar."""
     ended = {a.agent: a.trials - a.errors - a.pending for a in agents}
     if not any(ended.values()):
         return nothing_yet("No trial has finished yet.")

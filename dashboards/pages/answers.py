@@ -118,11 +118,14 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
     run = summary.run
     took = None if run.finished_at is None else (run.finished_at - run.created_at).total_seconds()
     details = [
-        f"{formats.count(sum(o.usage.total for o in outcomes))} tokens in "
+        f"{formats.count(sum(o.usage.total for o in outcomes if o.usage))} tokens in "
         f"{formats.plural(len(outcomes), 'trial')}, all rounds",
-        f"{formats.duration(sum(o.wall_seconds for o in outcomes))} of trials"
+        f"{formats.duration(sum(o.wall_seconds or 0.0 for o in outcomes))} of trials"
         + ("" if took is None else f", {formats.duration(took)} from start to end"),
     ]
+    unmeasured = sum(o.usage is None or o.wall_seconds is None for o in outcomes)
+    if unmeasured:
+        details.append(f"tokens or time unknown for {formats.plural(unmeasured, 'trial')}")
     if unknown:
         details.append(f"price unknown for {formats.plural(unknown, 'trial')}")
     return Answer("What did it cost?", headline if outcomes else "Nothing has run", tuple(details))

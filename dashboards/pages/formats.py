@@ -87,8 +87,10 @@ def when(moment: datetime | None) -> str:
     return UNKNOWN if moment is None else f"{moment:%Y-%m-%d %H:%M} {moment.tzname() or ''}".strip()
 
 
-def plural(number: int, noun: str) -> str:
+def plural(number: int | None, noun: str) -> str:
     """Return `1 trial`, `2 trials`."""
+    if number is None:
+        return f"{UNKNOWN} {noun}s"
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 

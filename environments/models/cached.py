@@ -2,22 +2,28 @@
 
 A reply is kept under the hash of everything that could change it, together with its owner, the
 piece of work it was paid for. Work that crashed after a paid call finds the reply on its next try
-and books it then, for nothing was booked before; any other work gets it marked `cached`.
+and books it then, for nothing was booked before; any other work gets it marked `cached`. Without
+a client behind it only what is kept is answered: a recording played back, which costs nothing and
+asks nobody.
 """
 
 import asyncio
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from environments.models.faults import NotRecorded
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.base import Value
 from taskdata.schema.transcript import ToolCall, Usage
+from taskdata.schema.usage import FailedAttempt
 from taskdata.store.replies import ReplyStore
+
+_KEY_PART = "reply key"
 
 
 class KeptReply(Value):
@@ -30,6 +36,8 @@ class KeptReply(Value):
     cost_usd: float | None
     stop_reason: str
     seconds: float
+    replay: tuple[dict[str, Any], ...] = ()
+    failed_attempts: tuple[FailedAttempt, ...] = ()
     owner: str
     """The work that paid for it."""
 
@@ -46,7 +54,8 @@ class CachedClient:
     Two equal requests in flight at once are both paid for; the first reply is kept.
     """
 
-    client: ModelClient
+    client: ModelClient | None
+    """None: a reply that is not kept is an error."""
     spec: ModelSpec
     store: ReplyStore
     base_url: str | None = None
@@ -54,59 +63,98 @@ class CachedClient:
     owner: str = ""
     on_replay: Callable[[ModelReply], None] | None = None
     """Told of each reply that its owner gets again, so that a budget can count it."""
+    sample: int = 0
+    """Equal requests of different samples, such as a task's repetitions, get their own replies."""
 
-    def owned_by(self, owner: str) -> "CachedClient":
+    def owned_by(self, owner: str, sample: int = 0) -> "CachedClient":
         """Return the same client for another piece of work."""
-        return replace(self, owner=owner)
+        return replace(self, owner=owner, sample=sample)
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         """Return the kept reply to `request`, or the model's, which is then kept.
 
         Raises:
+            NotRecorded: None is kept, and there is no client to ask.
             StoreUnavailable: The store cannot be read or written.
         """
-        key = reply_key(self.spec, self.base_url, request)
+        key = reply_key(self.spec, self.base_url, request, self.sample)
         kept = await asyncio.to_thread(self.store.find_reply, key)
         if kept is not None:
             found = KeptReply.model_validate(kept).as_reply(self.owner)
             if not found.cached and self.on_replay is not None:
                 self.on_replay(found)
             return found
+        if self.client is None:
+            raise NotRecorded(
+                f"{self.spec}: no recorded reply to request {key[:12]} "
+                f"({len(request.messages)} messages, sample {self.sample}); record it first, in a "
+                "run that keeps replies"
+            )
         reply = await self.client.reply(request)
-        await asyncio.to_thread(self.store.keep_reply, key, str(self.spec), self._kept(reply))
+        kept = kept_reply(reply, self.owner)
+        await asyncio.to_thread(self.store.keep_reply, key, str(self.spec), kept)
         return reply
 
     async def close(self) -> None:
         """Close the client's connections."""
-        await self.client.close()
-
-    def _kept(self, reply: ModelReply) -> dict[str, Any]:
-        names = (name for name in KeptReply.model_fields if name != "owner")
-        fields = {name: getattr(reply, name) for name in names}
-        return KeptReply(**fields, owner=self.owner).model_dump(mode="json")
+        if self.client is not None:
+            await self.client.close()
 
 
-def reply_key(spec: ModelSpec, base_url: str | None, request: ModelRequest) -> str:
-    """Return the hex sha256 of model, host and request; how long we would wait is left out."""
-    asked = {
+def kept_reply(reply: ModelReply, owner: str) -> dict[str, Any]:
+    """Return a reply that `owner` paid for as JSON; `KeptReply` reads it."""
+    names = (name for name in KeptReply.model_fields if name != "owner")
+    fields = {name: getattr(reply, name) for name in names}
+    return KeptReply(**fields, owner=owner).model_dump(mode="json")
+
+
+def reply_key(spec: ModelSpec, base_url: str | None, request: ModelRequest, sample: int = 0) -> str:
+    """Return the hex sha256 of model, host, request and sample; how long we would wait is left out.
+
+    Fields that came later are left out where they are not set, so that what was kept before they
+    existed is still found.
+    """
+    asked: dict[str, Any] = {
         "model": str(spec),
         "host": _host(spec, base_url),
-        "messages": [_plain(message) for message in request.messages],
         "tools": [tool.model_dump(mode="json") for tool in request.tools],
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "stop": list(request.stop),
         "json_schema": request.json_schema,
     }
-    text = json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    if request.reasoning_effort is not None:
+        asked["reasoning_effort"] = request.reasoning_effort
+    if sample:
+        asked["sample"] = sample
+    parts = {name: _canonical(value) for name, value in asked.items()}
+    parts["messages"] = b"[%s]" % b",".join(_message_key(m) for m in request.messages)
+    named = (b'"%s":%s' % (name.encode(), parts[name]) for name in sorted(parts))
+    return hashlib.sha256(b"{%s}" % b",".join(named)).hexdigest()
+
+
+def _message_key(message: Message) -> bytes:
+    """Return a message's part of the key, made once: conversations grow by their ends."""
+    known = message.wire.get(_KEY_PART)
+    if known is None:
+        known = message.wire[_KEY_PART] = _canonical(_plain(message))
+    return known
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
 def _plain(message: Message) -> dict[str, Any]:
-    calls = [call.model_dump(mode="json") for call in message.tool_calls]
-    plain = asdict(replace(message, media=())) | {"tool_calls": calls}
-    # Left out where there are none, so that what was kept before they existed is still found.
-    del plain["media"]
+    plain: dict[str, Any] = {
+        "role": message.role,
+        "text": message.text,
+        "tool_calls": [call.model_dump(mode="json") for call in message.tool_calls],
+        "call_id": message.call_id,
+        "is_error": message.is_error,
+    }
+    if message.replay:
+        plain["replay"] = message.replay
     if message.media:
         plain["media"] = [
             [media.media_type, hashlib.sha256(media.data).hexdigest(), media.name]

@@ -1,38 +1,31 @@
-"""What every provider's client does alike: retries, timing, cost, stop strings, reading bodies."""
+"""What every provider's client does alike: attempts and limits, cost, stop strings, media."""
 
-import json
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
-from urllib.parse import urlsplit
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from environments.models.arguments import clean_text
-from environments.models.faults import AttemptFailed, ConversationTooLong
-from environments.models.prices import price_of
-from environments.models.retry import RetryPolicy, with_retries
+from environments.models import faults
+from environments.models.faults import AttemptFailed, ConversationTooLong, ProviderError
+from environments.models.limits.headers import allowances
+from environments.models.limits.seam import Limiter, Outcome, Slot
+from environments.models.money.prices import price_of
+from environments.models.retry import RetriedCall, RetryPolicy, Unlimited
+from environments.models.wire.arguments import clean_text
+from environments.models.wire.reading import read_json
+from environments.models.wire.transport import Endpoint, Received, Transport
 from environments.ports import ModelReply, ModelRequest
-from taskdata.errors import ModelRejected
-from taskdata.schema.agent import ModelSpec
+from taskdata.errors import ModelRejected, ModelUnavailable
 from taskdata.schema.transcript import ToolCall, Usage
 
 _MODEL_ID_CHARS = 200
+_CHARS_PER_TOKEN = 4
+_TOKENS_PER_MEDIA = 1500
 
 # Below the least that a provider takes: 5 MB of base64 for a picture, 32 MB for a request.
 _MAX_MEDIA_BYTES = {"image": 3_700_000, "audio": 20_000_000, "application": 20_000_000}
 _MAX_MEDIA_TOGETHER = 22_000_000
-
-
-class Wire(BaseModel):
-    """A part of a response: types are strict, fields that we do not use are ignored."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-
-
-W = TypeVar("W", bound=Wire)
 
 
 @dataclass(frozen=True)
@@ -43,75 +36,151 @@ class Answer:
     model: str
     stop_reason: str
     """`stop`, `tool_calls`, `length` or `refused`, whatever the provider calls it; a reason that
-    is none of these stays as it came."""
+    is none of these stays as it came, and is empty where there is none."""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
-    """None: the server did not say."""
-    cache_write_tokens: int = 0
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where a model is, and the key to it."""
-
-    spec: ModelSpec
-    base_url: str
-    key: str = field(repr=False)
-
-    def __str__(self) -> str:
-        url = urlsplit(self.base_url)
-        port = f":{url.port}" if url.port else ""
-        return f"{self.spec} at {url.hostname}{port}"
+    """None: the server did not say, or said nonsense."""
+    replay: tuple[dict[str, Any], ...] = ()
+    """See `ModelReply.replay`."""
 
 
 class ProviderClient(ABC):
     """A `ModelClient` over HTTP; a subclass knows one wire format."""
 
-    takes_audio = True
+    takes_audio: ClassVar[bool] = True
+    path: ClassVar[str]
+    """Below the base URL."""
 
-    def __init__(self, endpoint: Endpoint, policy: RetryPolicy) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        policy: RetryPolicy | None = None,
+        limiter: Limiter | None = None,
+    ) -> None:
+        """Call `endpoint`; without a limiter as often as is asked."""
         self.endpoint = endpoint
-        self._policy = policy
+        self._policy = policy or RetryPolicy()
+        self._limiter = limiter
         self._price = price_of(endpoint.spec)
+        self._transport = Transport(endpoint, self._headers())
+        self._without: frozenset[str] = frozenset()
+        """Ways of asking that this server turned out to refuse, such as a request's `stop`."""
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         """Return the model's answer; `request.timeout_seconds` bounds all attempts together.
 
         Raises:
-            ModelUnavailable: Retries or time ran out.
+            ModelUnavailable: Retries or time ran out, or the wait for the provider's limits did.
             NoAnswerInTime: The time ran out during the first attempt.
             ConversationTooLong: The conversation does not fit; a shorter one may.
             ConversationRefused: The provider will not answer this content.
             ModelRejected: Any other no: key, model name, parameters, media it cannot take.
         """
         self._require_sendable(request)
-        started = time.monotonic()
-        answer = await with_retries(
-            lambda seconds: self._attempt(request, seconds),
+        tokens = _estimated_tokens(request)
+        call = RetriedCall(
             str(self.endpoint),
             request.timeout_seconds,
             self._policy,
+            lambda seconds: self._slot(tokens, seconds),
         )
+        answer = await call.run(lambda _, slot: self._attempt(request, slot))
+        text = clean_text(answer.text)
+        shown = _cut(text, request.stop)
         return ModelReply(
-            text=_cut(clean_text(answer.text), request.stop),
+            text=shown,
             model=clean_text(answer.model)[:_MODEL_ID_CHARS],
             tool_calls=answer.tool_calls,
             usage=answer.usage or Usage(),
-            cost_usd=self._cost(answer),
+            cost_usd=self._cost(answer.usage),
             stop_reason=answer.stop_reason,
-            seconds=time.monotonic() - started,
+            seconds=call.seconds,
+            waited_seconds=call.waited_seconds,
+            # What was cut off must not come back to the model by another way.
+            replay=answer.replay if shown == text else (),
+            failed_attempts=tuple(call.failed),
         )
 
-    @abstractmethod
     async def close(self) -> None:
         """Close the connections."""
+        await self._transport.close()
 
     @abstractmethod
-    async def _attempt(self, request: ModelRequest, seconds: float) -> Answer:
-        """Make one call; raise `AttemptFailed` or a `ModelRejected`.
+    def _headers(self) -> Mapping[str, str]:
+        """Return the headers of every request, with the key."""
 
-        The caller cancels it after `seconds`; the SDK's own timeout only has to be longer.
-        """
+    @abstractmethod
+    def _body(self, request: ModelRequest) -> bytes:
+        """Return the request as JSON."""
+
+    @abstractmethod
+    def _answer(self, body: Any) -> Answer:
+        """Read the JSON of an answer with status 200; raise `AttemptFailed` if it is none."""
+
+    def _refused_way(self, request: ModelRequest, error: ProviderError) -> str | None:
+        """Return the way of asking that an error is about, if another one would do as well."""
+        return None
+
+    async def _attempt(self, request: ModelRequest, slot: Slot) -> Answer:
+        # Of this attempt: calls at the same time may learn what the server refuses.
+        without = self._without
+        try:
+            received = await self._transport.post(self.path, self._body(request))
+        except AttemptFailed:
+            slot.report(Outcome(kind="fault"))
+            raise
+        requests, tokens = allowances(received.headers)
+        told = Outcome(kind="fault", requests=requests, input_tokens=tokens)
+        try:
+            self._require_success(request, received, without)
+            answer = self._answer(self._decoded(received))
+        except (AttemptFailed, ModelRejected) as exc:
+            slot.report(told.model_copy(update=_limit(exc)))
+            raise
+        used = None if answer.usage is None else answer.usage.total
+        slot.report(told.model_copy(update={"kind": "ok", "tokens": used}))
+        return answer
+
+    def _require_success(
+        self, request: ModelRequest, received: Received, without: frozenset[str]
+    ) -> None:
+        if received.status < 400:
+            return
+        where, status, body = str(self.endpoint), received.status, read_json(received.body)
+        if status in (400, 422):
+            way = self._refused_way(request, ProviderError.read(body))
+            if way is not None and way not in without:
+                self._without |= {way}
+                error = AttemptFailed(f"{where}: HTTP {status}: takes no {way!r}; asked without")
+                error.status, error.at_once = status, True
+                raise error
+        raise faults.from_status(where, status, received.headers, body, self.endpoint.key)
+
+    def _decoded(self, received: Received) -> Any:
+        where, key = str(self.endpoint), self.endpoint.key
+        if received.content_type.startswith("text/event-stream"):
+            raise ModelRejected(
+                f"{where}: the server streams its answer though it was not asked to; use one "
+                "that answers in one piece"
+            )
+        body = read_json(received.body)
+        if body is None:
+            kind = received.content_type or "no content type"
+            size = len(received.body)
+            raise AttemptFailed(f"{where}: the answer is not JSON ({kind}), {size} bytes")
+        if isinstance(body, Mapping) and body.get("error"):
+            raise faults.from_error(where, body, received.headers, key)
+        return body
+
+    def _slot(self, tokens: int, seconds: float) -> AbstractAsyncContextManager[Slot]:
+        if self._limiter is None:
+            return nullcontext(Unlimited())
+        return self._limiter.slot(self._limited_as, tokens, seconds)
+
+    @property
+    def _limited_as(self) -> str:
+        family = self.endpoint.spec.provider.partition("-")[0]
+        return f"{family}@{self.endpoint.host}"
 
     def _require_sendable(self, request: ModelRequest) -> None:
         attached = [media for message in request.messages for media in message.media]
@@ -133,27 +202,24 @@ class ProviderClient(ABC):
                 f"and at most {_MAX_MEDIA_TOGETHER} can be sent; attach fewer"
             )
 
-    def _cost(self, answer: Answer) -> float | None:
-        if self._price is None or answer.usage is None:
+    def _cost(self, usage: Usage | None) -> float | None:
+        if self._price is None or usage is None:
             return None
-        return self._price.cost_usd(answer.usage, answer.cache_write_tokens)
-
-    def _read(self, body: bytes, content_type: str, form: type[W]) -> W:
-        """Return a 200 response's body as `form`; anything else is a failed attempt."""
-        return read_body(self.endpoint, body, content_type, form)
+        return self._price.cost_usd(usage)
 
 
-def read_body(endpoint: Endpoint, body: bytes, content_type: str, form: type[W]) -> W:
-    """Return a 200 response's body as `form`; anything else is a failed attempt."""
-    try:
-        return form.model_validate(json.loads(body))
-    except ValidationError as exc:
-        first = exc.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        cause = f"unexpected answer: {place}: {first['msg']}"
-    except (ValueError, RecursionError):
-        cause = f"the answer is not JSON ({content_type or 'no content type'})"
-    raise AttemptFailed(f"{endpoint}: {cause}, {len(body)} bytes")
+def _limit(fault: ModelUnavailable | ModelRejected) -> dict[str, Any]:
+    if not isinstance(fault, AttemptFailed):
+        # The provider worked; what it thinks of the request says nothing of its limits.
+        return {"kind": "ok"}
+    kind = "limited" if fault.is_limit else "fault"
+    return {"kind": kind, "retry_after_seconds": fault.retry_after_seconds}
+
+
+def _estimated_tokens(request: ModelRequest) -> int:
+    chars = sum(len(message.text) for message in request.messages)
+    shown = sum(len(message.media) for message in request.messages)
+    return chars // _CHARS_PER_TOKEN + shown * _TOKENS_PER_MEDIA + request.max_tokens
 
 
 def _cut(text: str, stops: Sequence[str]) -> str:

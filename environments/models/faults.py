@@ -7,13 +7,13 @@ cleared of the key, and it is left out altogether where it is about credentials.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
+from environments.models.limits.headers import retry_after
 from taskdata.errors import ModelRejected, ModelUnavailable
 
 _MESSAGE_CHARS = 200
 _TRANSIENT = frozenset({408, 409, 425, 429})
+_LIMITING = frozenset({429, 503, 529})
 _CREDENTIALS = frozenset({401, 403, 407})
 _TOO_LONG_CODES = frozenset(
     {"context_length_exceeded", "exceed_context_size_error", "request_too_large"}
@@ -38,6 +38,13 @@ class AttemptFailed(ModelUnavailable):
 
     retry_after_seconds: float | None = None
     """What the provider asked us to wait."""
+    at_once: bool = False
+    """The next attempt asks in another way, so there is nothing to wait for."""
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether the provider wants fewer calls, rather than having trouble of its own."""
+        return self.status in _LIMITING
 
 
 class NoAnswerInTime(ModelUnavailable):
@@ -45,6 +52,10 @@ class NoAnswerInTime(ModelUnavailable):
 
     The caller chose that time, so whether it means a slow model or a dead server is its call.
     """
+
+
+class NotRecorded(ModelRejected):
+    """Only recorded replies are played back, and there is none to this request."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,8 @@ class ProviderError:
     def read(cls, body: object) -> "ProviderError":
         """Read a decoded error body: OpenAI's inner object or Anthropic's outer one."""
         inner = body.get("error", body) if isinstance(body, Mapping) else None
+        if isinstance(inner, str):
+            return cls(message=inner)
         if not isinstance(inner, Mapping):
             return cls()
 
@@ -84,12 +97,20 @@ def from_status(
     """
     error = ProviderError.read(body)
     words = {error.kind, error.code}
+    fault = _fault(where, status, words, error, key)
+    fault.status = status
+    if isinstance(fault, AttemptFailed):
+        fault.retry_after_seconds = retry_after(headers)
+    return fault
+
+
+def _fault(
+    where: str, status: int, words: set[str], error: ProviderError, key: str
+) -> ModelRejected | AttemptFailed:
+    message = f"{where}: HTTP {status}{_detail(status, error, key)}"
     # An empty account answers 429 like a full queue, but waiting does not fill it.
     if (status in _TRANSIENT or status >= 500) and "insufficient_quota" not in words:
-        failed = AttemptFailed(f"{where}: HTTP {status}{_detail(status, error, key)}")
-        failed.retry_after_seconds = retry_after(headers)
-        return failed
-    message = f"{where}: HTTP {status}{_detail(status, error, key)}"
+        return AttemptFailed(message)
     if status in _CREDENTIALS:
         return ModelRejected(f"{message}: the API key is missing, wrong or lacks access")
     if words & _TOO_LONG_CODES or status == 413 or _TOO_LONG_WORDS.search(error.message):
@@ -99,21 +120,22 @@ def from_status(
     return ModelRejected(message)
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that `retry-after-ms` or `retry-after` ask for; None without either."""
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        text = headers.get(name, "")
-        try:
-            return max(0.0, float(text) * scale)
-        except ValueError:
-            continue
-    try:
-        when = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+def from_error(
+    where: str, body: Mapping[str, object], headers: Mapping[str, str], key: str
+) -> ModelRejected | AttemptFailed:
+    """Return the fault that an error in an answer with status 200 stands for.
+
+    Gateways that have begun to answer when the model behind them fails can only send it so.
+    """
+    inner = body.get("error")
+    code = inner.get("code") if isinstance(inner, Mapping) else None
+    if isinstance(code, int) and 400 <= code < 600:
+        return from_status(where, code, headers, body, key)
+    error = ProviderError.read(body)
+    fault = _fault(where, 200, {error.kind, error.code}, error, key)
+    if type(fault) is not ModelRejected:
+        return fault
+    return AttemptFailed(f"{where}: an error as answer{_detail(200, error, key)}")
 
 
 def one_line(text: str, key: str = "", limit: int = _MESSAGE_CHARS) -> str:

@@ -1,19 +1,24 @@
 """Model providers by name: which exist, what each needs, and how to get a client."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
-from environments.models.local import model_file
+from environments.models.keys import find_key, required_key
+from environments.models.local.serving import model_file
 from environments.ports import ImageModel, ModelClient, VideoModel
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 
 if TYPE_CHECKING:
-    from environments.models.client import Endpoint
+    from environments.models.client import ProviderClient
+    from environments.models.limits.purse import Purse
+    from environments.models.limits.seam import Limiter
+    from environments.models.wire.transport import Endpoint
 
 
 @dataclass(frozen=True)
@@ -27,12 +32,14 @@ class Provider:
     base_url_variable: str | None = None
 
 
+_OPENAI = Provider(
+    "OPENAI_API_KEY",
+    base_url="https://api.openai.com/v1",
+    base_url_variable="OPENAI_BASE_URL",
+)
+
 PROVIDERS: Mapping[str, Provider] = {
-    "openai": Provider(
-        "OPENAI_API_KEY",
-        base_url="https://api.openai.com/v1",
-        base_url_variable="OPENAI_BASE_URL",
-    ),
+    "openai": _OPENAI,
     "anthropic": Provider(
         "ANTHROPIC_API_KEY",
         base_url="https://api.anthropic.com",
@@ -40,7 +47,13 @@ PROVIDERS: Mapping[str, Provider] = {
     ),
     "compatible": Provider("COMPATIBLE_API_KEY", key_required=False),
     "local": Provider(),
+    "openai-chat": _OPENAI,
+    "openai-responses": _OPENAI,
 }
+"""`openai` asks in the format that suits the model; the last two settle which it is."""
+
+# They think between tool calls, and only the responses format gives them those thoughts back.
+_REASONING = re.compile(r"^(?:o[1-9]|gpt-(?:[5-9]|[1-9]\d)|codex-)", re.ASCII)
 
 
 def require_model(spec: ModelSpec, base_url: str | None) -> None:
@@ -57,30 +70,60 @@ def require_model(spec: ModelSpec, base_url: str | None) -> None:
     _key(spec, provider)
 
 
-def model_client(spec: ModelSpec, base_url: str | None) -> ModelClient:
+def model_client(
+    spec: ModelSpec, base_url: str | None, limiter: "Limiter | None" = None
+) -> ModelClient:
     """Return a new client; it belongs to the event loop it is first used in.
 
     Args:
         spec: Provider and model.
         base_url: Endpoint; for local models the running server's, else None for the default.
+        limiter: Shares the provider's limits; None: the one of this process.
 
     Raises:
         Misuse: As `require_model`, or a local model without a server.
     """
-    from environments.models.client import Endpoint
+    from environments.models.limits.local import process_limiter
+
+    endpoint = model_endpoint(spec, base_url)
+    if spec.provider == "local":
+        # Its server has a line of its own, and nobody else stands in it.
+        return _client_type(endpoint)(endpoint)
+    return _client_type(endpoint)(endpoint, limiter=limiter or process_limiter())
+
+
+def model_endpoint(spec: ModelSpec, base_url: str | None) -> "Endpoint":
+    """Return where the model is, and the key to it.
+
+    Raises:
+        Misuse: As `require_model`, or a local model without a server.
+    """
+    from environments.models.wire.transport import Endpoint
 
     require_model(spec, base_url)
     provider = _provider(spec)
     if spec.provider == "local" and base_url is None:
         raise Misuse(f"model {spec}: its server is not running; start the run with `nightshift`")
-    endpoint = Endpoint(spec, _base_url(spec, provider, base_url), _key(spec, provider))
-    if spec.provider == "anthropic":
+    return Endpoint(spec, _base_url(spec, provider, base_url), _key(spec, provider))
+
+
+def _client_type(endpoint: "Endpoint") -> "type[ProviderClient]":
+    if endpoint.spec.provider == "anthropic":
         from environments.models.anthropic import AnthropicClient
 
-        return AnthropicClient(endpoint)
-    from environments.models.openai import OpenAIClient
+        return AnthropicClient
+    from environments.models.openai import OpenAIClient, OpenAIResponsesClient
 
-    return OpenAIClient(endpoint)
+    return OpenAIResponsesClient if _asks_for_responses(endpoint) else OpenAIClient
+
+
+def _asks_for_responses(endpoint: "Endpoint") -> bool:
+    spec, host = endpoint.spec, urlsplit(endpoint.base_url).hostname or ""
+    if spec.provider != "openai":
+        return spec.provider == "openai-responses"
+    # Whatever else answers under OpenAI's name is sure to know chat completions only.
+    is_openai = host == "api.openai.com" or host.endswith(".api.openai.com")
+    return is_openai and _REASONING.match(spec.model) is not None
 
 
 GENERATORS: Mapping[str, tuple[str, ...]] = {
@@ -108,7 +151,7 @@ def image_model(spec: ModelSpec, base_url: str | None) -> ImageModel:
     Raises:
         Misuse: As `require_generator`.
     """
-    from environments.models.generation import OpenAIImages
+    from environments.models.openai.generation import OpenAIImages
 
     return OpenAIImages(_generator(spec, base_url, "pictures"))
 
@@ -119,13 +162,13 @@ def video_model(spec: ModelSpec, base_url: str | None) -> VideoModel:
     Raises:
         Misuse: As `require_generator`.
     """
-    from environments.models.generation import OpenAIVideos
+    from environments.models.openai.generation import OpenAIVideos
 
     return OpenAIVideos(_generator(spec, base_url, "clips"))
 
 
 def _generator(spec: ModelSpec, base_url: str | None, makes: str) -> "Endpoint":
-    from environments.models.client import Endpoint
+    from environments.models.wire.transport import Endpoint
 
     require_generator(spec, base_url, makes)
     provider = _provider(spec)
@@ -135,15 +178,42 @@ def _generator(spec: ModelSpec, base_url: str | None, makes: str) -> "Endpoint":
 class ModelClients:
     """The clients of one event loop: one per model and endpoint, closed together."""
 
-    def __init__(self) -> None:
+    def __init__(self, limiter: "Limiter | None" = None, purse: "Purse | None" = None) -> None:
+        """Make clients that keep to limits.
+
+        Args:
+            limiter: Shares the providers' limits; None: the one of this process.
+            purse: Holds the money that calls may cost; None: as much as they do.
+        """
+        self._limiter = limiter
+        self._purse = purse
         self._clients: dict[tuple[ModelSpec, str | None], ModelClient] = {}
 
+    @property
+    def limiter(self) -> "Limiter":
+        """What shares the providers' limits, for whoever calls them beside the clients."""
+        from environments.models.limits.local import process_limiter
+
+        return self._limiter or process_limiter()
+
     def get(self, spec: ModelSpec, base_url: str | None) -> ModelClient:
-        """Return the client for this model and endpoint, always the same one."""
+        """Return the client for this model and endpoint, always the same one.
+
+        Raises:
+            Misuse: As `require_model`; or its price is unknown, and there is a purse.
+        """
         key = (spec, base_url)
         if key not in self._clients:
-            self._clients[key] = model_client(spec, base_url)
+            self._clients[key] = self._paid_for(spec, model_client(spec, base_url, self._limiter))
         return self._clients[key]
+
+    def _paid_for(self, spec: ModelSpec, client: ModelClient) -> ModelClient:
+        if self._purse is None:
+            return client
+        from environments.models.limits.capped import CappedClient
+        from environments.models.money.prices import price_of
+
+        return CappedClient(client, spec, price_of(spec), self._purse)
 
     async def __aenter__(self) -> Self:
         return self
@@ -167,11 +237,14 @@ def _provider(spec: ModelSpec) -> Provider:
 
 
 def _key(spec: ModelSpec, provider: Provider) -> str:
-    key = os.environ.get(provider.key_variable, "").strip() if provider.key_variable else ""
-    if not key and provider.key_variable and provider.key_required:
-        raise Misuse(f"model {spec}: set the environment variable {provider.key_variable}")
-    # The SDKs insist on some key, also for servers that want none.
-    return key or "none"
+    variable = provider.key_variable
+    if variable and provider.key_required:
+        try:
+            return required_key(variable)
+        except Misuse as exc:
+            raise Misuse(f"model {spec}: {exc}") from None
+    # Servers that want no key take any.
+    return (find_key(variable) if variable else None) or "none"
 
 
 def _base_url(spec: ModelSpec, provider: Provider, base_url: str | None) -> str:

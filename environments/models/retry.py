@@ -1,29 +1,26 @@
-"""The one layer that retries model calls; the SDKs' own retries are off.
+"""The one layer that retries model calls.
 
 A failed attempt is tried again after an exponential wait with jitter, or after what the provider
-asked for, a bounded number of times and within the request's own time.
+asked for, a bounded number of times and within the request's own time. Time in line for a slot
+of the provider is no part of that time; it has the same length for itself.
 """
 
 import asyncio
 import logging
+import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception_type,
-    stop_after_attempt,
-    stop_before_delay,
-    wait_exponential_jitter,
-)
-
-from environments.models.faults import AttemptFailed, NoAnswerInTime
-from taskdata.errors import ModelUnavailable
+from environments.models.faults import AttemptFailed, NoAnswerInTime, one_line
+from environments.models.limits.seam import Outcome, Slot
+from taskdata.errors import ModelRejected, ModelUnavailable
+from taskdata.schema.usage import FailedAttempt
 
 _logger = logging.getLogger(__name__)
+_CAUSE_CHARS = 300
 T = TypeVar("T")
 
 
@@ -39,6 +36,20 @@ class RetryPolicy:
     """Also caps what a provider's `retry-after` may ask for."""
 
 
+@dataclass
+class Unlimited:
+    """The slot of a service whose limits nobody minds."""
+
+    waited_seconds: float = 0.0
+
+    def report(self, outcome: Outcome) -> None:
+        """Nothing is learned from it."""
+
+
+def _no_line(_: float) -> AbstractAsyncContextManager[Slot]:
+    return nullcontext(Unlimited())
+
+
 async def with_retries(
     attempt: Callable[[float], Awaitable[T]],
     where: str,
@@ -51,64 +62,93 @@ async def with_retries(
         ModelUnavailable: Attempts or time ran out; the message names the last cause.
         NoAnswerInTime: `total_seconds` passed during the very first attempt.
     """
-    started = time.monotonic()
-    number = 0
-
-    async def next_attempt() -> T:
-        nonlocal number
-        number += 1
-        left = total_seconds - (time.monotonic() - started)
-        if number == 1 and left <= policy.attempt_seconds:
-            return await _within(left, attempt, where, NoAnswerInTime)
-        return await _within(min(left, policy.attempt_seconds), attempt, where, AttemptFailed)
-
-    retrying = AsyncRetrying(
-        stop=stop_after_attempt(policy.attempts) | stop_before_delay(total_seconds),
-        wait=_waiting(policy),
-        retry=retry_if_exception_type(AttemptFailed),
-        before_sleep=_log,
-        reraise=True,
-    )
-    try:
-        return await retrying(next_attempt)
-    except AttemptFailed as exc:
-        spent = time.monotonic() - started
-        raise ModelUnavailable(
-            f"{exc} (gave up after {number} attempts in {spent:.1f} s)"
-        ) from None
+    return await RetriedCall(where, total_seconds, policy).run(lambda seconds, _: attempt(seconds))
 
 
-async def _within(
-    seconds: float,
-    attempt: Callable[[float], Awaitable[T]],
-    where: str,
-    too_late: type[ModelUnavailable],
-) -> T:
-    try:
-        async with asyncio.timeout(seconds) as limit:
-            return await attempt(seconds)
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        raise too_late(f"{where}: no answer within {seconds:.3g} s") from None
+@dataclass
+class RetriedCall:
+    """One call, made in as many attempts as it takes; run it once."""
 
+    where: str
+    total_seconds: float
+    policy: RetryPolicy
+    admission: Callable[[float], AbstractAsyncContextManager[Slot]] = _no_line
+    """Opens a slot for one attempt, given the longest wait for it."""
+    failed: list[FailedAttempt] = field(default_factory=list)
+    waited_seconds: float = 0.0
+    _started: float = field(default_factory=time.monotonic)
 
-def _waiting(policy: RetryPolicy) -> Callable[[RetryCallState], float]:
-    backoff = wait_exponential_jitter(
-        multiplier=policy.first_wait_seconds,
-        max=policy.longest_wait_seconds,
-        jitter=policy.first_wait_seconds,
-    )
+    @property
+    def seconds(self) -> float:
+        """Since the start, without the time in line."""
+        return time.monotonic() - self._started - self.waited_seconds
 
-    def wait(state: RetryCallState) -> float:
-        failure = state.outcome.exception() if state.outcome else None
-        asked = failure.retry_after_seconds if isinstance(failure, AttemptFailed) else None
-        return max(backoff(state), min(asked or 0.0, policy.longest_wait_seconds))
+    async def run(self, attempt: Callable[[float, Slot], Awaitable[T]]) -> T:
+        """Return what `attempt` returns, given the seconds it may take and its slot.
 
-    return wait
+        Raises:
+            ModelUnavailable: Attempts or time ran out, the time in line included.
+            NoAnswerInTime: The time ran out during the very first attempt.
+            ModelRejected: As raised by `attempt`. All of them carry the failed attempts.
+        """
+        counted = 0
+        while True:
+            try:
+                return await self._once(attempt)
+            except AttemptFailed as exc:
+                counted += not exc.at_once
+                pause = self._pause(counted, exc)
+                over = counted >= self.policy.attempts or self.seconds + pause >= self.total_seconds
+                if over:
+                    raise self._exhausted(exc) from None
+                _logger.warning("attempt %d: %s; again in %.1f s", len(self.failed), exc, pause)
+                await asyncio.sleep(pause)
+            except (ModelUnavailable, ModelRejected) as exc:
+                exc.failed_attempts = tuple(self.failed)
+                raise
 
+    async def _once(self, attempt: Callable[[float, Slot], Awaitable[T]]) -> T:
+        async with self.admission(self.total_seconds - self.waited_seconds) as slot:
+            self.waited_seconds += slot.waited_seconds
+            left = self.total_seconds - self.seconds
+            seconds = min(left, self.policy.attempt_seconds)
+            is_last_chance = not self.failed and left <= self.policy.attempt_seconds
+            too_late = NoAnswerInTime if is_last_chance else AttemptFailed
+            begun = time.monotonic()
+            try:
+                async with asyncio.timeout(seconds) as limit:
+                    return await attempt(seconds, slot)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                late = too_late(f"{self.where}: no answer within {seconds:.3g} s")
+                self._note(late, begun)
+                raise late from None
+            except (ModelUnavailable, ModelRejected) as exc:
+                self._note(exc, begun)
+                raise
 
-def _log(state: RetryCallState) -> None:
-    failure = state.outcome.exception() if state.outcome else None
-    wait = state.next_action.sleep if state.next_action else 0.0
-    _logger.warning("attempt %d: %s; again in %.1f s", state.attempt_number, failure, wait)
+    def _note(self, fault: ModelUnavailable | ModelRejected, begun: float) -> None:
+        cause = str(fault).removeprefix(f"{self.where}: ")
+        self.failed.append(
+            FailedAttempt(
+                status=fault.status,
+                cause=one_line(cause, limit=_CAUSE_CHARS),
+                seconds=time.monotonic() - begun,
+            )
+        )
+
+    def _pause(self, number: int, fault: AttemptFailed) -> float:
+        if fault.at_once:
+            return 0.0
+        policy = self.policy
+        # Drawn, so that calls which failed together do not come back together.
+        jitter = random.uniform(0, policy.first_wait_seconds)  # noqa: S311
+        backoff = policy.first_wait_seconds * 2.0 ** min(number - 1, 30) + jitter
+        return min(max(backoff, fault.retry_after_seconds or 0.0), policy.longest_wait_seconds)
+
+    def _exhausted(self, last: AttemptFailed) -> ModelUnavailable:
+        attempts = f"{len(self.failed)} attempt{'s' * (len(self.failed) != 1)}"
+        over = ModelUnavailable(f"{last} (gave up after {attempts} in {self.seconds:.1f} s)")
+        over.status, over.failed_attempts = last.status, tuple(self.failed)
+        return over

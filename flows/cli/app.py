@@ -10,6 +10,7 @@ from flows.cli import (
     banks,
     console,
     doctor,
+    exporting,
     mcp,
     reading,
     refreshing,
@@ -34,6 +35,7 @@ app.command("runs")(reading.runs)
 app.command("results")(reading.results)
 app.command("show")(reading.show)
 app.command("report")(reading.report)
+app.command("export")(exporting.export)
 app.command("doctor")(doctor.doctor)
 app.command("refresh")(refreshing.refresh)
 app.command("refreshes")(refreshing.refreshes)

@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from flows.cli import console
@@ -23,21 +23,25 @@ def doctor(as_json: JsonOption = False) -> None:
     found = list(_checks(settings))
     tools = [{"name": name, "state": state} for name, state in _tools(settings)]
     servers = [{"name": name, "state": state} for name, state in _servers(settings)]
+    services = [{"name": name, "state": state} for name, state in _services(settings)]
     if as_json:
         checks = [{"name": name, "state": state} for name, state in found]
-        console.write_json({"checks": checks, "tools": tools, "servers": servers})
+        console.write_json(
+            {"checks": checks, "tools": tools, "servers": servers, "services": services}
+        )
         return
     console.table([{"part": name, "state": state} for name, state in found], title="Machine")
-    ready = sum(1 for tool in tools if tool["state"] == READY)
-    console.say(f"Tools: {ready} of {len(tools)} ready")
-    for tool in tools:
-        if tool["state"] != READY:
-            console.say(f"  {tool['name']}: {tool['state']}")
-    ready = sum(1 for server in servers if server["state"] == READY)
-    console.say(f"MCP servers: {ready} of {len(servers)} ready")
-    for server in servers:
-        if server["state"] != READY:
-            console.say(f"  {server['name']}: {server['state']}")
+    _say_ready("Tools", tools)
+    _say_ready("MCP servers", servers)
+    _say_ready("Services that tasks bring", services)
+
+
+def _say_ready(what: str, states: Sequence[dict[str, str]]) -> None:
+    """Say how many are ready, and of each of the others why not."""
+    lacking = [one for one in states if one["state"] != READY]
+    console.say(f"{what}: {len(states) - len(lacking)} of {len(states)} ready")
+    for one in lacking:
+        console.say(f"  {one['name']}: {one['state']}")
 
 
 def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
@@ -55,6 +59,15 @@ def _servers(settings: "Settings") -> Iterator[tuple[str, str]]:
     from environments.mcp.health import server_states
 
     yield from server_states(settings.home).items()
+
+
+def _services(settings: "Settings") -> Iterator[tuple[str, str]]:
+    from environments.services.kinds import KINDS, service_state
+    from flows.config import run_config
+
+    sandbox = run_config(settings).sandbox
+    for kind in KINDS:
+        yield kind, service_state(kind, sandbox)
 
 
 def _database(settings: "Settings") -> str:

@@ -10,7 +10,7 @@ from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
     from flows.config import Settings
-    from taskdata.schema.run import Run, TrialResult
+    from taskdata.schema.run import Run, TrialOutcome, TrialResult
     from taskdata.store import Store
 
 RunArgument = Annotated[str | None, typer.Argument(help="Run id; default: the latest.")]
@@ -174,10 +174,7 @@ def _show_trial(result: "TrialResult") -> None:
     console.say(f"Trial {trial.id} of run {trial.run_id}: {trial.agent} on {trial.task_id}")
     console.say(f"Repetition {trial.repetition}, round {trial.round}: {_state(result)}")
     if outcome is not None:
-        console.say(
-            f"{outcome.turns} turns, {outcome.tool_calls} tool calls ({outcome.tool_errors} "
-            f"failed), {outcome.usage.total} tokens, {outcome.wall_seconds:.1f} s"
-        )
+        console.say(_effort(outcome))
         names = ", ".join(d.name for d in outcome.deliverables)
         console.say(f"Deliverables: {names or 'none'}")
         if outcome.final_answer:
@@ -198,6 +195,18 @@ def _show_trial(result: "TrialResult") -> None:
         console.say(f"Failed at {result.diagnosis.stage} ({result.diagnosis.type}):")
         for sentence in result.diagnosis.evidence:
             console.say(f"- {sentence}")
+
+
+def _effort(outcome: "TrialOutcome") -> str:
+    def known(value: float | None, form: str = "d") -> str:
+        return "unknown" if value is None else format(value, form)
+
+    tokens = None if outcome.usage is None else outcome.usage.total
+    return (
+        f"Turns {known(outcome.turns)}, tool calls {known(outcome.tool_calls)} "
+        f"({known(outcome.tool_errors)} failed), tokens {known(tokens)}, "
+        f"seconds {known(outcome.wall_seconds, '.1f')}"
+    )
 
 
 def report(

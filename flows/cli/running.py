@@ -23,7 +23,24 @@ def run(
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="reference, nop, or harness:provider/model; repeatable."),
+        typer.Option(
+            help="reference, nop, harness:provider/model, or a label of yours; repeatable."
+        ),
+    ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(help="end-to-end, or step-by-step: predict the next step of the reference."),
+    ] = None,
+    import_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import",
+            help="NAME=PATH: score a system's results, a folder or a GTA eval pack; repeatable.",
+        ),
+    ] = None,
+    import_root: Annotated[
+        Path | None,
+        typer.Option(help="Folder that file paths in eval packs start from; default: the pack's."),
     ] = None,
     repetitions: Annotated[int | None, typer.Option(help="Trials per agent and task.")] = None,
     rounds: Annotated[int | None, typer.Option(help="Refinement rounds after the first.")] = None,
@@ -43,14 +60,22 @@ def run(
         str | None, typer.Option(help="Folder of documents, for --search corpus.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Dask worker processes.")] = None,
+    max_usd: Annotated[
+        float | None, typer.Option(help="What the models may cost together; no call goes beyond.")
+    ] = None,
     resume: Annotated[
         str | None, typer.Option(help="Carry on this run: do only what is missing.")
     ] = None,
     keep_server: Annotated[
         bool, typer.Option("--keep-server", help="Leave the Prefect server running.")
     ] = False,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say what it would use, and start nothing.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The estimate for programs.")] = False,
 ) -> None:
     """Evaluate agents over a bank, from the tasks to the dashboard."""
+    from flows.cli.estimating import show_estimate
     from flows.config import load_settings, run_config
     from stages.prepare.select import new_run_id
     from stages.prepare.work import require
@@ -58,13 +83,15 @@ def run(
     from taskdata.store import Store
 
     settings = load_settings()
+    if as_json and not estimate:
+        raise Misuse("--json goes with --estimate; `nightshift results --json` shows a run")
     if resume is None:
         config = run_config(
             settings,
             bank=bank,
             tasks=tuple(task) if task else None,
             sample=sample,
-            agents=tuple(agent) if agent else None,
+            agents=_agents(agent, import_, import_root),
             repetitions=repetitions,
             refinement_rounds=rounds,
             feedback=feedback,
@@ -75,21 +102,68 @@ def run(
             search=search,
             search_corpus=search_corpus,
             workers=workers,
+            max_usd=max_usd,
         )
+        config = _in_mode(config, mode)
+        if estimate:
+            show_estimate(settings, config, as_json)
+            return
         store = Store.open(settings.address)
         find_bank(store, config.bank, config.tasks)
         store.close()
         require(config)
         _night(settings, new_run_id(), config, keep_server)
         return
-    changes = (bank, task, sample, agent, repetitions, rounds, feedback, sandbox, judge, workers)
+    changes = (
+        bank,
+        task,
+        sample,
+        agent,
+        import_,
+        import_root,
+        mode,
+        repetitions,
+        rounds,
+        feedback,
+        sandbox,
+        judge,
+        workers,
+    )
     services = (tool_model, image_model, search, search_corpus)
-    if any(change is not None for change in (*changes, *services)):
-        raise Misuse("--resume carries a run on as it was configured; give no other option")
+    if estimate or any(change is not None for change in (*changes, *services)):
+        raise Misuse(
+            "--resume carries a run on as it was configured; besides it goes only --max-usd"
+        )
     store = Store.open(settings.address)
+    if max_usd is not None:
+        store.set_max_usd(resume, max_usd)
     config = store.run(resume).config
     store.close()
     _night(settings, resume, config, keep_server)
+
+
+def _agents(
+    names: list[str] | None, imports: list[str] | None, root: Path | None
+) -> tuple[str | dict[str, str], ...] | None:
+    """Return the agents as the run's configuration takes them; None: its defaults."""
+    found: list[str | dict[str, str]] = list(names or ())
+    for text in imports or ():
+        label, equals, path = text.partition("=")
+        if not (label and equals and path):
+            raise Misuse(f"--import {text!r}: expected NAME=PATH, such as manus=./manus-results")
+        agent = {"harness": "import", "label": label, "results": path}
+        found.append(agent | ({} if root is None else {"results_root": str(root)}))
+    if root is not None and not imports:
+        raise Misuse("--import-root: says where the files of an --import are; there is none")
+    return tuple(found) or None
+
+
+def _in_mode(config: "RunConfig", mode: str | None) -> "RunConfig":
+    from stages.execute.harness import in_mode
+
+    if mode is None:
+        return config
+    return config.model_copy(update={"agents": tuple(in_mode(a, mode) for a in config.agents)})
 
 
 def _model(name: str | None) -> dict[str, str] | None:

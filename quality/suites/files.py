@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from quality.gates import Suite
 from quality.suites.expectations import between, empty, one_of, quarantining
+from taskdata.schema.service import FOLDER
 from taskdata.schema.task import InputFile, Task
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def _folders(task: Task) -> dict[str, tuple[InputFile, ...]]:
             "preprocess": around.preprocess,
             "evaluation": around.evaluation,
             "groundtruth": around.groundtruth,
+            **{f"{FOLDER}/{service.name}": service.files for service in around.services},
         }
     return folders
 

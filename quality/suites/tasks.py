@@ -116,7 +116,7 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "depth": task.checkpoints.depth(),
         "weightless_nodes": _listed(n.id for n in inner if not any(c.weight for c in n.children)),
         "checkable_share": task.checkpoints.checkable_share(),
-        "deliverables": len(asked),
+        "deliverables": len(asked) + len(task.state_files),
         "unseen_deliverables": _listed(asked - _looked_at(leaves, asked)),
         "misnamed_deliverables": _listed(
             d.name for d in task.deliverables if not d.name.lower().endswith(f".{d.type}")

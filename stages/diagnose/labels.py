@@ -13,6 +13,8 @@ cannot be told, and so on.
 - refine: most leaves hold and finer requirements do not.
 - reason: the work was done and most of it arrived, and most of what it says is wrong.
 
+Of imported results nobody saw the work: plan and execute are never told of them.
+
 Levels are told for every scored trial, also for one that succeeded:
 A (leaf), some leaf does not hold; B (composition), some inner node does not hold though most of
 its leaves do; C (deliverable), one is missing, misnamed or unreadable, or a leaf about form does
@@ -28,6 +30,8 @@ from taskdata.schema.transcript import Ending
 
 LABELLER = "rules@1"
 _QUOTED = 3
+_SEEN_AT_WORK = {FailureStage.PLAN, FailureStage.EXECUTE}
+"""Stages that only tool calls tell of, so not of results that came from elsewhere."""
 
 
 def diagnose(trial_id: str, signals: Signals) -> Diagnosis:
@@ -55,6 +59,8 @@ def _stage(signals: Signals) -> tuple[FailureStage | None, str]:
         (FailureStage.HANDOFF, _did_not_arrive),
         (FailureStage.REFINE, _nearly_right),
     ]
+    if not signals.watched:
+        rules = [rule for rule in rules if rule[0] not in _SEEN_AT_WORK]
     for stage, rule in rules:
         reason = rule(signals)
         if reason is not None:
@@ -102,10 +108,8 @@ def _did_not_arrive(signals: Signals) -> str | None:
     undelivered = sum(leaf.lost for leaf in signals.leaves if leaf.undelivered)
     if not undelivered or 2 * undelivered < lost:
         return None
-    return (
-        f"what was not delivered cost {undelivered:.1f} of the {lost:.1f} points lost, "
-        f"after {_count(signals.calls, 'tool call')}"
-    )
+    after = f", after {_count(signals.calls, 'tool call')}" if signals.watched else ""
+    return f"what was not delivered cost {undelivered:.1f} of the {lost:.1f} points lost{after}"
 
 
 def _nearly_right(signals: Signals) -> str | None:

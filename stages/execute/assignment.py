@@ -1,9 +1,12 @@
 """What a harness is: something that turns an assignment into a transcript."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
-from environments.ports import ModelClient
+from environments.metering.proxy import MeteringProxy
+from environments.ports import ModelClient, Sandbox
+from environments.tools.session.turns import AgentContext
 from stages.execute.dialogue.journal import Journal
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import TaskBrief
@@ -16,7 +19,15 @@ class Tools(Protocol):
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools on offer."""
+        """The tools on offer; there may be more during a trial, never fewer."""
+        ...
+
+    def attach(self, context: AgentContext) -> None:
+        """Let the tools about the agent's context act on this one."""
+        ...
+
+    def offer(self, *names: str) -> None:
+        """Offer more tools of the catalogue from now on."""
         ...
 
     async def call(self, call: ToolCall) -> ToolResult:
@@ -35,6 +46,12 @@ class Assignment:
     """None for harnesses that need none."""
     journal: Journal = field(default_factory=Journal)
     """Where the harness records as it goes, so that a failure loses nothing."""
+    input_folder: Path | None = None
+    """The task's files on this host, for models that take them; None: they are not shown."""
+    sandbox: Sandbox | None = None
+    """Of the trial, for harnesses that run programs of their own in it."""
+    proxy: MeteringProxy | None = None
+    """To the agent's model, for harnesses that bring a loop of their own."""
 
 
 class Harness(Protocol):

@@ -3,9 +3,11 @@
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.conversation import Conversation, final_answer
+from stages.execute.dialogue.inputs import shown_inputs
 from taskdata.schema.transcript import Ending, Transcript
 
-_PROMPT = "function_calling_v1"
+PROMPT = "function_calling_v1"
+"""Name of its prompt."""
 _CUT = "Your reply was cut at its length limit. Go on in smaller steps."
 _EMPTY = "Your reply was empty. Use a tool, or call finish with your final answer."
 
@@ -16,11 +18,12 @@ class FunctionCalling:
     @property
     def prompt_version(self) -> str | None:
         """The prompts in use."""
-        return prompts.version(_PROMPT)
+        return prompts.version(PROMPT)
 
     async def run(self, assignment: Assignment) -> Transcript:
         """Work on the task until `finish`, a reply without a call, or the end of a budget."""
-        talk = Conversation(assignment, _PROMPT, native_tools=True)
+        shown = await shown_inputs(assignment)
+        talk = Conversation(assignment, PROMPT, shown=shown, native_tools=True)
         while True:
             reply = await talk.ask()
             if isinstance(reply, Ending):

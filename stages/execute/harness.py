@@ -3,27 +3,59 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from stages.execute.adapters.installed import require_adapter
 from stages.execute.assignment import Harness
+from stages.execute.command import Command, require_command, with_room
 from stages.execute.function_calling import FunctionCalling
+from stages.execute.imported.taking import require_results
+from stages.execute.metered import Reach
 from stages.execute.nop import Nop
 from stages.execute.react import React
 from stages.execute.reference import Reference
+from stages.execute.step_by_step import IN_CALLS, IN_TEXT, StepByStep
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
-from taskdata.schema.task import Task
+from taskdata.schema.task import Resources, Task
 
 
 @dataclass(frozen=True)
 class HarnessKind:
     """What is known of a harness before it runs."""
 
-    build: Callable[[AgentSpec, Task], Harness]
-    """Makes the instance of one trial."""
+    build: Callable[[AgentSpec, Task], Harness] | None
+    """Makes the instance of one trial; None: the work was done elsewhere, and is taken in."""
     needs_model: bool
     takes_feedback: bool
     """Whether another attempt with feedback can differ from the first."""
     needs_reference: bool = False
     """Whether it has nothing to play where a task has no reference solution."""
+    repeats: bool = True
+    """Whether there is more than one repetition to score."""
+    require: Callable[[AgentSpec], None] | None = None
+    """Raises `Misuse` where the agent's own settings do not fit."""
+    may_have_model: bool = False
+    """Whether it works with a model or without."""
+    metered: Reach | None = None
+    """From where it calls its model by itself, through a metering proxy; None: it asks ours."""
+    resources: Callable[[AgentSpec, Resources], Resources] | None = None
+    """The limits of its sandbox, from those of a tool call; None: the same."""
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the agent is a program inside the sandbox, and our tools are not for it."""
+        return self.metered == "door"
+
+
+def _openai_agents(agent: AgentSpec, task: Task) -> Harness:
+    from stages.execute.adapters.openai_agents import OpenAIAgents
+
+    return OpenAIAgents()
+
+
+def _pydantic_ai(agent: AgentSpec, task: Task) -> Harness:
+    from stages.execute.adapters.pydantic_ai import PydanticAI
+
+    return PydanticAI()
 
 
 HARNESSES: Mapping[str, HarnessKind] = {
@@ -33,12 +65,55 @@ HARNESSES: Mapping[str, HarnessKind] = {
         takes_feedback=False,
         needs_reference=True,
     ),
+    "import": HarnessKind(
+        None, needs_model=False, takes_feedback=False, repeats=False, require=require_results
+    ),
     "nop": HarnessKind(lambda agent, task: Nop(), needs_model=False, takes_feedback=False),
     "react": HarnessKind(lambda agent, task: React(agent), needs_model=True, takes_feedback=True),
     "function_calling": HarnessKind(
         lambda agent, task: FunctionCalling(), needs_model=True, takes_feedback=True
     ),
+    "command": HarnessKind(
+        lambda agent, task: Command(),
+        needs_model=False,
+        takes_feedback=True,
+        require=require_command,
+        may_have_model=True,
+        metered="door",
+        resources=with_room,
+    ),
+    "openai_agents": HarnessKind(
+        _openai_agents,
+        needs_model=True,
+        takes_feedback=True,
+        require=require_adapter,
+        metered="loopback",
+    ),
+    "pydantic_ai": HarnessKind(
+        _pydantic_ai,
+        needs_model=True,
+        takes_feedback=True,
+        require=require_adapter,
+        metered="loopback",
+    ),
+    "react_steps": HarnessKind(
+        lambda agent, task: StepByStep(IN_TEXT, agent, task),
+        needs_model=True,
+        takes_feedback=False,
+        needs_reference=True,
+    ),
+    "function_calling_steps": HarnessKind(
+        lambda agent, task: StepByStep(IN_CALLS, agent, task),
+        needs_model=True,
+        takes_feedback=False,
+        needs_reference=True,
+    ),
 }
+
+MODES = ("end-to-end", "step-by-step")
+"""Of evaluation (GTA, section 4.1)."""
+
+_PREDICTING = {"react": "react_steps", "function_calling": "function_calling_steps"}
 
 
 def harness_kind(name: str) -> HarnessKind:
@@ -54,11 +129,44 @@ def require_harness(name: str) -> None:
     harness_kind(name)
 
 
-def harness_needs_model(name: str) -> bool:
-    """Whether agents of this harness are named with a model."""
-    return harness_kind(name).needs_model
+def require_agent(agent: AgentSpec) -> None:
+    """Raise `Misuse` unless the agent's name and settings fit its harness."""
+    if agent.label in HARNESSES:
+        raise Misuse(f"agent {agent.label!r}: a harness has this name; give another label")
+    if agent.results is not None and agent.harness != "import":
+        raise Misuse(f"agent {agent.name!r}: only harness 'import' takes results")
+    if (agent.command or agent.program or agent.image) and agent.harness != "command":
+        raise Misuse(
+            f"agent {agent.name!r}: only harness 'command' takes a command, a program and an image"
+        )
+    kind = harness_kind(agent.harness)
+    if not kind.may_have_model and kind.needs_model != (agent.model is not None):
+        wants = "needs a model" if agent.model is None else "takes no model"
+        raise Misuse(f"agent {agent.name!r}: harness {agent.harness!r} {wants}")
+    if kind.require is not None:
+        kind.require(agent)
 
 
 def harness_takes_feedback(name: str) -> bool:
     """Whether refinement rounds make sense for agents of this harness."""
     return harness_kind(name).takes_feedback
+
+
+def in_mode(agent: AgentSpec, mode: str) -> AgentSpec:
+    """Return the agent as it works in a mode of evaluation: `end-to-end` or `step-by-step`.
+
+    Step by step, its harness is one that predicts, so that its name tells the two apart.
+
+    Raises:
+        Misuse: Unknown mode, or the harness predicts nothing.
+    """
+    if mode not in MODES:
+        raise Misuse(f"mode {mode!r}: unknown; there are {', '.join(MODES)}")
+    if mode == "end-to-end" or agent.harness in _PREDICTING.values():
+        return agent
+    if agent.harness not in _PREDICTING:
+        raise Misuse(
+            f"agent {agent.name!r}: nothing to predict step by step; name agents of harness "
+            f"{' or '.join(_PREDICTING)} with --agent"
+        )
+    return agent.model_copy(update={"harness": _PREDICTING[agent.harness]})

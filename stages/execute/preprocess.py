@@ -1,22 +1,23 @@
 """The state a task starts from: its files, as its own preprocess program leaves them.
 
 The program runs before the agent, in a sandbox of its own over a workspace of its own, so that
-nothing but the files it leaves reaches the agent: not the program, its data or its processes.
+nothing but the files it leaves reaches the agent: not the program, its data or its processes. It
+reaches the services of the trial, whose state it may bring up to date as well.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from environments.ports import Completed, SandboxProvider, Workspace
+from environments.ports import Completed, Door, Sandbox, SandboxProvider
 from environments.sandbox.collect import collect
 from environments.sandbox.workspace import new_workspace
 from environments.tools.sandboxed import why_stopped
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import PreprocessFailed
-from taskdata.schema.task import InputFile, Resources, Task
+from taskdata.schema.task import InputFile, Task
 
 ENTRY = "preprocess/main.py"
 """The program, among the task's preprocess files (Toolathlon, section 3)."""
@@ -30,7 +31,12 @@ _WORKSPACE = "/workspace/output"
 
 @asynccontextmanager
 async def initial_files(
-    task: Task, artifacts: ArtifactStore, provider: SandboxProvider, folder: Path, label: str
+    task: Task,
+    artifacts: ArtifactStore,
+    provider: SandboxProvider,
+    folder: Path,
+    label: str,
+    doors: Sequence[Door] = (),
 ) -> AsyncIterator[Mapping[str, Path | bytes]]:
     """Yield what the trial's input folder is to hold, by relative path, for the block.
 
@@ -40,6 +46,7 @@ async def initial_files(
         provider: Makes the program's sandbox.
         folder: A workspace for the program is made here.
         label: Of the sandbox.
+        doors: What the program reaches.
 
     Raises:
         PreprocessFailed: the program failed, took too long, or left what cannot be taken over.
@@ -55,7 +62,8 @@ async def initial_files(
     )
     around = await asyncio.to_thread(_bytes_of, programs, artifacts)
     with new_workspace(folder, around, begun=files) as workspace:
-        await _run(task, provider, workspace, limits, label)
+        async with provider.open(workspace, limits, label, doors) as sandbox:
+            await _run(task, sandbox)
         collected = await asyncio.to_thread(collect, workspace.output, limits)
         if collected.rejected:
             raise PreprocessFailed(
@@ -69,13 +77,10 @@ def _bytes_of(files: tuple[InputFile, ...], artifacts: ArtifactStore) -> dict[st
     return {file.path: artifacts.read_bytes(file.sha256) for file in files}
 
 
-async def _run(
-    task: Task, provider: SandboxProvider, workspace: Workspace, limits: Resources, label: str
-) -> None:
+async def _run(task: Task, sandbox: Sandbox) -> None:
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S %A}"
     arguments = ["--agent_workspace", _WORKSPACE, "--launch_time", now]
-    async with provider.open(workspace, limits, label) as sandbox:
-        done = await sandbox.run([*sandbox.python(), f"input/{ENTRY}", *arguments])
+    done = await sandbox.run([*sandbox.python(), f"input/{ENTRY}", *arguments])
     if problem := _problem(done):
         raise PreprocessFailed(f"task {task.id!r}: {ENTRY} {problem}; the task needs mending")
 

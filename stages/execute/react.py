@@ -3,6 +3,7 @@
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.conversation import Conversation, final_answer
+from stages.execute.dialogue.inputs import shown_inputs
 from stages.execute.react_text import STOP, Act, Answer, observation, read_step
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.transcript import Ending, ToolCall, Transcript
@@ -13,14 +14,22 @@ _COMPACT_OBSERVATION = 1200
 """Characters of a result that a small local model is shown: reading them takes it seconds."""
 
 
+def prompt_of(agent: AgentSpec) -> str:
+    """Return the name of an agent's prompt: small local models need it short, with an example."""
+    return _COMPACT if _is_local(agent) else _FULL
+
+
+def _is_local(agent: AgentSpec) -> bool:
+    return agent.model is not None and agent.model.provider == "local"
+
+
 class React:
     """Works turn by turn: one action, one observation."""
 
     def __init__(self, agent: AgentSpec) -> None:
-        """Choose the prompt: small local models need it short and need an example."""
-        is_local = agent.model is not None and agent.model.provider == "local"
-        self._prompt = _COMPACT if is_local else _FULL
-        self._longest = _COMPACT_OBSERVATION if is_local else None
+        """Choose the prompt and how much of a result is shown."""
+        self._prompt = prompt_of(agent)
+        self._longest = _COMPACT_OBSERVATION if _is_local(agent) else None
 
     @property
     def prompt_version(self) -> str | None:
@@ -29,7 +38,8 @@ class React:
 
     async def run(self, assignment: Assignment) -> Transcript:
         """Work on the task until a final answer or the end of a budget."""
-        talk = Conversation(assignment, self._prompt, stop=(STOP,))
+        shown = await shown_inputs(assignment)
+        talk = Conversation(assignment, self._prompt, shown=shown, stop=(STOP,))
         number = 0
         while True:
             reply = await talk.ask()

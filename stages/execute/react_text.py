@@ -8,7 +8,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from environments.models.arguments import read_arguments
+from environments.models.wire.arguments import read_arguments
 from taskdata.schema.tool import ToolResult
 
 STOP = "Observation:"

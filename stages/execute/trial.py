@@ -4,35 +4,42 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from environments.mcp.offer import offered, server_tools
+from environments.mcp.offer import Offer, offered, server_tools
+from environments.metering.proxy import MeteringProxy
 from environments.models.faults import one_line
-from environments.models.prices import price_of
+from environments.models.money.prices import price_of
+from environments.models.paid import Attempt, CallWriter, PaidClient
 from environments.models.registry import ModelClients
 from environments.ports import ModelClient, Sandbox, SandboxProvider, Workspace
-from environments.sandbox.collect import collect
+from environments.sandbox.collect import Collected, collect
 from environments.sandbox.workspace import new_workspace
+from environments.services.running import ServiceRoom
 from environments.tools.host.definition import Desk
 from environments.tools.host.services import ToolServices
 from environments.tools.states import require_ready
-from environments.tools.toolbox import ALWAYS_PRESENT, Toolbox
+from environments.tools.toolbox import RESERVED, Toolbox
 from stages.execute.assignment import Assignment
+from stages.execute.command import provider_for
 from stages.execute.dialogue.journal import Journal
-from stages.execute.harness import harness_kind
+from stages.execute.harness import HarnessKind, harness_kind
+from stages.execute.imported.taking import taken_in
+from stages.execute.metered import metered
 from stages.execute.preprocess import initial_files
+from stages.execute.surroundings import Surroundings, surroundings, with_final_state, without_state
 from taskdata.errors import Misuse, NightshiftError
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.run import Deliverable, OutcomeStatus, Run, Trial, TrialOutcome
 from taskdata.schema.task import Task
-from taskdata.schema.transcript import Event, ModelEvent, ToolEvent, Transcript, Usage
+from taskdata.schema.transcript import Ending, Event, ModelEvent, ToolEvent, Transcript, Usage
 from taskdata.store import Store
 from taskdata.version import code_version
 
@@ -49,6 +56,8 @@ class Workbench:
     run: Run
     provider: SandboxProvider
     clients: ModelClients
+    calls: CallWriter
+    """Keeps what the agents' models are paid for."""
     services: ToolServices
     endpoints: Mapping[str, Sequence[str]]
     """Base URLs of running local model servers by model, such as `local/smollm2-135m`."""
@@ -56,6 +65,11 @@ class Workbench:
     """Workspaces are made here."""
     home: Path
     """Where MCP servers are installed."""
+
+    @property
+    def room(self) -> ServiceRoom:
+        """Where the tasks' own services are run."""
+        return ServiceRoom(self.store.artifacts, self.provider, self.folder, self.home, self.run.id)
 
 
 @dataclass(frozen=True)
@@ -66,10 +80,12 @@ class _Work:
     deliverables: tuple[Deliverable, ...]
     rejected: tuple[str, ...]
     prompt_version: str | None
-    seconds: float
+    seconds: float | None
+    effort: dict[str, Any] = field(default_factory=dict)
+    """Fields of the outcome that no event of ours says."""
 
 
-async def run_trial(bench: Workbench, trial: Trial) -> TrialOutcome:
+async def run_trial(bench: Workbench, trial: Trial, attempt: int) -> TrialOutcome:
     """Run one attempt of a trial and return its outcome, whatever happens; it is not recorded yet.
 
     A failure outside the agent (model server, sandbox, disk, a bug of ours) is an outcome too:
@@ -79,13 +95,15 @@ async def run_trial(bench: Workbench, trial: Trial) -> TrialOutcome:
     started_at, started = datetime.now(UTC), time.monotonic()
     facts: dict[str, Any] = {
         "trial_id": trial.id,
-        "attempt": await asyncio.to_thread(store.next_attempt, trial.id),
+        "attempt": attempt,
         "sandbox": bench.run.config.sandbox,
         "code_version": code_version(),
         "started_at": started_at,
     }
+    effort: dict[str, Any] = {}
     try:
         work = await _work(bench, trial, journal, facts)
+        effort = work.effort
         stored = work.transcript.model_dump_json().encode()
         facts |= {
             "status": OutcomeStatus.FINISHED,
@@ -107,64 +125,145 @@ async def run_trial(bench: Workbench, trial: Trial) -> TrialOutcome:
             "wall_seconds": time.monotonic() - started,
         }
     facts["finished_at"] = datetime.now(UTC)
-    return TrialOutcome.model_validate(facts | _totals(journal.events))
+    return TrialOutcome.model_validate(facts | _totals(journal.events) | effort)
+
+
+@dataclass(frozen=True)
+class _Try:
+    """What the steps of one attempt share."""
+
+    bench: Workbench
+    trial: Trial
+    task: Task
+    around: Surroundings
+    journal: Journal
+    facts: dict[str, Any]
+    """What is to be recorded of failed trials, too."""
 
 
 async def _work(bench: Workbench, trial: Trial, journal: Journal, facts: dict[str, Any]) -> _Work:
     """Return what came of it; notes in `facts` what is to be recorded of failed trials, too."""
-    store = bench.store
-    task = await asyncio.to_thread(store.task, trial.task_hash)
+    task = await asyncio.to_thread(bench.store.task, trial.task_hash)
     facts["limits"] = SandboxLimits(asked=task.resources)
     config = bench.run.config
     agent = config.agent(trial.agent)
+    kind = harness_kind(agent.harness)
+    if kind.build is None:
+        facts |= {"sandbox": "none"}
+        return await asyncio.to_thread(_imported, bench, agent, task, journal)
     offer = offered(task)
     require_ready(offer.tools, config, config.sandbox)
-    kind = harness_kind(agent.harness)
     harness = kind.build(agent, task)
-    model = _model(bench, agent, trial) if kind.needs_model else None
-    desk = Desk(bench.services.owned_by(trial.id), lambda: tuple(journal.events))
-    with ExitStack() as stack:
-        async with initial_files(
-            task, store.artifacts, bench.provider, bench.folder, bench.run.id
-        ) as files:
-            workspace = await asyncio.to_thread(
-                stack.enter_context, new_workspace(bench.folder, files)
-            )
-        async with bench.provider.open(workspace, task.resources, bench.run.id) as sandbox:
-            facts |= _held_to(sandbox, task)
-            async with server_tools(
-                offer,
-                sandbox,
-                workspace,
-                task.resources,
-                bench.home,
-                taken={*offer.tools, *ALWAYS_PRESENT},
-            ) as served:
+    model = None if kind.metered else await _model(bench, agent, trial, facts["attempt"])
+    async with AsyncExitStack() as stack, surroundings(task, bench.room) as around:
+        attempt = _Try(bench, trial, task, around, journal, facts)
+        try:
+            workspace = await _begun(attempt, stack)
+            async with (
+                _way_to_model(attempt, agent, kind) as proxy,
+                _sandbox(attempt, agent, kind, workspace, proxy) as sandbox,
+                _toolbox(attempt, offer, workspace, sandbox) as toolbox,
+            ):
                 started = time.monotonic()
-                transcript = await harness.run(
-                    Assignment(
-                        brief=task.brief(trial.feedback),
-                        agent=agent,
-                        tools=Toolbox(offer.tools, sandbox, desk, served),
-                        model=model,
-                        journal=journal,
-                    )
+                assignment = Assignment(
+                    brief=task.brief(trial.feedback),
+                    agent=agent,
+                    tools=toolbox,
+                    model=model,
+                    journal=journal,
+                    input_folder=workspace.input,
+                    sandbox=sandbox,
+                    proxy=proxy,
                 )
+                transcript = await harness.run(assignment)
                 seconds = time.monotonic() - started
-        # Only now is nothing of the agent's running any more that could change its files.
-        deliverables, rejected = await asyncio.to_thread(_collected, store, workspace, task)
+                if not kind.is_program:
+                    transcript = transcript.model_copy(update={"tools": toolbox.specs})
+            deliverables, rejected = await _left(attempt, workspace)
+        finally:
+            facts["limits"] = around.noted_in(facts["limits"])
     return _Work(transcript, deliverables, rejected, harness.prompt_version, seconds)
 
 
-def _held_to(sandbox: Sandbox, task: Task) -> dict[str, Any]:
-    held = sandbox.facts()
-    return {
-        "limits": SandboxLimits(asked=task.resources, enforced=held.enforced),
-        "sandbox_image": held.image,
-    }
+async def _begun(attempt: _Try, stack: AsyncExitStack) -> Workspace:
+    """Return a workspace in the state that the task starts from; it goes with the stack."""
+    bench, doors = attempt.bench, attempt.around.doors
+    async with initial_files(
+        attempt.task, bench.store.artifacts, bench.provider, bench.folder, bench.run.id, doors
+    ) as files:
+        # Making and removing it waits for the disk; the other trials must not wait for that.
+        making = ExitStack()
+        stack.push_async_callback(asyncio.to_thread, making.close)
+        return await asyncio.to_thread(making.enter_context, new_workspace(bench.folder, files))
 
 
-def _model(bench: Workbench, agent: AgentSpec, trial: Trial) -> ModelClient | None:
+@asynccontextmanager
+async def _way_to_model(
+    attempt: _Try, agent: AgentSpec, kind: HarnessKind
+) -> AsyncIterator[MeteringProxy | None]:
+    """Yield the proxy of an agent that calls its model by itself, None for all others."""
+    if kind.metered is None:
+        yield None
+        return
+    bench = attempt.bench
+    base_url, limiter = _base_url(bench, agent, attempt.trial), bench.clients.limiter
+    async with metered(agent, kind.metered, base_url, attempt.journal, limiter) as proxy:
+        yield proxy
+
+
+@asynccontextmanager
+async def _sandbox(
+    attempt: _Try,
+    agent: AgentSpec,
+    kind: HarnessKind,
+    workspace: Workspace,
+    proxy: MeteringProxy | None,
+) -> AsyncIterator[Sandbox]:
+    """Yield the agent's sandbox; notes what it really is."""
+    bench, facts = attempt.bench, attempt.facts
+    asked = attempt.task.resources
+    resources = asked if kind.resources is None else kind.resources(agent, asked)
+    doors = (*attempt.around.doors, *(proxy.doors if proxy else ()))
+    provider = provider_for(agent, bench.provider)
+    async with provider.open(workspace, resources, bench.run.id, doors) as sandbox:
+        held = sandbox.facts()
+        facts["limits"] = facts["limits"].model_copy(update={"enforced": held.enforced})
+        facts["sandbox_image"] = held.image
+        yield sandbox
+
+
+@asynccontextmanager
+async def _toolbox(
+    attempt: _Try, offer: Offer, workspace: Workspace, sandbox: Sandbox
+) -> AsyncIterator[Toolbox]:
+    """Yield the agent's tools over its sandbox."""
+    bench = attempt.bench
+    desk = Desk(bench.services.owned_by(attempt.trial.id), lambda: tuple(attempt.journal.events))
+    async with server_tools(
+        offer,
+        sandbox,
+        workspace,
+        attempt.task.resources,
+        bench.home,
+        taken={*offer.tools, *RESERVED},
+    ) as served:
+        yield Toolbox(offer.tools, sandbox, desk, served)
+
+
+async def _left(
+    attempt: _Try, workspace: Workspace
+) -> tuple[tuple[Deliverable, ...], tuple[str, ...]]:
+    """Return what was left, once nothing of the agent's is running that could change it."""
+    task = attempt.task
+    collected = await asyncio.to_thread(collect, workspace.output, task.resources)
+    collected = await with_final_state(collected, task, attempt.around)
+    return await asyncio.to_thread(_stored, attempt.bench.store, collected)
+
+
+async def _model(
+    bench: Workbench, agent: AgentSpec, trial: Trial, attempt: int
+) -> ModelClient | None:
+    """Return the agent's model; what an earlier attempt has paid for is not asked again."""
     if agent.model is None:
         return None
     if agent.budget.max_usd is not None and price_of(agent.model) is None:
@@ -172,18 +271,26 @@ def _model(bench: Workbench, agent: AgentSpec, trial: Trial) -> ModelClient | No
             f"agent {agent.name!r}: a budget in USD needs a known price; "
             f"{agent.model} is not in the price table"
         )
+    base_url = _base_url(bench, agent, trial)
+    client = bench.clients.get(agent.model, base_url)
+    if agent.model.provider == "local":
+        return client
+    earlier = await asyncio.to_thread(bench.store.paid_calls, trial.id)
+    payer = Attempt(trial.id, attempt)
+    return PaidClient(client, agent.model, base_url, bench.calls, payer, earlier)
+
+
+def _base_url(bench: Workbench, agent: AgentSpec, trial: Trial) -> str | None:
+    """Return where the agent's model is; None for its provider's own place."""
     servers = bench.endpoints.get(str(agent.model))
     if not servers:
-        return bench.clients.get(agent.model, agent.base_url)
+        return agent.base_url
     # By task: the server that has read a task's prompt answers its next round faster.
     chosen = crc32(f"{trial.task_id}/{trial.repetition}".encode()) % len(servers)
-    return bench.clients.get(agent.model, servers[chosen])
+    return servers[chosen]
 
 
-def _collected(
-    store: Store, workspace: Workspace, task: Task
-) -> tuple[tuple[Deliverable, ...], tuple[str, ...]]:
-    collected = collect(workspace.output, task.resources)
+def _stored(store: Store, collected: Collected) -> tuple[tuple[Deliverable, ...], tuple[str, ...]]:
     deliverables = tuple(
         Deliverable(
             name=file.name,
@@ -193,6 +300,21 @@ def _collected(
         for file in collected.files
     )
     return deliverables, collected.rejected
+
+
+def _imported(bench: Workbench, agent: AgentSpec, task: Task, journal: Journal) -> _Work:
+    """Return the work of a system that ran elsewhere; no sandbox is opened for it."""
+    with taken_in(agent, task, bench.folder) as result:
+        deliverables, rejected = _stored(bench.store, without_state(result.files, task))
+    transcript = journal.close(Ending.FINISHED, result.final_answer)
+    return _Work(
+        transcript.model_copy(update={"is_outcome_only": True}),
+        deliverables,
+        rejected,
+        None,
+        result.effort.seconds,
+        result.effort.of_outcome,
+    )
 
 
 def _totals(events: Sequence[Event]) -> dict[str, Any]:

@@ -44,6 +44,18 @@ def select(store: Store, config: RunConfig, run_id: str) -> Run:
     return run
 
 
+def chosen_tasks(store: Store, config: RunConfig) -> list[Task]:
+    """Return the tasks that a run of that configuration would evaluate; nothing is stored.
+
+    Raises:
+        Misuse: if the bank or one of its tasks is unknown.
+        BadTaskData: if a task is malformed.
+    """
+    bank = find_bank(store, config.bank, config.tasks)
+    tasks = bank.bank.tasks if isinstance(bank, LoadedBank) else list(bank.tasks(config.tasks))
+    return sampled(tasks, config.sample)
+
+
 def _release_hash(store: Store, config: RunConfig) -> str:
     bank = find_bank(store, config.bank, config.tasks)
     if isinstance(bank, LoadedBank):

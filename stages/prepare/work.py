@@ -6,12 +6,17 @@ from pathlib import Path
 
 from environments.mcp.health import missing_server
 from environments.mcp.offer import offered
-from environments.models.prices import price_of
+from environments.models.money.prices import price_of
 from environments.models.registry import require_model
 from environments.sandbox.providers import sandbox_provider
 from environments.tools.catalogue import catalogue
 from environments.tools.states import require_ready
-from stages.execute.harness import harness_kind, harness_needs_model, require_harness
+from stages.execute.command import provider_for
+from stages.execute.harness import (
+    harness_kind,
+    require_agent,
+    require_harness,
+)
 from stages.score.library import validate_check
 from taskdata.errors import BadTaskData, Misuse, SandboxFailed, ToolUnavailable
 from taskdata.schema.agent import AgentSpec
@@ -32,9 +37,7 @@ def require(config: RunConfig) -> None:
     """
     for agent in config.agents:
         require_harness(agent.harness)
-        if harness_needs_model(agent.harness) != (agent.model is not None):
-            wants = "needs a model" if agent.model is None else "takes no model"
-            raise Misuse(f"agent {agent.name!r}: harness {agent.harness!r} {wants}")
+        require_agent(agent)
         if agent.model is not None:
             require_model(agent.model, agent.base_url)
             if agent.budget.max_usd is not None and price_of(agent.model) is None:
@@ -44,9 +47,12 @@ def require(config: RunConfig) -> None:
                 )
     if config.judge is not None:
         require_model(config.judge, config.judge_base_url)
-    reason = sandbox_provider(config.sandbox).unavailable()
-    if reason:
-        raise SandboxFailed(f"sandbox {config.sandbox}: {reason}")
+    provider = sandbox_provider(config.sandbox)
+    with_images = (provider_for(agent, provider) for agent in config.agents if agent.image)
+    for wanted in (provider, *with_images):
+        reason = wanted.unavailable()
+        if reason:
+            raise SandboxFailed(f"sandbox {config.sandbox}: {reason}")
 
 
 def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
@@ -62,7 +68,7 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
         for agent in run.config.agents
         for task_hash, task in tasks.items()
         if can_play(agent, task)
-        for repetition in range(run.config.repetitions)
+        for repetition in repetitions(agent, run.config)
     ]
     if not trials:
         names = ", ".join(agent.name for agent in run.config.agents)
@@ -81,6 +87,11 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
         + _not_played(tasks.values(), run.config)
         + _not_ready(tasks.values(), run.config, home),
     )
+
+
+def repetitions(agent: AgentSpec, config: RunConfig) -> range:
+    """Return which repetitions of a task the agent is given."""
+    return range(config.repetitions if harness_kind(agent.harness).repeats else 1)
 
 
 def can_play(agent: AgentSpec, task: Task) -> bool:

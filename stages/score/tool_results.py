@@ -13,10 +13,12 @@ def score_tool_result(
 ) -> LeafScore:
     """Give 10 when one call of the tools, without error, has all the texts in its result.
 
-    Without a transcript the leaf is unscored: that log is ours to keep.
+    Without a tool log the leaf is unscored: that log is ours to keep.
     """
     if transcript is None:
         return _leaf(leaf_id, None, "no transcript was kept of this trial")
+    if transcript.is_outcome_only:
+        return _leaf(leaf_id, None, "only the result was imported: its tool calls are unknown")
     tools = " or ".join(verifier.tools)
     results = [
         fold(event.text)

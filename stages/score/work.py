@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from environments.models.limits.coordinator import Coordinator
+from environments.models.limits.shared import Exchange, SharedLimiter, run_limiter
 from environments.models.registry import ModelClients
 from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
@@ -24,7 +26,7 @@ from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck, ToolResultCheck
-from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, TrialOutcome
+from taskdata.schema.run import OutcomeStatus, Run, RunConfig, StageReport, TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.task import Task
 from taskdata.schema.views import RenderedDeliverable
@@ -55,6 +57,7 @@ def score_trials(
     run_id: str,
     trial_ids: Sequence[str],
     endpoints: Mapping[str, Sequence[str]] | None = None,
+    exchange: Exchange | None = None,
 ) -> int:
     """Score trials concurrently in one event loop and return how many failed for our reasons.
 
@@ -63,12 +66,18 @@ def score_trials(
         run_id: The run they belong to.
         trial_ids: Those that are scored already, or have not finished, are skipped.
         endpoints: Base URLs of local model servers by model, for a local judge.
+        exchange: Carries words to the coordinator of the run's limits, which a judge keeps to;
+            None: there are no other workers.
 
     Raises:
         Misuse: The run, its sandbox or its judge cannot be used.
         StoreUnavailable: A score could not be recorded; its trial stays due, the others went on.
     """
-    return asyncio.run(_score(store, run_id, trial_ids, endpoints or {}))
+    run = store.run(run_id)
+    alone = Coordinator(run.config.limits)
+    limits = run_limiter(run_id, exchange or (lambda word: alone.exchange(word, time.monotonic())))
+    with limits.running():
+        return asyncio.run(_score(store, run, trial_ids, endpoints or {}, limits))
 
 
 def do(
@@ -100,16 +109,20 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 
 
 async def _score(
-    store: Store, run_id: str, trial_ids: Sequence[str], endpoints: Mapping[str, Sequence[str]]
+    store: Store,
+    run: Run,
+    trial_ids: Sequence[str],
+    endpoints: Mapping[str, Sequence[str]],
+    limits: SharedLimiter,
 ) -> int:
-    config = store.run(run_id).config
+    config = run.config
     slots = asyncio.Semaphore(len(os.sched_getaffinity(0)))
     provider = sandbox_provider(config.sandbox)
     with reaped(), working_folder() as folder:
-        async with ModelClients() as clients:
+        async with ModelClients(limits) as clients:
             bench = _Bench(
                 store=store,
-                renderer=Renderer(provider, store.artifacts, folder, run_id),
+                renderer=Renderer(provider, store.artifacts, folder, run.id),
                 judge=_judge(config, clients, endpoints),
             )
             results = await asyncio.gather(
@@ -181,7 +194,7 @@ async def _render_all(
     bench: _Bench, task: Task, outcome: TrialOutcome
 ) -> tuple[RenderedDeliverable, ...]:
     """Render what the task asks for; files nobody asked for cannot earn anything."""
-    asked = {spec.name for spec in task.deliverables}
+    asked = {spec.name for spec in task.deliverables} | task.state_files
     rendered = []
     for deliverable in outcome.deliverables:
         if deliverable.name not in asked:

@@ -1,4 +1,7 @@
-"""Read a bank: a folder of task folders, each with `task.yaml`, `files/` and `reference/`."""
+"""Read a bank: a folder of task folders, each with `task.yaml`, `files/` and `reference/`.
+
+What a service of the task starts from is in `services/<name>/`.
+"""
 
 import os
 from collections.abc import Sequence
@@ -11,6 +14,7 @@ from pydantic import ValidationError
 
 from taskdata.artifacts import sha256_of
 from taskdata.errors import BadTaskData, Misuse
+from taskdata.schema.service import FOLDER as SERVICES
 from taskdata.schema.task import InputFile, ReferenceSolution, Task
 
 _BUNDLED = Path(__file__).resolve().parent
@@ -74,14 +78,17 @@ def load_task(folder: Path) -> tuple[Task, dict[str, Path]]:
         raise BadTaskData(
             f"{source}: field {forbidden[0]!r} comes from the folder; remove it from task.yaml"
         )
-    inputs, paths = _input_files(folder)
+    inputs, paths = _input_files(folder / "files")
+    around, more_paths = _with_service_files(fields.get("environment"), folder)
+    if around is not None:
+        fields["environment"] = around
     try:
         task = Task.model_validate(
             fields | {"id": folder.name, "files": inputs, "reference": _reference(folder)}
         )
     except ValidationError as exc:
         raise BadTaskData(f"{source}: {describe(exc)}") from exc
-    return task, paths
+    return task, paths | more_paths
 
 
 def describe(error: ValidationError) -> str:
@@ -124,8 +131,33 @@ def _read_mapping(path: Path) -> dict[str, Any]:
     return loaded
 
 
-def _input_files(folder: Path) -> tuple[tuple[InputFile, ...], dict[str, Path]]:
-    root = folder / "files"
+def _with_service_files(
+    environment: Any, folder: Path
+) -> tuple[dict[str, Any] | None, dict[str, Path]]:
+    """Return the environment with each service's files from `services/<name>/`, None without."""
+    root = folder / SERVICES
+    services = environment.get("services") if isinstance(environment, dict) else None
+    known = [s for s in services if isinstance(s, dict)] if isinstance(services, list) else []
+    names = {str(service.get("name")) for service in known}
+    strange = sorted(p.name for p in root.iterdir() if p.name not in names) if root.exists() else []
+    if strange:
+        raise BadTaskData(f"{root / strange[0]}: task.yaml has no service {strange[0]!r}")
+    if not known or known != services:
+        return None, {}
+    filled, paths = [], {}
+    for service in known:
+        if "files" in service:
+            raise BadTaskData(
+                f"{folder / 'task.yaml'}: service {service.get('name')!r}: the field 'files' comes "
+                f"from {SERVICES}/{service.get('name')}/; remove it from task.yaml"
+            )
+        inputs, found = _input_files(root / str(service.get("name")))
+        filled.append(service | {"files": inputs})
+        paths |= found
+    return environment | {"services": filled}, paths
+
+
+def _input_files(root: Path) -> tuple[tuple[InputFile, ...], dict[str, Path]]:
     inputs, paths = [], {}
     for path in sorted(_walk(root)):
         name = path.relative_to(root).as_posix()

@@ -1,12 +1,18 @@
 """Agents: a harness plus a model plus settings, named `harness:provider/model`."""
 
 import re
-from typing import Self
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from taskdata.errors import Misuse
-from taskdata.schema.base import Value
+from taskdata.schema.base import GrowingValue, Slug, Value
+
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a reasoning model may think; each model takes some of these."""
+
+InputKind = Literal["image", "audio", "pdf"]
+"""Files that some models read by themselves, without a tool."""
 
 _NAME = re.compile(
     r"^(?P<harness>[a-z][a-z0-9_]*)(?::(?P<provider>[a-z][a-z0-9_\-]*)/(?P<model>[^\s]+))?$"
@@ -43,8 +49,22 @@ class Budget(Value):
     max_usd: float | None = Field(default=None, ge=0)
 
 
-class AgentSpec(Value):
+class AgentSpec(GrowingValue):
     """What is evaluated; equal names with different settings are different agents."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {
+            "reasoning_effort",
+            "label",
+            "results",
+            "results_root",
+            "command",
+            "program",
+            "image",
+            "native_inputs",
+            "window_tokens",
+        }
+    )
 
     harness: str
     model: ModelSpec | None = None
@@ -52,10 +72,41 @@ class AgentSpec(Value):
     base_url: str | None = None
     """Endpoint for provider `compatible`: any OpenAI-compatible server."""
     budget: Budget = Budget()
+    reasoning_effort: ReasoningEffort | None = None
+    """Of a reasoning model; None: as its provider has it."""
+    label: Slug | None = None
+    """Its whole name, for agents that harness and model do not tell apart."""
+    results: str | None = None
+    """Of harness `import`: a folder with a folder per task, or a GTA eval pack (JSON)."""
+    results_root: str | None = None
+    """Folder that the file paths in an eval pack are relative to; None: the pack's own."""
+    command: tuple[str, ...] = ()
+    """Of harness `command`: the program and its arguments, as inside the sandbox."""
+    program: str | None = None
+    """Of the same: a folder with the program, seen read-only at /opt/agent."""
+    image: str | None = None
+    """Of the same, with sandbox `docker`: the image to run it in; None: the one for tools."""
+    native_inputs: tuple[InputKind, ...] | None = None
+    """Kinds of input files that are shown to the model itself; None: those it is known to take."""
+    window_tokens: int | None = Field(default=None, ge=1)
+    """Longest input of the model; None: as known."""
+
+    @model_validator(mode="after")
+    def _samples_or_reasons(self) -> Self:
+        open_server = self.model is None or self.model.provider in ("compatible", "local")
+        thinks = self.reasoning_effort not in (None, "none")
+        if self.temperature is not None and thinks and not open_server:
+            raise ValueError(
+                f"temperature {self.temperature:g} and reasoning_effort "
+                f"{self.reasoning_effort!r}: this provider's models take one of them; remove one"
+            )
+        return self
 
     @property
     def name(self) -> str:
-        """`harness:provider/model`, or the bare harness."""
+        """The label; without one `harness:provider/model`, or the bare harness."""
+        if self.label is not None:
+            return self.label
         return self.harness if self.model is None else f"{self.harness}:{self.model}"
 
     @classmethod

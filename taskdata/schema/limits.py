@@ -3,6 +3,7 @@
 from typing import Literal
 
 from taskdata.schema.base import Value
+from taskdata.schema.network import RefusedTarget
 from taskdata.schema.task import Resources
 
 LimitName = Literal[
@@ -19,10 +20,10 @@ LimitName = Literal[
     "network",
 ]
 
-Enforcer = Literal["cgroup", "rlimit", "mount", "namespace", "watch", "collection"]
+Enforcer = Literal["cgroup", "rlimit", "mount", "namespace", "proxy", "watch", "collection"]
 """Who stops a program: the kernel at once (a control group, a limit of each process, the size of
-a file system, a namespace), we when we next look at all its processes (`watch`), or collection,
-which leaves behind what is too much."""
+a file system, a namespace), the proxy that its connections go through, we when we next look at all
+its processes (`watch`), or collection, which leaves behind what is too much."""
 
 
 class EnforcedLimit(Value):
@@ -30,13 +31,27 @@ class EnforcedLimit(Value):
 
     name: LimitName
     value: float
-    """In the unit that the name says, or a count; `network` 0: there is none."""
+    """In the unit that the name says, or a count; of `network`, the patterns of allowed hosts."""
     by: tuple[Enforcer, ...]
 
 
+class ServiceFacts(Value):
+    """A service that ran for a trial."""
+
+    name: str
+    kind: str
+    version: str
+    """Of its server, as that says itself."""
+    seconds: float
+    """Until it was healthy."""
+
+
 class SandboxLimits(Value):
-    """What was asked of a sandbox and what it was really held to."""
+    """What was asked of a sandbox, what it was really held to, and what it could reach."""
 
     asked: Resources
     enforced: tuple[EnforcedLimit, ...] = ()
     """Empty where the trial failed before its sandbox was open."""
+    services: tuple[ServiceFacts, ...] = ()
+    refused_targets: tuple[RefusedTarget, ...] = ()
+    """What programs asked the network for and did not get."""

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.base import RelativePath, Sha256, Value
+from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.diagnosis import Diagnosis
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.scores import TrialScore
@@ -42,6 +43,10 @@ class RunConfig(ToolBackends):
     """Dask worker processes."""
     trials_per_worker: int = Field(default=2, ge=1)
     """Trials in flight at once in one worker."""
+    limits: dict[str, Ceilings] = Field(default_factory=dict)
+    """Limits by provider, such as `openai`, that all workers keep together."""
+    max_usd: float | None = Field(default=None, gt=0)
+    """What the agents' models, and those behind their tools, may cost together; None: no limit."""
     purpose: Purpose = "evaluation"
     """`proof`: plays solutions to prove tasks; it evaluates nobody and is not listed."""
 
@@ -136,14 +141,14 @@ class TrialOutcome(Value):
     deliverables: tuple[Deliverable, ...] = ()
     rejected_files: tuple[str, ...] = ()
     """What collection refused, with reasons."""
-    usage: Usage = Usage()
-    """Of the agent's own model."""
+    usage: Usage | None = Usage()
+    """Of the agent's own model; None: unknown, as the effort of imported results may be."""
     cost_usd: float | None = None
     """Of the agent's model and of those that its tools asked; None: a price is unknown."""
-    wall_seconds: float = Field(default=0.0, ge=0)
-    turns: int = Field(default=0, ge=0)
-    tool_calls: int = Field(default=0, ge=0)
-    tool_errors: int = Field(default=0, ge=0)
+    wall_seconds: float | None = Field(default=0.0, ge=0)
+    turns: int | None = Field(default=0, ge=0)
+    tool_calls: int | None = Field(default=0, ge=0)
+    tool_errors: int | None = Field(default=0, ge=0)
     model_id: str | None = None
     """As reported by the provider."""
     sandbox: str
@@ -155,6 +160,17 @@ class TrialOutcome(Value):
     code_version: str
     started_at: datetime
     finished_at: datetime
+
+
+class PastEffort(Value):
+    """What one finished attempt of an agent used."""
+
+    task_hash: Sha256
+    turns: int = Field(ge=0)
+    tokens: int = Field(ge=0)
+    """Input and output."""
+    cost_usd: float | None = None
+    """None: a price is unknown."""
 
 
 class TrialResult(Value):

@@ -73,11 +73,11 @@ class AgentSummary(Value):
     tier: dict[str, Estimate]
     """Root score by tier."""
     cost_usd: float | None
-    wall_s: float
-    """Summed over trials."""
+    wall_s: float | None
+    """Summed over trials; None, like turns and tokens: unknown of one of them."""
     turns: float | None
     """Mean per trial."""
-    tokens: int
+    tokens: int | None
     score_per_usd: float | None
     failures: dict[str, dict[str, int]]
     """`stage`, `type`, `level` -> label -> trials."""

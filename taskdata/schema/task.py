@@ -8,6 +8,37 @@ from pydantic import Field, model_validator
 
 from taskdata.schema.base import GrowingValue, RelativePath, Sha256, Slug, Value
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck
+from taskdata.schema.input_file import InputFile
+from taskdata.schema.network import HostPattern
+from taskdata.schema.service import (
+    FOLDER,
+    MAX_SERVICES,
+    Service,
+    ServiceBrief,
+    briefs_of,
+    service_of,
+)
+
+__all__ = [
+    "Answer",
+    "BankRelease",
+    "Capability",
+    "Category",
+    "DeliverableSpec",
+    "DeliverableType",
+    "ImageGenerationAnswer",
+    "InputFile",
+    "ObjectiveAnswer",
+    "Provenance",
+    "ReferenceSolution",
+    "ReferenceStep",
+    "Resources",
+    "SubjectiveAnswer",
+    "Task",
+    "TaskBrief",
+    "TaskEnvironment",
+    "Tier",
+]
 
 
 class Tier(StrEnum):
@@ -51,14 +82,6 @@ class DeliverableType(StrEnum):
     WAV = "wav"
     MD = "md"
     TXT = "txt"
-
-
-class InputFile(Value):
-    """A file the task brings; its bytes are in the artifact store."""
-
-    path: RelativePath
-    sha256: Sha256
-    size_bytes: int = Field(ge=0)
 
 
 class DeliverableSpec(Value):
@@ -114,8 +137,10 @@ Answer = Annotated[
 ]
 
 
-class Resources(Value):
+class Resources(GrowingValue):
     """What one tool call in the sandbox may use, and what may be collected afterwards."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"network"})
 
     cpu_seconds: int = Field(default=60, ge=1)
     wall_seconds: float = Field(default=90, gt=0)
@@ -126,6 +151,12 @@ class Resources(Value):
     max_files: int = Field(default=64, ge=1)
     output_kb: int = Field(default=1024, ge=1)
     """Captured standard output and error, each."""
+    network: tuple[HostPattern, ...] = Field(default=(), max_length=64)
+    """Hosts that programs may reach over HTTP and TLS, on ports 80 and 443 where none is named.
+
+    Addresses that are not public (loopback, private, link-local) are reached only if they are
+    listed themselves, whatever name leads to them.
+    """
 
 
 class Provenance(Value):
@@ -140,7 +171,7 @@ class Provenance(Value):
 class TaskEnvironment(GrowingValue):
     """What a task needs around it beside files and tools (Toolathlon, section 3)."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"distractors"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"distractors", "services"})
 
     servers: tuple[str, ...] = ()
     """MCP servers by name."""
@@ -155,6 +186,15 @@ class TaskEnvironment(GrowingValue):
     """Programs and data that score the state afterwards; never shown to the agent."""
     groundtruth: tuple[InputFile, ...] = ()
     """What the workspace should look like afterwards; never shown to the agent."""
+    services: tuple[Service, ...] = Field(default=(), max_length=MAX_SERVICES)
+    """Started for each trial, filled from files that the agent never sees as such."""
+
+    @model_validator(mode="after")
+    def _services_can_be_told_apart(self) -> Self:
+        names = [service.name for service in self.services]
+        if len(set(names)) != len(names):
+            raise ValueError(f"the names of services repeat: {sorted(names)}")
+        return self
 
 
 class TaskBrief(Value):
@@ -165,6 +205,7 @@ class TaskBrief(Value):
     files: tuple[RelativePath, ...]
     deliverables: tuple[DeliverableSpec, ...]
     tools: tuple[str, ...]
+    services: tuple[ServiceBrief, ...] = ()
     feedback: str | None = None
     """Feedback on the previous attempt, in refinement rounds."""
 
@@ -201,6 +242,12 @@ class Task(GrowingValue):
         if repeated:
             raise ValueError(f"checkpoint ids repeat: {sorted(repeated)}")
         names = {d.name for d in self.deliverables}
+        for name in names:
+            if self.services and name.partition("/")[0] == FOLDER:
+                raise ValueError(
+                    f"deliverable {name!r}: the final state of services is in {FOLDER}/, which no "
+                    "agent can write; checkpoints may look at it without asking for it"
+                )
         for leaf in self.checkpoints.leaves():
             verifier = leaf.verifier
             if isinstance(verifier, Check):
@@ -212,9 +259,10 @@ class Task(GrowingValue):
                 continue
             else:
                 continue
-            if asked - names:
+            unknown = [n for n in asked - names if not service_of(str(n), self.services)]
+            if unknown:
                 raise ValueError(
-                    f"checkpoint {leaf.id!r} looks at {sorted(map(str, asked - names))}, "
+                    f"checkpoint {leaf.id!r} looks at {sorted(map(str, unknown))}, "
                     f"which are not among the deliverables {sorted(names)}"
                 )
         return self
@@ -228,11 +276,27 @@ class Task(GrowingValue):
             )
 
     @property
+    def services(self) -> tuple[Service, ...]:
+        """What is started for each trial."""
+        return self.environment.services if self.environment else ()
+
+    @property
+    def state_files(self) -> frozenset[str]:
+        """Parts of the final state of services that checkpoints look at, like deliverables."""
+        looked_at: set[str | None] = set()
+        for leaf in self.checkpoints.leaves():
+            if isinstance(leaf.verifier, Check):
+                looked_at.add(leaf.verifier.deliverable)
+            elif isinstance(leaf.verifier, Judge):
+                looked_at.update(leaf.verifier.deliverables)
+        return frozenset(n for n in looked_at if n is not None and service_of(n, self.services))
+
+    @property
     def stored_files(self) -> tuple[InputFile, ...]:
         """Every file whose bytes belong to the task, those hidden from the agent included."""
         around = self.environment
         hidden = (*around.preprocess, *around.evaluation, *around.groundtruth) if around else ()
-        return (*self.files, *hidden)
+        return (*self.files, *hidden, *(f for s in self.services for f in s.files))
 
     @property
     def content_hash(self) -> str:
@@ -247,6 +311,7 @@ class Task(GrowingValue):
             files=tuple(f.path for f in self.files),
             deliverables=self.deliverables,
             tools=self.tools,
+            services=briefs_of(self.services),
             feedback=feedback,
         )
 

@@ -6,15 +6,17 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from taskdata.schema.base import GrowingValue, Value
-from taskdata.schema.tool import ToolErrorKind
-from taskdata.schema.usage import Usage
+from taskdata.schema.base import GrowingValue, Sha256, Value
+from taskdata.schema.tool import ToolErrorKind, ToolSpec
+from taskdata.schema.usage import FailedAttempt, Usage
 
 __all__ = [
     "Ending",
     "Event",
     "MessageEvent",
     "ModelEvent",
+    "Prediction",
+    "ShownFile",
     "ToolCall",
     "ToolEvent",
     "Transcript",
@@ -33,16 +35,31 @@ class ToolCall(Value):
     """The arguments as the model wrote them."""
 
 
-class MessageEvent(Value):
+class ShownFile(Value):
+    """An input file that went to the model itself, with a message."""
+
+    name: str
+    """Path in the workspace."""
+    sha256: Sha256
+    media_type: str
+
+
+class MessageEvent(GrowingValue):
     """Text given to the agent: instructions, the query, feedback, a framework notice."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"shown"})
 
     kind: Literal["message"] = "message"
     role: Literal["system", "user"]
     text: str
+    shown: tuple[ShownFile, ...] = ()
+    """Files that went to the model with the text; their bytes are the task's."""
 
 
-class ModelEvent(Value):
+class ModelEvent(GrowingValue):
     """One model call and its reply."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"waited_seconds", "failed_attempts"})
 
     kind: Literal["model"] = "model"
     text: str
@@ -55,6 +72,11 @@ class ModelEvent(Value):
     """None: the price is unknown."""
     started_at: datetime
     seconds: float = Field(ge=0)
+    """Without `waited_seconds`."""
+    waited_seconds: float = Field(default=0.0, ge=0)
+    """In line for the provider's rate limits."""
+    failed_attempts: tuple[FailedAttempt, ...] = ()
+    """Those before the one that brought the reply."""
 
 
 class ToolEvent(GrowingValue):
@@ -89,15 +111,40 @@ class Ending(StrEnum):
     OUT_OF_MONEY = "out_of_money"
     REFUSED = "refused"
     """The provider refused the conversation (content or context length)."""
+    IN_ERROR = "in_error"
+    """The agent's own program failed."""
 
 
-class Transcript(Value):
+class Prediction(Value):
+    """What a model would do next, where it was given the reference's steps until there.
+
+    One of step by step mode (GTA, section 4.1): InstAcc, ToolAcc, ArgAcc and SummAcc are counted
+    over them.
+    """
+
+    call: ToolCall | None = None
+    """The call it would make; None: it would not use a tool, or did not say which."""
+    answer: str | None = None
+    """The final answer it would give; None: it would go on."""
+    error: str | None = None
+    """Why it could not be carried out: unreadable, unknown tool, arguments that do not fit."""
+
+
+class Transcript(GrowingValue):
     """Ordered events of a trial, its final answer and why it ended."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"tools", "is_outcome_only", "predictions"})
 
     events: tuple[Event, ...]
     final_answer: str
     """Empty when the agent gave none."""
     ending: Ending
+    tools: tuple[ToolSpec, ...] = ()
+    """What the agent was offered; empty in transcripts of an earlier revision."""
+    is_outcome_only: bool = False
+    """Nobody saw the agent work: the events are unknown, not none."""
+    predictions: tuple[Prediction, ...] = ()
+    """Step by step mode: one for each reference step and one for the answer, as far as it got."""
 
     @property
     def turns(self) -> int:

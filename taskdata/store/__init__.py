@@ -3,6 +3,7 @@
 from typing import Self
 
 from taskdata.store.bank import BankStore
+from taskdata.store.calls import CallStore
 from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
 from taskdata.store.releases import ReleaseStore
@@ -15,7 +16,14 @@ __all__ = ["Store", "StoreAddress"]
 
 
 class Store(
-    BankStore, ReleaseStore, SeedStore, ConstructionStore, ReplyStore, RunStore, TrialStore
+    BankStore,
+    ReleaseStore,
+    SeedStore,
+    ConstructionStore,
+    ReplyStore,
+    RunStore,
+    TrialStore,
+    CallStore,
 ):
     """Everything that is kept: seeds, tasks, runs, trials, and the artifacts beside them."""
 

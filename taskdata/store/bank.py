@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+from cachetools import LRUCache
 from sqlalchemy import Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, col, desc, func, select
@@ -16,7 +18,7 @@ from taskdata.errors import Misuse
 from taskdata.schema.outline import TaskFilter, TaskOutline, outline
 from taskdata.schema.seed import QuarantinedRow
 from taskdata.schema.task import BankRelease, Task
-from taskdata.store.connection import StoreConnection
+from taskdata.store.connection import StoreAddress, StoreConnection
 from taskdata.tables import (
     QuarantineRow,
     ReleaseNotesRow,
@@ -27,6 +29,7 @@ from taskdata.tables import (
 )
 
 _BATCH = 500
+_TASKS_AT_HAND = 256
 _ALL = TaskFilter()
 
 Row = dict[str, Any]
@@ -69,6 +72,12 @@ def task_row(outlined: Mapping[str, Any], spec: Mapping[str, Any]) -> Row:
 
 class BankStore(StoreConnection):
     """What the store knows of tasks and releases."""
+
+    def __init__(self, address: StoreAddress) -> None:
+        super().__init__(address)
+        # A hash never means another task, and every repetition of every agent asks for it.
+        self._at_hand: LRUCache[str, Task] = LRUCache(_TASKS_AT_HAND)
+        self._at_hand_lock = Lock()
 
     def add_release(
         self, name: str, tasks: Sequence[Task], files: Mapping[str, Path]
@@ -127,11 +136,18 @@ class BankStore(StoreConnection):
         Raises:
             Misuse: if the store has no such task.
         """
+        with self._at_hand_lock:
+            known = self._at_hand.get(task_hash)
+        if known is not None:
+            return known
         with self._reading() as session:
             row = session.get(TaskRow, task_hash)
         if row is None:
             raise Misuse(f"task {task_hash} is not in the store")
-        return Task.model_validate(row.spec)
+        found = Task.model_validate(row.spec)
+        with self._at_hand_lock:
+            self._at_hand[task_hash] = found
+        return found
 
     def tasks_of_release(self, release: str) -> dict[str, Task]:
         """Return the tasks of a release by content hash, in order of their ids."""

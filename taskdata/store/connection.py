@@ -4,9 +4,10 @@ import fcntl
 import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
@@ -38,6 +39,7 @@ class StoreConnection:
     def __init__(self, address: StoreAddress) -> None:
         self.address = address
         self._engine = _engine(address.database_url)
+        self._turn = RLock()
 
     @cached_property
     def artifacts(self) -> ArtifactStore:
@@ -57,11 +59,17 @@ class StoreConnection:
     def _writing(self) -> Iterator[Session]:
         writes = self._engine.execution_options(writes=True)
         with (
+            self._turn_to_write(),
             _translated(self._engine),
             Session(writes, expire_on_commit=False) as session,
             session.begin(),
         ):
             yield session
+
+    def _turn_to_write(self) -> AbstractContextManager[Any]:
+        # SQLite lets one write at a time and has the others look again after a sleep; threads of
+        # one process are woken instead.
+        return self._turn if self._engine.dialect.name == "sqlite" else nullcontext()
 
     def migrate(self) -> None:
         """Bring the tables to this code's revision; safe when several processes start at once.
@@ -85,10 +93,12 @@ def _engine(url: str) -> Engine:
             parsed = parsed.set(drivername="postgresql+psycopg")
         if parsed.get_backend_name() == "sqlite" and parsed.database:
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-        engine = create_engine(parsed, pool_pre_ping=True)
+        # A server may have closed a pooled connection; a file has not, and every look costs.
+        is_file = parsed.get_backend_name() == "sqlite"
+        engine = create_engine(parsed, pool_pre_ping=not is_file)
     except (ArgumentError, NoSuchModuleError) as exc:
         raise Misuse(f"database URL {url!r}: {exc}; expected sqlite:/// or postgresql://") from exc
-    if parsed.get_backend_name() == "sqlite":
+    if is_file:
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     return engine

@@ -9,9 +9,17 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from taskdata.errors import Misuse
 from taskdata.schema.gate import GateResult
-from taskdata.schema.run import Run, RunConfig, RunStatus, StageReport, Trial
+from taskdata.schema.run import (
+    OutcomeStatus,
+    PastEffort,
+    Run,
+    RunConfig,
+    RunStatus,
+    StageReport,
+    Trial,
+)
 from taskdata.store.connection import StoreConnection
-from taskdata.tables import GateResultRow, RunRow, StageReportRow, TrialRow
+from taskdata.tables import GateResultRow, OutcomeRow, RunRow, StageReportRow, TrialRow
 
 
 class RunStore(StoreConnection):
@@ -67,6 +75,23 @@ class RunStore(StoreConnection):
         with self._reading() as session:
             return [Trial.model_validate(row.model_dump()) for row in session.exec(query)]
 
+    def past_efforts(self, agent: str) -> list[PastEffort]:
+        """Return what finished attempts of that agent used, as far as it is known; any settings."""
+        tokens = col(OutcomeRow.input_tokens) + col(OutcomeRow.output_tokens)
+        query = (
+            select(TrialRow.task_hash, OutcomeRow.turns, tokens, OutcomeRow.cost_usd)
+            .join(OutcomeRow, col(OutcomeRow.trial_id) == col(TrialRow.id))
+            .where(TrialRow.agent == agent)
+            .where(OutcomeRow.status == OutcomeStatus.FINISHED.value)
+            .where(col(OutcomeRow.turns).is_not(None) & tokens.is_not(None))
+        )
+        with self._reading() as session:
+            rows = session.exec(query).all()
+        return [
+            PastEffort(task_hash=task, turns=turns or 0, tokens=used, cost_usd=cost)
+            for task, turns, used, cost in rows
+        ]
+
     def set_run_status(self, run_id: str, status: RunStatus, error: str | None = None) -> None:
         """Record where the run is; a final status also sets its time."""
         with self._writing() as session:
@@ -75,6 +100,17 @@ class RunStore(StoreConnection):
             row.error = error
             row.finished_at = None if status is RunStatus.RUNNING else datetime.now(UTC)
             session.add(row)
+
+    def set_max_usd(self, run_id: str, max_usd: float) -> None:
+        """Set what the run's models may cost; nothing that was measured depends on it.
+
+        Raises:
+            Misuse: if there is no such run.
+        """
+        config = self.run(run_id).config.model_copy(update={"max_usd": max_usd})
+        with self._writing() as session:
+            row = session.get_one(RunRow, run_id)
+            row.config = config.model_dump(mode="json")
 
     def set_dashboard(self, run_id: str, path: str) -> None:
         """Record where the run's dashboard is."""

@@ -7,8 +7,9 @@ each is written once, so running a stage again does only what is missing.
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, delete, func, select
 
@@ -37,6 +38,29 @@ from taskdata.tables import (
 )
 
 _FINISHED = OutcomeStatus.FINISHED.value
+_AT_ONCE = 500
+
+_TRIALS: sa.Table = TrialRow.__table__  # type: ignore[attr-defined]
+_OUTCOMES: sa.Table = OutcomeRow.__table__  # type: ignore[attr-defined]
+_DELIVERABLES: sa.Table = DeliverableRow.__table__  # type: ignore[attr-defined]
+
+# Every trial asks the one and is recorded by the others: put together once, and without the ORM,
+# whose objects cost several times what the database does.
+_ATTEMPT = (
+    sa.select(
+        *_TRIALS.columns,
+        func.max(_OUTCOMES.c.attempt).label("attempts"),
+        func.max(sa.case((_OUTCOMES.c.status == _FINISHED, 1), else_=0)).label("finished"),
+    )
+    .select_from(_TRIALS.outerjoin(_OUTCOMES))
+    .where(_TRIALS.c.id == sa.bindparam("trial"))
+    .group_by(_TRIALS.c.id)
+)
+_HAS_FINISHED = sa.select(_OUTCOMES.c.id).where(
+    _OUTCOMES.c.trial_id == sa.bindparam("trial"), _OUTCOMES.c.status == _FINISHED
+)
+_ADD_OUTCOME = sa.insert(_OUTCOMES)
+_ADD_DELIVERABLES = sa.insert(_DELIVERABLES)
 
 
 class TrialStore(StoreConnection):
@@ -45,20 +69,31 @@ class TrialStore(StoreConnection):
     def plan_trials(self, trials: Sequence[Trial]) -> int:
         """Store the trials that are not there yet and return how many were new."""
         with self._writing() as session:
-            new = [t for t in trials if session.get(TrialRow, t.id) is None]
-            session.add_all(TrialRow(**t.model_dump()) for t in new)
+            known: set[str] = set()
+            for start in range(0, len(trials), _AT_ONCE):
+                ids = [t.id for t in trials[start : start + _AT_ONCE]]
+                known.update(session.exec(select(TrialRow.id).where(col(TrialRow.id).in_(ids))))
+            new = [t.model_dump() for t in trials if t.id not in known]
+            if new:
+                session.connection().execute(sa.insert(_TRIALS), new)
         return len(new)
 
     def trials(self, run_id: str, round_: int | None = None) -> list[Trial]:
         """Return the run's trials, of one refinement round or of all, in a stable order."""
-        query = select(TrialRow).where(TrialRow.run_id == run_id)
+        return self._trials(run_id, round_)
+
+    def _trials(
+        self, run_id: str, round_: int | None, *wanted: sa.ColumnElement[bool]
+    ) -> list[Trial]:
+        query = _TRIALS.select().where(_TRIALS.c.run_id == run_id, *wanted)
         if round_ is not None:
-            query = query.where(TrialRow.round == round_)
+            query = query.where(_TRIALS.c.round == round_)
         query = query.order_by(
-            col(TrialRow.round), TrialRow.agent, TrialRow.task_id, col(TrialRow.repetition)
+            _TRIALS.c.round, _TRIALS.c.agent, _TRIALS.c.task_id, _TRIALS.c.repetition
         )
         with self._reading() as session:
-            return [Trial.model_validate(row.model_dump()) for row in session.exec(query)]
+            rows = session.connection().execute(query).mappings()
+            return [Trial.model_validate(dict(row)) for row in rows]
 
     def trial(self, trial_id: str) -> Trial:
         """Return the trial of that id.
@@ -69,13 +104,15 @@ class TrialStore(StoreConnection):
         with self._reading() as session:
             row = session.get(TrialRow, trial_id)
         if row is None:
-            raise Misuse(f"trial {trial_id!r} is not in the store; `nightshift show` lists them")
+            raise _unknown(trial_id)
         return Trial.model_validate(row.model_dump())
 
     def trials_due_for_execution(self, run_id: str, round_: int) -> list[Trial]:
         """Return the trials without a finished outcome."""
-        done = self._finished_ids(run_id)
-        return [t for t in self.trials(run_id, round_) if t.id not in done]
+        finished = sa.exists().where(
+            _OUTCOMES.c.trial_id == _TRIALS.c.id, _OUTCOMES.c.status == _FINISHED
+        )
+        return self._trials(run_id, round_, ~finished)
 
     def trials_due_for_scoring(self, run_id: str, round_: int) -> list[Trial]:
         """Return the finished trials without a score."""
@@ -89,34 +126,49 @@ class TrialStore(StoreConnection):
         known = self._ids(DiagnosisRow, run_id)
         return [t for t in self.trials(run_id, round_) if t.id in scored and t.id not in known]
 
-    def next_attempt(self, trial_id: str) -> int:
-        """Return the number of the attempt that would come now, from 1."""
-        query = select(func.max(OutcomeRow.attempt)).where(OutcomeRow.trial_id == trial_id)
+    def attempt_due(self, trial_id: str) -> tuple[Trial, int] | None:
+        """Return the trial and the number of the attempt that would come now, from 1.
+
+        None if it has finished.
+
+        Raises:
+            Misuse: if there is no such trial.
+        """
         with self._reading() as session:
-            return (session.exec(query).one() or 0) + 1
+            row = session.connection().execute(_ATTEMPT, {"trial": trial_id}).mappings().first()
+        if row is None:
+            raise _unknown(trial_id)
+        fields = dict(row)
+        attempts, finished = fields.pop("attempts"), fields.pop("finished")
+        return None if finished else (Trial.model_validate(fields), (attempts or 0) + 1)
+
+    def failures(self, run_id: str, round_: int) -> dict[str, str]:
+        """Return the latest cause of each trial of the round in which an attempt has failed."""
+        query = (
+            sa.select(_OUTCOMES.c.trial_id, _OUTCOMES.c.error)
+            .join(_TRIALS, _TRIALS.c.id == _OUTCOMES.c.trial_id)
+            .where(_TRIALS.c.run_id == run_id, _TRIALS.c.round == round_)
+            .where(_OUTCOMES.c.status != _FINISHED)
+            .order_by(_OUTCOMES.c.attempt)
+        )
+        with self._reading() as session:
+            rows = session.connection().execute(query)
+            return {trial_id: error or "" for trial_id, error in rows}
 
     def record_outcome(self, outcome: TrialOutcome) -> bool:
         """Store what happened; False, changing nothing, if the trial has finished before."""
         fields = outcome.model_dump(exclude={"deliverables", "usage", "limits"})
         fields["limits"] = outcome.limits.model_dump(mode="json") if outcome.limits else None
         fields["rejected_files"] = list(outcome.rejected_files)
-        row = OutcomeRow(**fields, **outcome.usage.model_dump())
+        fields |= _counts(outcome.usage)
         try:
             with self._writing() as session:
-                if self._finished(session, outcome.trial_id) is not None:
-                    return False
-                session.add(row)
-                session.flush()
-                session.add_all(
-                    DeliverableRow(outcome_id=_id(row), **d.model_dump())
-                    for d in outcome.deliverables
-                )
+                return _add_outcome(session.connection(), fields, outcome.deliverables)
         except IntegrityError:
             # Another worker finished the same trial between our look and our write.
             if self.outcome(outcome.trial_id) is None:
                 raise
             return False
-        return True
 
     def outcome(self, trial_id: str) -> TrialOutcome | None:
         """Return the finished outcome, else the latest infrastructure error, else None."""
@@ -281,6 +333,22 @@ class TrialStore(StoreConnection):
         ).first()
 
 
+def _unknown(trial_id: str) -> Misuse:
+    return Misuse(f"trial {trial_id!r} is not in the store; `nightshift show` lists them")
+
+
+def _add_outcome(
+    connection: sa.Connection, fields: dict[str, Any], deliverables: Sequence[Deliverable]
+) -> bool:
+    if connection.execute(_HAS_FINISHED, {"trial": fields["trial_id"]}).first() is not None:
+        return False
+    added = connection.execute(_ADD_OUTCOME, fields).inserted_primary_key
+    if deliverables and added is not None:
+        files = [{"outcome_id": added[0], **file.model_dump()} for file in deliverables]
+        connection.execute(_ADD_DELIVERABLES, files)
+    return True
+
+
 _Row = TypeVar("_Row", bound=SQLModel)
 
 
@@ -296,12 +364,21 @@ def _id(row: OutcomeRow) -> int:
     return row.id
 
 
+def _counts(usage: Usage | None) -> dict[str, Any]:
+    return {name: None if usage is None else getattr(usage, name) for name in Usage.model_fields}
+
+
+def _usage(row: OutcomeRow) -> Usage | None:
+    counts = {name: getattr(row, name) for name in Usage.model_fields}
+    return None if counts["input_tokens"] is None else Usage(**counts)
+
+
 def _outcome(row: OutcomeRow, deliverables: Sequence[DeliverableRow]) -> TrialOutcome:
     fields = row.model_dump(exclude={"id", *Usage.model_fields})
     return TrialOutcome.model_validate(
         fields
         | {
-            "usage": Usage(**{name: getattr(row, name) for name in Usage.model_fields}),
+            "usage": _usage(row),
             "deliverables": tuple(
                 Deliverable(name=d.name, sha256=d.sha256, size_bytes=d.size_bytes)
                 for d in deliverables

@@ -23,6 +23,7 @@ from taskdata.tables.evaluation import (
     DiagnosisRow,
     GateResultRow,
     LeafScoreRow,
+    ModelCallRow,
     OutcomeRow,
     ReleaseRow,
     ReleaseTaskRow,
@@ -35,7 +36,7 @@ from taskdata.tables.evaluation import (
     TrialRow,
 )
 
-REVISION = "0002"
+REVISION = "0004"
 """The Alembic revision these tables are at."""
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "DiagnosisRow",
     "GateResultRow",
     "LeafScoreRow",
+    "ModelCallRow",
     "ModelReplyRow",
     "OutcomeRow",
     "QuarantineRow",

@@ -101,14 +101,16 @@ class OutcomeRow(SQLModel, table=True):
     final_answer: str = ""
     transcript_sha256: str | None = None
     rejected_files: list[str] = json_column()
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_input_tokens: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
     cost_usd: float | None = None
-    wall_seconds: float
-    turns: int
-    tool_calls: int
-    tool_errors: int
+    wall_seconds: float | None = None
+    turns: int | None = None
+    tool_calls: int | None = None
+    tool_errors: int | None = None
     model_id: str | None = None
     sandbox: str
     sandbox_image: str | None = None
@@ -117,6 +119,25 @@ class OutcomeRow(SQLModel, table=True):
     code_version: str
     started_at: datetime = time_column()
     finished_at: datetime = time_column()
+
+
+class ModelCallRow(SQLModel, table=True):
+    """A model call that was paid for, kept as soon as its reply was there."""
+
+    __tablename__ = "model_call"
+    id: int | None = Field(default=None, primary_key=True)
+    trial_id: str = Field(foreign_key="trial.id", index=True)
+    attempt: int
+    key: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cached_input_tokens: int
+    cache_write_tokens: int
+    reasoning_tokens: int
+    cost_usd: float | None = None
+    at: datetime = time_column()
+    reply: dict[str, Any] | None = json_column(nullable=True)
 
 
 class DeliverableRow(SQLModel, table=True):

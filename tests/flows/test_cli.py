@@ -45,6 +45,8 @@ def test_a_flow_that_failed_is_not_told_twice():
         (["run", "--repetitions", "0"], "repetitions"),
         (["run", "--sandbox", "paper-bag"], "sandbox"),
         (["run", "--judge", "openai"], "provider/model"),
+        (["run", "--mode", "step-by-step"], "name agents of harness react"),
+        (["run", "--mode", "by-step"], "there are end-to-end, step-by-step"),
         (["run", "--resume", "no-such-run"], "no-such-run"),
         (["run", "--resume", "x", "--agent", "nop"], "no other option"),
         (["results", "no-such-run"], "no-such-run"),

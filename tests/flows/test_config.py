@@ -1,5 +1,7 @@
 """Settings come from arguments, the environment and nightshift.toml, in that order."""
 
+from pathlib import Path
+
 import pytest
 
 from flows.config import LOCAL_BUDGET, load_settings, refresh_config, run_config
@@ -38,6 +40,17 @@ def test_an_agent_can_be_a_table_with_its_own_budget(home, tmp_path):
     (agent,) = run_config(load_settings()).agents
     assert agent.temperature == 0.2
     assert agent.budget.max_turns == 7
+
+
+def test_a_label_stands_for_the_agent_of_that_table(home, tmp_path):
+    (tmp_path / "nightshift.toml").write_text(
+        '[[run.agents]]\nname = "command:local/smollm2-135m"\nlabel = "mine"\n'
+        'command = ["true"]\nprogram = "my-agent"\n\n[[run.agents]]\nname = "nop"\n'
+    )
+    (agent,) = run_config(load_settings(), agents=("mine",)).agents
+    assert (agent.name, agent.command, agent.temperature) == ("mine", ("true",), None)
+    assert agent.program == str((Path.cwd() / "my-agent").resolve())
+    assert len(run_config(load_settings()).agents) == 2
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,13 @@ def test_every_tool_is_ready_or_says_what_it_lacks(nightshift):
     assert all(state and "\n" not in state for state in found.values())
 
 
+def test_every_kind_of_service_that_tasks_bring_has_a_state(nightshift):
+    found = json.loads(nightshift("doctor", "--json").stdout)["services"]
+
+    assert {service["name"] for service in found} == {"postgresql", "mail"}
+    assert all(service["state"] and "\n" not in service["state"] for service in found)
+
+
 def test_configured_services_make_tools_ready(nightshift, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-42")
     (tmp_path / "tower.md").write_text("# CN Tower")

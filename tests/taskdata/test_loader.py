@@ -51,6 +51,48 @@ def test_a_task_folder_is_read_with_its_files_and_reference(folder):
     assert task.reference.steps[0].arguments == {"code": "print(2 + 3)"}
 
 
+MAIL = {"name": "post", "kind": "mail", "accounts": [{"address": "ann@example.org"}]}
+DATABASE = {"name": "shop", "kind": "postgresql"}
+
+
+def test_what_services_start_from_is_read_from_their_folders(folder):
+    (folder / "services" / "shop").mkdir(parents=True)
+    (folder / "services" / "shop" / "dump.sql").write_text("SELECT 1;")
+    (folder / "services" / "post" / "ann@example.org" / "INBOX").mkdir(parents=True)
+    (folder / "services" / "post" / "ann@example.org" / "INBOX" / "1.eml").write_text("Subject: x")
+    rewrite(folder, environment={"services": [DATABASE, MAIL]})
+
+    task, files = load_task(folder)
+
+    shop, post = task.services
+    assert [f.path for f in (*shop.files, *post.files)] == [
+        "dump.sql",
+        "ann@example.org/INBOX/1.eml",
+    ]
+    assert all(file.sha256 in files for file in task.stored_files)
+    assert [service.name for service in task.brief().services] == ["shop", "post"]
+
+
+@pytest.mark.parametrize(
+    ("services", "left", "reason"),
+    [
+        ([DATABASE], "other/x.sql", "other: task.yaml has no service 'other'"),
+        ([DATABASE | {"files": []}], "shop/x.sql", "the field 'files' comes from services/shop/"),
+        ([MAIL], "post/eve@x.org/INBOX/1.eml", "is not <address>/<mailbox>/<file>.eml"),
+        ([DATABASE | {"kind": "redis"}], "shop/x.sql", "field environment.services.0"),
+        ([DATABASE, "post"], "shop/x.sql", "field environment.services.1"),
+    ],
+)
+def test_services_that_do_not_fit_their_folders_are_refused(folder, services, left, reason):
+    file = folder / "services" / left
+    file.parent.mkdir(parents=True)
+    file.write_text("x")
+    rewrite(folder, environment={"services": services})
+
+    with pytest.raises(BadTaskData, match=reason):
+        load_task(folder)
+
+
 def test_the_content_hash_follows_the_bytes_of_the_files(folder):
     before = load_task(folder)[0].content_hash
     (folder / "files" / "note.txt").write_text("2 and 4")

@@ -1,6 +1,7 @@
 """The store keeps each fact once, on SQLite and on PostgreSQL alike."""
 
 import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -104,14 +105,46 @@ def test_planning_the_same_trials_twice_adds_nothing(store, planned):
     assert store.trials(trial.run_id) == [trial]
 
 
+def test_many_trials_are_planned_beside_those_that_are_known(store, new_run, task):
+    run = new_run(task)
+    trial = trial_of(run, task)
+    trials = [
+        trial.model_copy(update={"id": f"t{number}", "repetition": number})
+        for number in range(1_200)
+    ]
+    assert store.plan_trials(trials[::2]) == 600
+    assert store.plan_trials(trials) == 600
+    assert store.trials(run.id, 0) == trials
+
+
+def test_an_unknown_trial_has_no_attempt(store):
+    with pytest.raises(Misuse, match="'t-unknown'"):
+        store.attempt_due("t-unknown")
+
+
+def test_outcomes_are_recorded_by_many_threads_at_once(store, new_run, task):
+    run = new_run(task)
+    first = trial_of(run, task)
+    trials = [
+        first.model_copy(update={"id": f"t{number}", "repetition": number}) for number in range(60)
+    ]
+    store.plan_trials(trials)
+    with ThreadPoolExecutor(12) as threads:
+        recorded = list(threads.map(lambda t: store.record_outcome(outcome_of(t)), trials * 2))
+    assert recorded.count(True) == len(trials)
+    assert store.trials_due_for_execution(run.id, 0) == []
+
+
 def test_a_trial_is_due_until_it_has_finished(store, planned):
     run, trial = planned
     failed = outcome_of(trial, OutcomeStatus.INFRASTRUCTURE, error="model server is down")
     assert store.record_outcome(failed)
     assert store.trials_due_for_execution(run.id, 0) == [trial]
-    assert store.next_attempt(trial.id) == 2
+    assert store.attempt_due(trial.id) == (trial, 2)
+    assert store.failures(run.id, 0) == {trial.id: "model server is down"}
     assert store.record_outcome(outcome_of(trial, attempt=2))
     assert store.trials_due_for_execution(run.id, 0) == []
+    assert store.attempt_due(trial.id) is None
     assert store.outcome(trial.id).status is OutcomeStatus.FINISHED
 
 

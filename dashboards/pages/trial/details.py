@@ -17,7 +17,7 @@ from taskdata.errors import NightshiftError
 from taskdata.schema.run import Deliverable, TrialOutcome, TrialResult
 from taskdata.schema.scores import NodeScore
 from taskdata.schema.task import Task
-from taskdata.schema.transcript import Transcript
+from taskdata.schema.transcript import Transcript, Usage
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
 
@@ -76,14 +76,15 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
     ]
     if outcome is None:
         return facts
-    calls = f"{formats.plural(outcome.tool_calls, 'tool call')}, {outcome.tool_errors} failed"
+    calls = formats.plural(outcome.tool_calls, "tool call")
+    failed = f"{formats.count(outcome.tool_errors)} failed"
     return [
         *facts,
         (
             "Effort",
-            f"{formats.plural(outcome.turns, 'turn')}, {calls}",
+            f"{formats.plural(outcome.turns, 'turn')}, {calls}, {failed}",
         ),
-        ("Tokens", f"{outcome.usage.input_tokens:,} in, {outcome.usage.output_tokens:,} out"),
+        ("Tokens", _tokens(outcome.usage)),
         ("Cost", formats.money(outcome.cost_usd)),
         ("Time", formats.duration(outcome.wall_seconds)),
         ("Started", formats.when(outcome.started_at)),
@@ -93,6 +94,12 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
         ("Sandbox", outcome.sandbox),
         ("Scorer", score.scorer_version if score else formats.UNKNOWN),
     ]
+
+
+def _tokens(usage: Usage | None) -> str:
+    if usage is None:
+        return formats.UNKNOWN
+    return f"{usage.input_tokens:,} in, {usage.output_tokens:,} out"
 
 
 def _errors(result: TrialResult) -> list[str]:

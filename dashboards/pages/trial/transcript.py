@@ -20,6 +20,8 @@ Entry = dict[str, Any]
 def entries(transcript: Transcript, cap: Cap) -> list[Entry]:
     """Return the transcript in order; of a long one, its beginning and its end."""
     events = transcript.events
+    if transcript.is_outcome_only:
+        return [{"who": "gap", "title": "The result was imported; how it came about is unknown"}]
     answered = {event.call.id for event in transcript.tool_events}
     if len(events) <= cap.events:
         return [_entry(event, answered, cap) for event in events]

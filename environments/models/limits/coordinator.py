@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 
 from pydantic import Field
 
-from environments.models.limits.governor import Ceilings
+from environments.models.limits.local import ceilings_of
+from environments.models.limits.seam import Share, Want
 from taskdata.schema.base import Value
+from taskdata.schema.ceilings import Ceilings
 
 EXCHANGE_SECONDS = 0.25
 """Between two words of a worker that has something to say."""
@@ -24,26 +26,6 @@ FORGOTTEN_AFTER_SECONDS = 30.0
 
 _TURN_SECONDS = 1.0
 """How long a worker keeps its slot where there are fewer slots than workers."""
-
-
-class Want(Value):
-    """What one worker would use of one provider now."""
-
-    calls: int = Field(ge=0)
-    """In flight and waiting."""
-    in_flight: int = Field(default=0, ge=0)
-    pause_seconds: float = Field(default=0.0, ge=0)
-    """How much longer the provider told it to stay away."""
-
-
-class Share(Value):
-    """What one worker may use of one provider until it hears otherwise."""
-
-    concurrency: int | None = Field(default=None, ge=0)
-    """Calls at a time; 0: not its turn; None: as many as the provider puts up with."""
-    requests_per_minute: float | None = Field(default=None, gt=0)
-    tokens_per_minute: float | None = Field(default=None, gt=0)
-    pause_seconds: float = Field(default=0.0, ge=0)
 
 
 class Word(Value):
@@ -128,7 +110,7 @@ class Coordinator:
 
     def _share(self, provider: str, name: str, now: float) -> Share:
         pause = max(0.0, self._paused_until.get(provider, now) - now)
-        ceilings = self._ceilings.get(provider)
+        ceilings = ceilings_of(self._ceilings, provider)
         if ceilings is None:
             return Share(pause_seconds=pause)
         wanting = {

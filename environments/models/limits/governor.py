@@ -8,10 +8,8 @@ refill evenly, as configured or as the provider's headers describe its own.
 
 import math
 
-from pydantic import Field
-
 from environments.models.limits.seam import Allowance, Outcome
-from taskdata.schema.base import Value
+from taskdata.schema.ceilings import Ceilings
 
 START_CONCURRENCY = 16.0
 LONGEST_PAUSE_SECONDS = 60.0
@@ -21,14 +19,6 @@ _DECREASE = 0.5
 _FIRST_PAUSE_SECONDS = 0.5
 _BURST_SECONDS = 6.0
 """What may start at once of a configured rate: a tenth of a minute's worth."""
-
-
-class Ceilings(Value):
-    """Limits that are never exceeded, whatever the provider would put up with."""
-
-    concurrency: int = Field(default=1000, ge=1)
-    requests_per_minute: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    tokens_per_minute: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
 
 class Bucket:
@@ -68,6 +58,12 @@ class Bucket:
         missing = min(amount, self._capacity) - self.level(now) - 1e-9 * self._capacity
         return max(0.0, missing / self._per_second)
 
+    def refill_by(self, per_minute: float, now: float) -> None:
+        """Refill at another rate from `now` on; what is there stays, as far as it can be held."""
+        self._level, self._at = self.level(now), now
+        self._per_second = per_minute / 60
+        self._capacity = max(1.0, per_minute * _BURST_SECONDS / 60)
+
     def take(self, amount: float, now: float) -> None:
         """Remove `amount`; a negative one gives back."""
         self._level = min(self._capacity, self.level(now) - amount)
@@ -93,6 +89,7 @@ class Governor:
         self._tokens = None if tokens is None else Bucket.of_rate(tokens, now)
         self._said_requests: Bucket | None = None
         self._said_tokens: Bucket | None = None
+        self._dealt: int | None = None
 
     @property
     def in_flight(self) -> int:
@@ -101,8 +98,28 @@ class Governor:
 
     @property
     def concurrency(self) -> int:
-        """Calls that may be in flight now; never below 1."""
-        return max(1, min(self._ceilings.concurrency, int(self._window)))
+        """Calls that may be in flight now; below 1 only where a coordinator dealt out none."""
+        own = max(1, min(self._ceilings.concurrency, int(self._window)))
+        return own if self._dealt is None else min(own, self._dealt)
+
+    def pause_seconds(self, now: float) -> float:
+        """Return how much longer the provider is to be left alone."""
+        return max(0.0, self._paused_until - now)
+
+    def deal(
+        self,
+        slots: int | None,
+        requests_per_minute: float | None,
+        tokens_per_minute: float | None,
+        pause_seconds: float,
+        now: float,
+    ) -> None:
+        """Keep to a share of limits that others have a part in; None: the provider's alone hold."""
+        self._dealt = slots
+        self._requests = _at_rate(self._requests, requests_per_minute, now)
+        self._tokens = _at_rate(self._tokens, tokens_per_minute, now)
+        pause = min(pause_seconds, LONGEST_PAUSE_SECONDS)
+        self._paused_until = max(self._paused_until, now + pause)
 
     def wait(self, tokens: int, now: float) -> float:
         """Return 0 if a call of `tokens` may start now, else the seconds until it may.
@@ -176,3 +193,12 @@ class Governor:
         for bucket in (self._tokens, self._said_tokens):
             if bucket is not None:
                 bucket.take(tokens, now)
+
+
+def _at_rate(bucket: Bucket | None, per_minute: float | None, now: float) -> Bucket | None:
+    if per_minute is None:
+        return None
+    if bucket is None:
+        return Bucket.of_rate(per_minute, now)
+    bucket.refill_by(per_minute, now)
+    return bucket

@@ -10,13 +10,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 
-from environments.models.limits.governor import Ceilings, Governor
-from environments.models.limits.seam import Outcome, Slot
+from environments.models.limits.governor import Governor
+from environments.models.limits.seam import Outcome, Share, Slot, Want
 from taskdata.errors import ModelUnavailable
+from taskdata.schema.ceilings import Ceilings
 
 _SHORTEST_SLEEP_SECONDS = 0.005
 
@@ -25,8 +26,13 @@ _SHORTEST_SLEEP_SECONDS = 0.005
 class _Waiter:
     tokens: int
     loop: asyncio.AbstractEventLoop
-    admitted: asyncio.Future[None]
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
     started_at: float | None = None
+
+    def wake(self) -> None:
+        """Have it look again, whatever thread this is called from."""
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.woken.set)
 
 
 @dataclass(eq=False)
@@ -48,19 +54,21 @@ class _Line:
     waiting: deque[_Waiter] = field(default_factory=deque)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    async def enter(self, provider: str, tokens: int, seconds: float) -> float:
+    async def enter(
+        self, provider: str, tokens: int, seconds: float, in_line: Callable[[], None]
+    ) -> float:
         """Return when the caller was admitted; first come, first served."""
-        loop = asyncio.get_running_loop()
-        waiter = _Waiter(tokens, loop, loop.create_future())
+        waiter = _Waiter(tokens, asyncio.get_running_loop())
         deadline = self.clock() + seconds
         with self.lock:
             self.waiting.append(waiter)
-            self._admit()
+            self._admit(waiter)
+        in_line()
         try:
             while waiter.started_at is None:
                 await self._sleep(waiter, deadline)
                 with self.lock:
-                    self._admit()
+                    self._admit(waiter)
                 if waiter.started_at is None and self.clock() >= deadline:
                     raise ModelUnavailable(
                         f"{provider}: its rate limits left no room for a call within "
@@ -71,6 +79,28 @@ class _Line:
             raise
         return waiter.started_at
 
+    def want(self) -> Want:
+        """Return what is in flight and waiting now."""
+        with self.lock:
+            in_flight = self.governor.in_flight
+            return Want(
+                calls=in_flight + len(self.waiting),
+                in_flight=in_flight,
+                pause_seconds=self.governor.pause_seconds(self.clock()),
+            )
+
+    def deal(self, share: Share) -> None:
+        """Keep to a share from now on; whoever may start by it does."""
+        with self.lock:
+            self.governor.deal(
+                share.concurrency,
+                share.requests_per_minute,
+                share.tokens_per_minute,
+                share.pause_seconds,
+                self.clock(),
+            )
+            self._admit()
+
     def leave(self, tokens: int, started_at: float, outcome: Outcome | None) -> None:
         """Give the slot back."""
         with self.lock:
@@ -78,24 +108,35 @@ class _Line:
             self._admit()
 
     async def _sleep(self, waiter: _Waiter, deadline: float) -> None:
+        """Sleep until it is worth looking again: only the first in line minds the clock."""
         now = self.clock()
         with self.lock:
-            needed = self.governor.wait(self.waiting[0].tokens, now) if self.waiting else 0.0
-        seconds = min(needed, deadline - now)
-        # Waiting for another call's end has no length: whoever ends wakes us.
-        timeout = None if seconds == math.inf else max(seconds, _SHORTEST_SLEEP_SECONDS)
-        await asyncio.wait((waiter.admitted,), timeout=timeout)
+            waiter.woken.clear()
+            is_first = bool(self.waiting) and self.waiting[0] is waiter
+            needed = self.governor.wait(waiter.tokens, now) if is_first else math.inf
+        seconds = max(min(needed, deadline - now), _SHORTEST_SLEEP_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await waiter.woken.wait()
 
-    def _admit(self) -> None:
-        """Let in from the front whoever may start now; the lock is held."""
+    def _admit(self, asking: _Waiter | None = None) -> None:
+        """Let in from the front whoever may start now; the lock is held.
+
+        Whoever is first in line then looks after the clock, and is woken to it unless it is the
+        one that is `asking`.
+        """
         now = self.clock()
-        while self.waiting and self.governor.wait(self.waiting[0].tokens, now) <= 0:
-            waiter = self.waiting.popleft()
-            if waiter.loop.is_closed():
-                continue
-            self.governor.start(waiter.tokens, now)
-            waiter.started_at = now
-            waiter.loop.call_soon_threadsafe(_wake, waiter.admitted)
+        while self.waiting:
+            first = self.waiting[0]
+            if not first.loop.is_closed():
+                if self.governor.wait(first.tokens, now) > 0:
+                    break
+                self.governor.start(first.tokens, now)
+                first.started_at = now
+                first.wake()
+            self.waiting.popleft()
+        if self.waiting and self.waiting[0] is not asking:
+            self.waiting[0].wake()
 
     def _give_up(self, waiter: _Waiter) -> None:
         with self.lock:
@@ -106,11 +147,6 @@ class _Line:
             self._admit()
 
 
-def _wake(admitted: asyncio.Future[None]) -> None:
-    if not admitted.done():
-        admitted.set_result(None)
-
-
 class LocalLimiter:
     """A `Limiter` for all event loops of this process."""
 
@@ -118,8 +154,16 @@ class LocalLimiter:
         self,
         ceilings: Mapping[str, Ceilings] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        waits_for_share: bool = False,
     ) -> None:
-        """Limit the named providers as configured, and all as they show themselves to be."""
+        """Limit the named providers as configured, and all as they show themselves to be.
+
+        A provider is named as clients name it, such as `openai@api.openai.com`, or for all of
+        its hosts by what stands before the `@`. With `waits_for_share` no call to a provider
+        starts before `deal` was called for it.
+        """
+        self._waits_for_share = waits_for_share
         self._ceilings = dict(ceilings or {})
         self._clock = clock
         self._lines: dict[str, _Line] = {}
@@ -127,24 +171,47 @@ class LocalLimiter:
 
     @asynccontextmanager
     async def slot(
-        self, provider: str, estimated_tokens: int, seconds: float
+        self,
+        provider: str,
+        estimated_tokens: int,
+        seconds: float,
+        in_line: Callable[[], None] = lambda: None,
     ) -> AsyncIterator[Slot]:
-        """Hold one of the provider's slots; see `Limiter`."""
+        """Hold one of the provider's slots; see `Limiter`. `in_line` is called before the wait."""
         line = self._line(provider)
         asked_at = self._clock()
-        started_at = await line.enter(provider, estimated_tokens, seconds)
+        started_at = await line.enter(provider, estimated_tokens, seconds, in_line)
         held = _Held(waited_seconds=started_at - asked_at)
         try:
             yield held
         finally:
             line.leave(estimated_tokens, started_at, held.outcome)
 
+    def wants(self) -> dict[str, Want]:
+        """Return what is in flight and waiting, by provider that was ever called."""
+        with self._lock:
+            lines = dict(self._lines)
+        return {provider: line.want() for provider, line in lines.items()}
+
+    def deal(self, provider: str, share: Share) -> None:
+        """Keep to a share of what several processes may use together, from now on."""
+        self._line(provider).deal(share)
+
     def _line(self, provider: str) -> _Line:
         with self._lock:
             if provider not in self._lines:
-                ceilings = self._ceilings.get(provider, Ceilings())
-                self._lines[provider] = _Line(Governor(ceilings, self._clock()), self._clock)
+                now = self._clock()
+                ceilings = ceilings_of(self._ceilings, provider) or Ceilings()
+                governor = Governor(ceilings, now)
+                if self._waits_for_share:
+                    governor.deal(0, None, None, 0.0, now)
+                self._lines[provider] = _Line(governor, self._clock)
             return self._lines[provider]
+
+
+def ceilings_of(ceilings: Mapping[str, Ceilings], provider: str) -> Ceilings | None:
+    """Return those configured for the provider at its host, else for all of its hosts."""
+    return ceilings.get(provider) or ceilings.get(provider.partition("@")[0])
 
 
 @cache

@@ -30,6 +30,26 @@ class Outcome(Value):
     """Also a provider's limit on all tokens, where it has one for both ways."""
 
 
+class Want(Value):
+    """What one worker would use of one provider now."""
+
+    calls: int = Field(ge=0)
+    """In flight and waiting."""
+    in_flight: int = Field(default=0, ge=0)
+    pause_seconds: float = Field(default=0.0, ge=0)
+    """How much longer the provider told it to stay away."""
+
+
+class Share(Value):
+    """What one worker may use of one provider until it hears otherwise."""
+
+    concurrency: int | None = Field(default=None, ge=0)
+    """Calls at a time; 0: not its turn; None: as many as the provider puts up with."""
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    pause_seconds: float = Field(default=0.0, ge=0)
+
+
 class Slot(Protocol):
     """Leave to make one attempt at a provider."""
 

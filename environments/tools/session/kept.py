@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 PAGE_CHARS = 10_000
 """Toolathlon, appendix B."""
 
-_MAX_KEPT_CHARS = 20_000_000
+_MAX_KEPT_CHARS = 5_000_000
 
 
 @dataclass
@@ -14,13 +14,15 @@ class KeptResults:
 
     _texts: dict[int, str] = field(default_factory=dict)
     _last: int = 0
+    _chars: int = 0
 
     def keep(self, text: str) -> int:
         """Keep a text; returns its number."""
         self._last += 1
         self._texts[self._last] = text
-        while len(self._texts) > 1 and sum(map(len, self._texts.values())) > _MAX_KEPT_CHARS:
-            del self._texts[min(self._texts)]
+        self._chars += len(text)
+        while len(self._texts) > 1 and self._chars > _MAX_KEPT_CHARS:
+            self._chars -= len(self._texts.pop(next(iter(self._texts))))
         return self._last
 
     def find(self, number: int) -> str | None:

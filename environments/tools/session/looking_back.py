@@ -11,6 +11,8 @@ from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
 from taskdata.schema.transcript import Event, MessageEvent, ModelEvent
 
+HISTORY = "history"
+
 _MAX_LISTED = 20
 _MAX_SHOWN = 160
 
@@ -74,7 +76,7 @@ def _text(event: Event) -> str:
 
 TOOLS = (
     HostDefinition(
-        name="history",
+        name=HISTORY,
         description=(
             "Look back at what has happened in this task so far, your own steps and all results, "
             "also those that have left the conversation: a list, a search, or one event in full."

@@ -34,6 +34,11 @@ class Meter:
         return max(0.0, self.budget.max_seconds - (self._clock() - self._started))
 
     @property
+    def turns_left(self) -> int:
+        """Turns left, never below 0."""
+        return max(0, self.budget.max_turns - self._turns)
+
+    @property
     def reply_tokens(self) -> int:
         """Most tokens the next reply may have, at least 1."""
         return max(1, min(self.budget.max_reply_tokens, self.budget.max_tokens - self._tokens))

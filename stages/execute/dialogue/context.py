@@ -1,43 +1,144 @@
-"""What to leave out when a conversation outgrows the model's context.
+"""What a model has before it: the task, which stays, and turns, which may be left out.
 
-The opening (instructions, examples, task) stays as it is; the oldest turns go first, then the
-longest text of the newest turn is cut. Windows and tokenizers differ, so this is asked for when a
-provider says that a conversation is too long, not guessed beforehand.
+A turn is a reply and everything up to the next one, so a call is never parted from its result.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from environments.ports import Message
+from environments.tools.session.turns import TurnSize
+
+KEPT_TURNS = 10
+"""What stays of a conversation that has outgrown the window (Toolathlon, appendix B)."""
 
 _SHORTEST = 400
 _MARK = "\n[... {count} characters left out ...]\n"
 
 
-def shortened(messages: Sequence[Message], opening: int) -> tuple[list[Message], str] | None:
-    """Return a shorter conversation and what was left out; None if nothing may be.
+@dataclass
+class _Turn:
+    number: int
+    messages: list[Message]
+    chars: int
 
-    Args:
-        messages: The conversation.
-        opening: How many of its first messages must stay.
-    """
-    head, tail = list(messages[:opening]), list(messages[opening:])
-    starts = [i for i, message in enumerate(tail) if message.role == "assistant"]
-    if len(starts) > 1:
-        # Half of the turns at a time: one at a time would cost a rejected call each.
-        dropped = (len(starts) + 1) // 2
-        first = starts[min(dropped, len(starts) - 1)]
-        return head + tail[first:], f"the oldest {first} messages after the task"
-    longest = max(range(len(tail)), key=lambda i: len(tail[i].text), default=None)
-    if longest is None or len(tail[longest].text) <= _SHORTEST:
-        return None
-    message = tail[longest]
-    tail[longest] = replace(message, text=_halved(message.text))
-    return head + tail, f"half of a {message.role} message of {len(message.text)} characters"
+    def add(self, message: Message) -> None:
+        self.messages.append(message)
+        self.chars += _size(message)
 
 
-def _halved(text: str) -> str:
-    """Return the first and last quarter, with a mark between that says what is missing."""
-    quarter = len(text) // 4
-    mark = _MARK.format(count=len(text) - 2 * quarter)
-    return text[:quarter] + mark + text[-quarter:]
+class Context:
+    """The opening and the turns of one conversation; sizes are kept, not measured again."""
+
+    def __init__(self, opening: Sequence[Message]) -> None:
+        self._opening = list(opening)
+        self._turns: list[_Turn] = []
+        self._number = 0
+        self._messages = list(opening)
+        self.chars = sum(map(_size, opening))
+        """Of all that is in it."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation as it is sent."""
+        return tuple(self._messages)
+
+    @property
+    def turns(self) -> tuple[TurnSize, ...]:
+        """The turns in order, the current one last."""
+        return tuple(TurnSize(turn.number, turn.chars) for turn in self._turns)
+
+    def begin_turn(self, reply: Message) -> None:
+        """Add a reply of the model."""
+        self._number += 1
+        self._turns.append(_Turn(self._number, [], 0))
+        self.add(reply)
+
+    def add(self, message: Message) -> None:
+        """Add a message to the current turn."""
+        self._turns[-1].add(message)
+        self._messages.append(message)
+        self.chars += _size(message)
+
+    def replace_turn(self, messages: Sequence[Message]) -> None:
+        """Put other messages in the place of the current turn."""
+        self._turns[-1] = _Turn(self._number, list(messages), sum(map(_size, messages)))
+        self._rebuild()
+
+    def note(self, text: str) -> None:
+        """Tell the model something at the end of the newest message.
+
+        Not in a message of its own: some servers insist that roles alternate.
+        """
+        messages = self._turns[-1].messages if self._turns else self._opening
+        noted = replace(messages[-1], text=f"{messages[-1].text}\n\n[{text}]")
+        more = _size(noted) - _size(messages[-1])
+        messages[-1] = self._messages[-1] = noted
+        self.chars += more
+        if self._turns:
+            self._turns[-1].chars += more
+
+    def drop(self, numbers: Collection[int]) -> int:
+        """Leave out turns, but never the current one; returns how many characters they had."""
+        before = self.chars
+        self._turns = [
+            turn
+            for turn in self._turns
+            if turn.number not in numbers or turn.number == self._number
+        ]
+        self._rebuild()
+        return before - self.chars
+
+    def keep_newest(self, count: int = KEPT_TURNS) -> str | None:
+        """Leave out all but the newest turns; returns what went, None if there were no more."""
+        old = [turn.number for turn in self._turns[:-count]]
+        if not old:
+            return None
+        self.drop(old)
+        return f"all turns but the last {count} were left out"
+
+    def shorten(self) -> str | None:
+        """Keep the newer half of the turns, and of their long texts the beginnings and ends.
+
+        Together they are then about a quarter of what they were. Returns what went; None if
+        nothing could.
+        """
+        kept = self._turns[len(self._turns) // 2 :]
+        messages = sum(len(turn.messages) for turn in kept)
+        longest = max(_SHORTEST, sum(turn.chars for turn in self._turns) // 4 // max(1, messages))
+        shortened = [[_shortened(message, longest) for message in turn.messages] for turn in kept]
+        if len(kept) == len(self._turns) and shortened == [turn.messages for turn in kept]:
+            return None
+        self._turns = [
+            _Turn(turn.number, parts, sum(map(_size, parts)))
+            for turn, parts in zip(kept, shortened, strict=True)
+        ]
+        self._rebuild()
+        return f"all but the last {len(kept)} turns, and the middle of long texts, were left out"
+
+    def hide_media(self) -> bool:
+        """Take out the files that the opening shows; returns whether there were any."""
+        if not any(message.media for message in self._opening):
+            return False
+        self._opening = [replace(message, media=()) for message in self._opening]
+        self._rebuild()
+        return True
+
+    def _rebuild(self) -> None:
+        turns = (message for turn in self._turns for message in turn.messages)
+        self._messages = [*self._opening, *turns]
+        self.chars = sum(map(_size, self._messages))
+
+
+def _size(message: Message) -> int:
+    return len(message.text) + sum(len(call.raw) for call in message.tool_calls)
+
+
+def _shortened(message: Message, longest: int) -> Message:
+    # What the provider wants back unchanged may hold the text, too.
+    if len(message.text) <= longest or message.replay:
+        return message
+    half = longest // 2
+    mark = _MARK.format(count=len(message.text) - 2 * half)
+    text = message.text[:half] + mark + message.text[-half:]
+    return replace(message, text=text) if len(text) < len(message.text) else message

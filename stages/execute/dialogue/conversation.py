@@ -2,72 +2,116 @@
 
 import asyncio
 import time
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
+from environments.models.capabilities import capabilities_of
 from environments.models.faults import ConversationRefused, ConversationTooLong, NoAnswerInTime
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from environments.tools.finish import ENDING_TOOLS
+from environments.tools.session.looking_back import HISTORY
+from environments.tools.session.managing_context import MANAGE_CONTEXT
+from environments.tools.session.turns import TurnSize
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.budget import Meter
-from stages.execute.dialogue.context import shortened
-from taskdata.errors import Misuse
+from stages.execute.dialogue.context import Context
+from stages.execute.dialogue.inputs import ShownInput
+from stages.execute.dialogue.window import Window
+from taskdata.errors import Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolResult
-from taskdata.schema.transcript import Ending, ToolCall, Transcript
+from taskdata.schema.transcript import Ending, Prediction, ToolCall, Transcript
 
 MAX_REPLY_SECONDS = 900.0
 """Longest wait for one reply with all its retries, where the trial has more time than that."""
 
+_LOOK_BACK = f"{HISTORY} finds what happened in them."
+_HALF_FULL = (
+    f"Your context is half full. {MANAGE_CONTEXT} shows how full it is and drops old turns, such "
+    f'as with {{"action": "keep_last", "count": 10}}; {HISTORY} finds what was dropped.'
+)
+_HIDDEN = "The provider does not take the files that were shown: they are not. Tools can read them."
+
 
 class Conversation:
-    """Instructions, task and turns; every exchange is recorded and counted."""
+    """Instructions, task and turns; every exchange is recorded and counted.
+
+    To the tools of the trial it is the agent's context (`AgentContext`).
+    """
 
     def __init__(
         self,
         assignment: Assignment,
         prompt: str,
         *,
+        shown: Sequence[ShownInput] = (),
         native_tools: bool = False,
         stop: tuple[str, ...] = (),
     ) -> None:
-        if assignment.model is None:
+        model = assignment.agent.model
+        if assignment.model is None or model is None:
             raise Misuse(f"agent {assignment.agent.name!r}: its harness needs a model")
         self._model: ModelClient = assignment.model
         self._assignment = assignment
         self._journal = assignment.journal
         self._meter = Meter(assignment.agent.budget)
-        self._tools = assignment.tools.specs if native_tools else ()
+        self._native_tools = native_tools
         self._stop = stop
         opening = prompts.opening(prompt, assignment.brief, assignment.tools.specs)
-        self._messages = list(opening)
-        self._protected = len(opening)
-        for message in opening:
+        self._context = Context(self._opened(opening, shown))
+        known = assignment.agent.window_tokens or capabilities_of(model).window_tokens
+        self._window = Window(known)
+        self._was_warned = False
+        self._remedies = 0
+        """How often the conversation was made shorter since the last reply."""
+        assignment.tools.attach(self)
+
+    def _opened(
+        self, opening: Sequence[Message], shown: Sequence[ShownInput]
+    ) -> tuple[Message, ...]:
+        """Record the opening, its last message with the files that go with it; return it."""
+        *before, task = opening
+        if shown:
+            names = ", ".join(item.file.name for item in shown)
+            text = f"{task.text}\n\nShown with this message, in this order: {names}"
+            task = replace(task, text=text, media=tuple(item.media for item in shown))
+        for message in before:
             role: Literal["system", "user"] = "user" if message.role == "user" else "system"
             # The transcript has no place for a reply that no model gave: an example's is a notice.
             example = message.role == "assistant"
             self._journal.message(
                 role, f"Example reply: {message.text}" if example else message.text
             )
+        self._journal.message("user", task.text, tuple(item.file for item in shown))
+        return (*before, task)
 
     def tell(self, text: str) -> None:
         """Give the agent a message of ours."""
-        self._messages.append(Message("user", text))
+        self._context.add(Message("user", text))
         self._journal.message("user", text)
 
     def observe(self, text: str) -> None:
         """Give the agent a tool's result as text; the journal has it with the call."""
-        self._messages.append(Message("user", text))
+        self._context.add(Message("user", text))
 
     def answer_call(self, call: ToolCall, result: ToolResult) -> None:
         """Give the agent a tool's result as the answer to its native call."""
-        self._messages.append(
+        self._context.add(
             Message("tool", result.text, call_id=call.id, is_error=result.error is not None)
         )
 
-    def end(self, ending: Ending, final_answer: str = "") -> Transcript:
+    def replace_turn(self, messages: Sequence[Message], record: str) -> None:
+        """Go on as if the model's last turn had been these messages, which `record` describes."""
+        self._context.replace_turn(messages)
+        self._journal.message("system", record)
+
+    def end(
+        self, ending: Ending, final_answer: str = "", predictions: Sequence[Prediction] = ()
+    ) -> Transcript:
         """Return the transcript of the conversation."""
-        return self._journal.close(ending, final_answer)
+        return self._journal.close(ending, final_answer, predictions)
 
     async def ask(self) -> ModelReply | Ending:
         """Return the model's next reply, or why there is none.
@@ -75,6 +119,7 @@ class Conversation:
         Raises:
             ModelUnavailable: Not the agent's doing; nor is `ModelRejected`.
         """
+        self._watch_window()
         while True:
             if (ending := self._meter.exhausted()) is not None:
                 return ending
@@ -83,17 +128,21 @@ class Conversation:
             try:
                 reply = await self._model.reply(self._request(seconds))
             except ConversationTooLong as exc:
-                if not self._shorten():
+                if not (self._shorten() or self._hide_files()):
                     self._journal.message("system", f"The conversation cannot go on: {exc}")
                     return Ending.REFUSED
             except ConversationRefused as exc:
                 self._journal.message("system", f"The provider refused: {exc}")
                 return Ending.REFUSED
-            except NoAnswerInTime:
+            except (ModelRejected, ModelUnavailable) as exc:
+                self._journal.no_reply(exc.failed_attempts)
                 # Only the agent's own time was too short: no attempt had failed.
-                if seconds < MAX_REPLY_SECONDS:
+                if isinstance(exc, NoAnswerInTime) and seconds < MAX_REPLY_SECONDS:
                     return Ending.OUT_OF_TIME
-                raise
+                # Once it has answered, the files are not what it turns down.
+                turned_down = isinstance(exc, ModelRejected) and not self._context.turns
+                if not (turned_down and self._hide_files()):
+                    raise
             else:
                 self._take(reply, started_at)
                 return Ending.REFUSED if reply.stop_reason == "refused" else reply
@@ -112,27 +161,80 @@ class Conversation:
         self._journal.tool_call(call, result, started_at, time.monotonic() - started)
         return result
 
+    @property
+    def window_tokens(self) -> int | None:
+        """Longest input of the model; None: unknown."""
+        return self._window.tokens
+
+    def turns(self) -> Sequence[TurnSize]:
+        """Return the turns that the model has before it, the current one last."""
+        return self._context.turns
+
+    def input_tokens(self) -> int | None:
+        """Return about how many tokens the next request has; None: the provider counts none."""
+        return self._window.estimate(self._context.chars)
+
+    def turns_left(self) -> int:
+        """Return how many more turns the budget allows."""
+        return self._meter.turns_left
+
+    def drop(self, numbers: Collection[int]) -> int:
+        """Take whole turns out; returns how many characters they had."""
+        self._assignment.tools.offer(HISTORY)
+        return self._context.drop(numbers)
+
     def _request(self, seconds: float) -> ModelRequest:
+        agent = self._assignment.agent
         return ModelRequest(
-            messages=tuple(self._messages),
-            tools=self._tools,
+            messages=self._context.messages,
+            tools=self._assignment.tools.specs if self._native_tools else (),
             max_tokens=self._meter.reply_tokens,
-            temperature=self._assignment.agent.temperature,
+            temperature=agent.temperature,
             stop=self._stop,
+            reasoning_effort=agent.reasoning_effort,
             timeout_seconds=seconds,
         )
 
     def _take(self, reply: ModelReply, started_at: datetime) -> None:
+        self._remedies = 0
         self._meter.count(reply.usage, reply.cost_usd)
         self._journal.model_call(reply, started_at)
-        self._messages.append(Message("assistant", reply.text, tool_calls=reply.tool_calls))
+        self._context.begin_turn(
+            Message("assistant", reply.text, tool_calls=reply.tool_calls, replay=reply.replay)
+        )
+        self._window.count(reply.usage, self._context.chars)
+
+    def _watch_window(self) -> None:
+        """Before a request: warn once when the window is half full, make room when it is full."""
+        chars = self._context.chars
+        if not self._window.holds(chars, self._meter.reply_tokens):
+            self._shorten()
+        elif not self._was_warned and self._window.is_half_full(chars):
+            self._was_warned = True
+            self._tell_beside(_HALF_FULL)
 
     def _shorten(self) -> bool:
-        shorter = shortened(self._messages, self._protected)
-        if shorter is None:
+        """Leave something out, the second time in a row more; returns whether there was a way."""
+        ways = (self._context.keep_newest, self._context.shorten)
+        while self._remedies < len(ways):
+            left_out = ways[self._remedies]()
+            self._remedies += 1
+            if left_out is not None:
+                self._tell_beside(f"To fit the context, {left_out}. {_LOOK_BACK}")
+                return True
+        return False
+
+    def _tell_beside(self, text: str) -> None:
+        """Add a notice to what the model is told next; the tools it names are there from now on."""
+        self._assignment.tools.offer(MANAGE_CONTEXT, HISTORY)
+        self._context.note(text)
+        self._journal.message("system", text)
+
+    def _hide_files(self) -> bool:
+        if not self._context.hide_media():
             return False
-        self._messages, left_out = shorter
-        self._journal.message("system", f"Left out to fit the model's context: {left_out}.")
+        self._context.note(_HIDDEN)
+        self._journal.message("system", _HIDDEN)
         return True
 
 

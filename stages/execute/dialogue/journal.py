@@ -1,5 +1,6 @@
 """The record of a trial while it runs; what is in it survives whatever ends the trial."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -10,10 +11,13 @@ from taskdata.schema.transcript import (
     Event,
     MessageEvent,
     ModelEvent,
+    Prediction,
+    ShownFile,
     ToolCall,
     ToolEvent,
     Transcript,
 )
+from taskdata.schema.usage import FailedAttempt
 
 MAX_ANSWER_CHARS = 100_000
 """A longer final answer is cut: it is stored in the database."""
@@ -25,9 +29,11 @@ class Journal:
     def __init__(self) -> None:
         self.events: list[Event] = []
 
-    def message(self, role: Literal["system", "user"], text: str) -> None:
-        """Record text given to the agent, or a notice of ours (`system`) about the trial."""
-        self.events.append(MessageEvent(role=role, text=text))
+    def message(
+        self, role: Literal["system", "user"], text: str, shown: tuple[ShownFile, ...] = ()
+    ) -> None:
+        """Record text and files given to the agent, or a notice of ours (`system`)."""
+        self.events.append(MessageEvent(role=role, text=text, shown=shown))
 
     def model_call(self, reply: ModelReply, started_at: datetime) -> None:
         """Record one model call."""
@@ -41,8 +47,19 @@ class Journal:
                 cost_usd=reply.cost_usd,
                 started_at=started_at,
                 seconds=reply.seconds,
+                waited_seconds=reply.waited_seconds,
+                failed_attempts=reply.failed_attempts,
             )
         )
+
+    def no_reply(self, attempts: Sequence[FailedAttempt]) -> None:
+        """Record what came of the attempts at a model call that brought no reply."""
+        for number, attempt in enumerate(attempts, start=1):
+            status = "" if attempt.status is None else f"HTTP {attempt.status}, "
+            self.message(
+                "system",
+                f"Model call, attempt {number}: {status}{attempt.seconds:.1f} s: {attempt.cause}",
+            )
 
     def tool_call(
         self, call: ToolCall, result: ToolResult, started_at: datetime, seconds: float
@@ -61,10 +78,13 @@ class Journal:
             )
         )
 
-    def close(self, ending: Ending, final_answer: str = "") -> Transcript:
+    def close(
+        self, ending: Ending, final_answer: str = "", predictions: Sequence[Prediction] = ()
+    ) -> Transcript:
         """Return the finished transcript."""
         return Transcript(
             events=tuple(self.events),
             final_answer=final_answer[:MAX_ANSWER_CHARS],
             ending=ending,
+            predictions=tuple(predictions),
         )

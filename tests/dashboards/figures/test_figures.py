@@ -128,6 +128,13 @@ def test_effort_is_per_trial_that_the_agent_ended_itself(agent_numbers):
     assert dollars.texttemplate == "unknown"
 
 
+def test_effort_that_is_unknown_is_said_to_be(agent_numbers):
+    agent = agent_numbers(trials=2, wall_s=None, tokens=None, turns=None, cost_usd=0.5)
+    seconds, tokens, turns, dollars = effort([agent], STYLES).data
+    assert {bar.texttemplate for bar in (seconds, tokens, turns)} == {"unknown"}
+    assert dollars.x[0] == 0.25
+
+
 def test_passes_of_a_stage_are_added_up():
     reports = [stage("execute", 100), stage("execute", 20), stage("execute", 5, round_=1)]
     (bars,) = timings(reports, "#3a78d6").data

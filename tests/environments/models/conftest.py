@@ -1,16 +1,25 @@
-"""A scripted provider on this machine, and clients that call it through the real SDKs."""
+"""A scripted provider on this machine, and clients that call it."""
+
+import asyncio
 
 import pytest
 
-from environments.models.client import Endpoint, ProviderClient
+from environments.models.anthropic import AnthropicClient
+from environments.models.client import ProviderClient
+from environments.models.limits.seam import Limiter
+from environments.models.openai import OpenAIClient, OpenAIResponsesClient
 from environments.models.retry import RetryPolicy
+from environments.models.wire.transport import Endpoint
+from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.schema.agent import ModelSpec
 
+CLIENTS = {"anthropic": AnthropicClient, "openai-responses": OpenAIResponsesClient}
+HELLO = (Message("system", "Be brief."), Message("user", "Hello?"))
 KEY = "sk-canary-0123456789"
 FAST = RetryPolicy(attempts=5, first_wait_seconds=0.01, longest_wait_seconds=0.3)
 
 
-@pytest.fixture(params=["openai", "anthropic"])
+@pytest.fixture(params=["openai", "openai-responses", "anthropic"])
 def dialect(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -25,14 +34,33 @@ def new_client(wire):
     """Make a client of a provider that talks to the scripted server."""
 
     def make(
-        provider: str, model: str = "model-1", policy: RetryPolicy = FAST, url: str | None = None
+        provider: str,
+        model: str = "model-1",
+        policy: RetryPolicy = FAST,
+        url: str | None = None,
+        limiter: Limiter | None = None,
     ) -> ProviderClient:
-        from environments.models.anthropic import AnthropicClient
-        from environments.models.openai import OpenAIClient
-
-        kind = AnthropicClient if provider == "anthropic" else OpenAIClient
-        dialect = "anthropic" if provider == "anthropic" else "openai"
-        base_url = url or wire.base_url(dialect)
-        return kind(Endpoint(ModelSpec(provider=provider, model=model), base_url, KEY), policy)
+        kind = CLIENTS.get(provider, OpenAIClient)
+        endpoint = Endpoint(
+            ModelSpec(provider=provider, model=model), url or wire.base_url(provider), KEY
+        )
+        return kind(endpoint, policy, limiter)
 
     return make
+
+
+@pytest.fixture
+def ask():
+    """Ask a client once and close it."""
+
+    def run(client: ProviderClient, *messages: Message, **fields) -> ModelReply:
+        async def once() -> ModelReply:
+            try:
+                asked = {"messages": messages or HELLO} | fields
+                return await client.reply(ModelRequest(**asked))
+            finally:
+                await client.close()
+
+        return asyncio.run(once())
+
+    return run

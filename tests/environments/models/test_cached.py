@@ -1,4 +1,4 @@
-"""Replies kept in the store, asked for through the real OpenAI client."""
+"""Replies kept in the store, asked for through a real client."""
 
 import asyncio
 from dataclasses import replace
@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from environments.models.cached import CachedClient, reply_key
-from environments.models.client import Endpoint
+from environments.models.faults import NotRecorded
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy
+from environments.models.wire.transport import Endpoint
 from environments.ports import Message, ModelRequest
 from taskdata.errors import ModelRejected
 from taskdata.schema.agent import ModelSpec
@@ -21,9 +22,15 @@ QUESTION = ModelRequest(messages=(Message("user", "How far is it?"),))
 def asked(wire, store):
     """Ask as an owner, each time as a new process would: with a new client."""
 
-    def ask(owner: str, request: ModelRequest = QUESTION, booked: list | None = None):
+    def ask(
+        owner: str,
+        request: ModelRequest = QUESTION,
+        booked: list | None = None,
+        attempts: int = 1,
+    ):
         async def once():
-            client = OpenAIClient(Endpoint(SPEC, wire.openai_url, "k"), RetryPolicy(attempts=1))
+            policy = RetryPolicy(attempts=attempts, first_wait_seconds=0.01)
+            client = OpenAIClient(Endpoint(SPEC, wire.openai_url, "k"), policy)
             book = None if booked is None else booked.append
             cached = CachedClient(client, SPEC, store, wire.openai_url, owner, book)
             try:
@@ -73,11 +80,57 @@ def test_a_fault_is_not_kept(wire, asked):
         {"temperature": 0.0},
         {"stop": ("km",)},
         {"json_schema": {"type": "object"}},
+        {"reasoning_effort": "low"},
+        {"messages": (Message("user", "How far is it?", replay=({"format": "x"},)),)},
     ],
 )
 def test_whatever_could_change_the_reply_is_part_of_its_key(change):
     changed = replace(QUESTION, **change)
     assert reply_key(SPEC, None, changed) != reply_key(SPEC, None, QUESTION)
+
+
+def test_repetitions_are_asked_for_themselves(wire, store):
+    wire.then(wire.says("12 km"), wire.says("13 km"))
+
+    async def repeat() -> list[str]:
+        client = OpenAIClient(Endpoint(SPEC, wire.openai_url, "k"), RetryPolicy(attempts=1))
+        cached = CachedClient(client, SPEC, store, wire.openai_url)
+        try:
+            samples = (cached.owned_by("t", sample=number) for number in (0, 1, 1, 0))
+            return [(await sample.reply(QUESTION)).text for sample in samples]
+        finally:
+            await cached.close()
+
+    assert asyncio.run(repeat()) == ["12 km", "13 km", "13 km", "12 km"]
+    assert len(wire.seen) == 2
+
+
+def test_a_recording_is_played_back_without_a_call_and_with_its_evidence(wire, asked, store):
+    wire.then(wire.fails(500), wire.says("12 km", input_tokens=1000))
+    first = asked("c1", attempts=2)
+    player = CachedClient(None, SPEC, store, wire.openai_url, owner="c1")
+
+    again = asyncio.run(player.reply(QUESTION))
+
+    assert again == first
+    assert [attempt.status for attempt in again.failed_attempts] == [500]
+    assert len(wire.seen) == 2
+
+
+def test_what_was_not_recorded_is_an_error_that_names_it(store):
+    player = CachedClient(None, SPEC, store)
+
+    with pytest.raises(NotRecorded, match=r"openai/gpt-5-mini: no recorded reply .* record it"):
+        asyncio.run(player.reply(QUESTION))
+
+
+def test_the_key_of_a_growing_conversation_is_the_key_of_the_same_one_made_anew():
+    turn = Message("assistant", "Far.", replay=({"format": "x", "content": ["y"]},))
+    reply_key(SPEC, None, ModelRequest(messages=(*QUESTION.messages, turn)))
+    grown = ModelRequest(messages=(*QUESTION.messages, turn, Message("user", "How far?")))
+    anew = ModelRequest(messages=tuple(replace(message) for message in grown.messages))
+
+    assert reply_key(SPEC, None, grown) == reply_key(SPEC, None, anew)
 
 
 def test_how_long_we_would_wait_is_not():

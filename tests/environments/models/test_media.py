@@ -9,8 +9,8 @@ import pytest
 
 from environments.models.cached import reply_key
 from environments.models.faults import ConversationTooLong
-from environments.models.prices import Price
-from environments.models.spending import call_bound
+from environments.models.money.prices import Price
+from environments.models.money.spending import call_bound
 from environments.ports import Media, Message, ModelRequest
 from taskdata.errors import Misuse, ModelRejected
 from taskdata.schema.agent import ModelSpec
@@ -35,7 +35,8 @@ def sent(wire, client, *messages: Message) -> list:
             await client.close()
 
     asyncio.run(run())
-    return wire.seen[-1].body["messages"]
+    body = wire.seen[-1].body
+    return body["input"] if "input" in body else body["messages"]
 
 
 def test_attachments_on_the_openai_wire(wire, new_client):
@@ -68,9 +69,24 @@ def test_attachments_on_the_anthropic_wire(wire, new_client):
     ]
 
 
+def test_attachments_on_the_responses_wire(wire, new_client):
+    message = Message("user", "What is this?", media=(PNG, PDF))
+
+    (arrived,) = sent(wire, new_client("openai-responses"), message)
+
+    pdf = f"data:application/pdf;base64,{encoded(PDF)}"
+    assert arrived["content"] == [
+        {"type": "input_image", "image_url": f"data:image/png;base64,{encoded(PNG)}"},
+        {"type": "input_file", "filename": "report.pdf", "file_data": pdf},
+        {"type": "input_text", "text": "What is this?"},
+    ]
+
+
 def test_a_picture_needs_no_words(wire, new_client, dialect):
     (arrived,) = sent(wire, new_client(dialect), Message("user", "", media=(PNG,)))
-    assert [part["type"] for part in arrived["content"]] in (["image_url"], ["image"])
+    assert [part["type"] for part in arrived["content"]] in (
+        *(["image_url"], ["input_image"], ["image"]),
+    )
 
 
 def test_text_alone_stays_as_it_was(wire, new_client):
@@ -92,9 +108,10 @@ def test_what_is_too_large_is_not_sent(wire, new_client, dialect):
     assert wire.seen == []
 
 
-def test_a_provider_without_ears_says_so(wire, new_client):
+@pytest.mark.parametrize("provider", ["anthropic", "openai-responses"])
+def test_a_provider_without_ears_says_so(wire, new_client, provider):
     with pytest.raises(ModelRejected, match=r"call\.wav: this provider takes no audio"):
-        sent(wire, new_client("anthropic"), Message("user", "", media=(WAV,)))
+        sent(wire, new_client(provider), Message("user", "", media=(WAV,)))
     assert wire.seen == []
 
 

@@ -1,8 +1,13 @@
 import subprocess
 import sys
 
+import keyring
+import keyring.core
 import pytest
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked, NoKeyringError
 
+from environments.models.openai import OpenAIClient, OpenAIResponsesClient
 from environments.models.registry import ModelClients, model_client, require_model
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
@@ -12,8 +17,50 @@ def spec(text: str) -> ModelSpec:
     return ModelSpec.parse(text)
 
 
+class Ring(KeyringBackend):
+    """A keyring in memory."""
+
+    priority = 1
+
+    def __init__(self, keys: dict[str, str] | None = None) -> None:
+        super().__init__()
+        self.keys = keys or {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.keys.get(f"{service} {username}")
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.keys[f"{service} {username}"] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.keys[f"{service} {username}"]
+
+
+class BrokenRing(Ring):
+    """A keyring that fails as real ones do."""
+
+    def __init__(self, fault: Exception) -> None:
+        super().__init__()
+        self.fault = fault
+
+    def get_password(self, service: str, username: str) -> str | None:
+        raise self.fault
+
+
+@pytest.fixture
+def ring(monkeypatch):
+    """Put another keyring in the place of this machine's."""
+
+    def put(backend: KeyringBackend) -> KeyringBackend:
+        monkeypatch.setattr(keyring.core, "_keyring_backend", backend)
+        return backend
+
+    return put
+
+
 @pytest.fixture(autouse=True)
-def _no_keys(monkeypatch):
+def _no_keys(monkeypatch, ring):
+    ring(Ring())
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
 
@@ -93,7 +140,52 @@ def test_checking_loads_no_sdk():
         "from environments.models.registry import require_model\n"
         "from taskdata.schema.agent import ModelSpec\n"
         "require_model(ModelSpec.parse('local/smollm2-135m'), None)\n"
-        "print([m for m in ('openai', 'anthropic', 'xllamacpp', 'tenacity') if m in sys.modules])"
+        "print([m for m in ('openai', 'anthropic', 'aiohttp', 'keyring') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_a_key_may_lie_in_the_keyring(ring):
+    ring(Ring({"nightshift OPENAI_API_KEY": " sk-ring\n"}))
+
+    assert model_client(spec("openai/gpt-5.2"), None).endpoint.key == "sk-ring"
+
+
+def test_the_environment_goes_before_the_keyring(ring, monkeypatch):
+    ring(Ring({"nightshift OPENAI_API_KEY": "sk-ring"}))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+
+    assert model_client(spec("openai/gpt-5.2"), None).endpoint.key == "sk-environment"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [NoKeyringError("none"), KeyringLocked("locked"), OSError("no bus"), RuntimeError("dbus")],
+)
+def test_a_keyring_that_cannot_be_asked_is_no_key_and_both_ways_are_named(ring, fault):
+    ring(BrokenRing(fault))
+
+    with pytest.raises(Misuse, match="OPENAI_API_KEY, or store the key with `keyring set night"):
+        require_model(spec("openai/gpt-5.2"), None)
+    assert model_client(spec("compatible/qwen"), "http://h:1/v1").endpoint.key == "none"
+
+
+@pytest.mark.parametrize(
+    ("model", "url", "kind"),
+    [
+        ("openai/gpt-5.2", None, OpenAIResponsesClient),
+        ("openai/o4-mini", None, OpenAIResponsesClient),
+        ("openai/gpt-4.1", None, OpenAIClient),
+        ("openai/gpt-5.2", "https://eu.api.openai.com/v1", OpenAIResponsesClient),
+        ("openai/gpt-5.2", "http://proxy:1/v1", OpenAIClient),
+        ("openai/gpt-5.2", "https://api.openai.com.example.org/v1", OpenAIClient),
+        ("openai-chat/gpt-5.2", None, OpenAIClient),
+        ("openai-responses/gpt-4.1", "http://proxy:1/v1", OpenAIResponsesClient),
+        ("compatible/gpt-5.2", "http://proxy:1/v1", OpenAIClient),
+    ],
+)
+def test_which_format_a_model_is_asked_in(monkeypatch, model, url, kind):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+
+    assert type(model_client(spec(model), url)) is kind

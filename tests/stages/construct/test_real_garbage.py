@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from environments.models.local import local_model_server
+from environments.models.local.serving import local_model_server
 from environments.models.registry import model_client
 from environments.ports import Message, ModelRequest
 from environments.tools.catalogue import catalogue

@@ -369,3 +369,20 @@ def test_an_agent_can_look_back(store, plan, new_task, wire, tmp_path: Path):
 
     (outcome,) = outcomes(store, run).values()
     assert "calls list_files" in store.transcript(outcome.trial_id).tool_events[1].text
+
+
+@pytest.mark.parametrize("harness", ["react", "function_calling"])
+def test_a_transcript_holds_what_the_agent_was_told_and_offered(
+    store, plan, task, wire, tmp_path: Path, harness
+):
+    wire.respond = lambda seen: wire.says("Final Answer: 5")
+    run = plan((f"{harness}:compatible/m",), task)
+
+    work.do(store, run.id, 0, tmp_path)
+
+    (outcome,) = outcomes(store, run).values()
+    transcript = store.transcript(outcome.trial_id)
+    assert transcript.events[0].role == "system"
+    offered = {tool.name: tool.parameters for tool in transcript.tools}
+    assert set(task.tools) <= set(offered)
+    assert offered["write_file"]["required"] == ["path", "content"]

@@ -46,3 +46,10 @@ def test_one_successful_call_must_show_all_texts(transcript, score, reason):
 def test_without_texts_a_successful_call_is_enough():
     verifier = ToolResultCheck(tools=("Plot",))
     assert score_tool_result("plot", verifier, log(("Plot", "", None))).score == 10
+
+
+def test_a_log_that_nobody_kept_leaves_the_leaf_unscored():
+    unseen = log().model_copy(update={"is_outcome_only": True})
+    found = score_tool_result("leaf", ToolResultCheck(tools=("Calculator",)), unseen)
+    assert found.score is None
+    assert "unknown" in found.reason

@@ -13,6 +13,7 @@ from taskdata.errors import BadTaskData, Misuse
 from taskdata.formats.registry import FORMATS, reader, writer
 from taskdata.formats.rows import ImportedTask, Source
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck, ToolResultCheck
+from taskdata.schema.service import MailAccount, MailService, PostgresqlService
 from taskdata.schema.task import (
     Capability,
     Category,
@@ -120,6 +121,18 @@ steps = st.builds(
 
 
 @st.composite
+def services(draw, contents):
+    """Return a database and a mail server, or one of them, with files."""
+    sql = draw(tuples(input_files(contents), most=2))
+    mail = draw(input_files(contents))
+    message = mail.model_copy(update={"path": "ann@example.org/INBOX/1.eml"})
+    accounts = (MailAccount(address="ann@example.org", password=draw(slugs)),)
+    database = PostgresqlService(name="a", files=sql, database=draw(st.sampled_from(["x", "y_1"])))
+    post = MailService(name="b", accounts=accounts, files=(message,))
+    return draw(st.sampled_from([(), (database,), (post,), (database, post)]))
+
+
+@st.composite
 def tasks(draw):
     """Return a task and the contents of its files by sha256."""
     contents: dict[str, bytes] = {}
@@ -132,6 +145,7 @@ def tasks(draw):
             preprocess=files,
             evaluation=files,
             groundtruth=files,
+            services=services(contents),
         )
     )
     deliverables = draw(

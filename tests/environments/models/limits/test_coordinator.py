@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from environments.models.limits.coordinator import (
     FORGOTTEN_AFTER_SECONDS,
     Coordinator,
-    Want,
     Word,
     deal,
 )
-from environments.models.limits.governor import Ceilings
+from environments.models.limits.seam import Want
+from taskdata.schema.ceilings import Ceilings
 
 
 def wants(worker: str, **calls: int) -> Word:

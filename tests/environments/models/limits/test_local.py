@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from environments.models.limits.governor import Ceilings
 from environments.models.limits.local import LocalLimiter
 from environments.models.limits.seam import Outcome
 from taskdata.errors import ModelUnavailable
+from taskdata.schema.ceilings import Ceilings
 
 OK = Outcome(kind="ok")
 

@@ -1,0 +1,78 @@
+"""Messages as blocks of the Anthropic format: turns that alternate, and what its cache keeps."""
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+from environments.models.wire.reading import replayed
+from environments.models.wire.writing import in_list, message_json
+from environments.ports import Media, Message
+from taskdata.schema.transcript import ToolCall
+
+FORMAT = "messages"
+_BREAKPOINT = b',"cache_control":{"type":"ephemeral"}}'
+
+
+def with_breakpoint(block: bytes) -> bytes:
+    """Return a written block marked as the end of what the provider shall cache."""
+    return block[:-1] + _BREAKPOINT
+
+
+def turns_of(messages: Sequence[Message], *, marked: bool) -> bytes:
+    """Return the turns as JSON: roles alternate, so neighbours of one role become one turn.
+
+    Args:
+        messages: The conversation; its system messages are left out.
+        marked: Mark the ends of the last two turns that are not the model's, so that this call
+            finds what the last one wrote to the cache, however many blocks came since.
+    """
+    turns: list[tuple[str, list[bytes]]] = []
+    for message in messages:
+        if message.role == "system":
+            continue
+        role = "assistant" if message.role == "assistant" else "user"
+        # Without the brackets of the array: a turn may take in several messages.
+        blocks = message_json(message, FORMAT, _blocks)[1:-1]
+        if turns and turns[-1][0] == role:
+            turns[-1][1].append(blocks)
+        else:
+            turns.append((role, [blocks]))
+    if marked:
+        for _, blocks_of_turn in [turn for turn in turns if turn[0] == "user"][-2:]:
+            blocks_of_turn[-1] = with_breakpoint(blocks_of_turn[-1])
+    return in_list(
+        [b'{"role":"%s","content":%s}' % (role.encode(), in_list(blocks)) for role, blocks in turns]
+    )
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    if message.role == "tool":
+        result: dict[str, Any] = {"type": "tool_result", "tool_use_id": message.call_id}
+        if message.text:
+            result["content"] = message.text
+        return [result | ({"is_error": True} if message.is_error else {})]
+    if (kept := replayed(message.replay, FORMAT).get("content")) is not None:
+        answered = {call.id for call in message.tool_calls}
+        return [b for b in kept if b.get("type") != "tool_use" or b.get("id") in answered]
+    calls = [_tool_use(call) for call in message.tool_calls]
+    shown = [_media_block(media) for media in message.media]
+    # The service refuses blank text blocks, and messages without any block.
+    if message.text.strip() or not (calls or shown):
+        shown.append({"type": "text", "text": message.text.rstrip() or "(no text)"})
+    return shown + calls
+
+
+def _tool_use(call: ToolCall) -> dict[str, Any]:
+    readable = {"unreadable": call.raw} if call.arguments is None else call.arguments
+    return {"type": "tool_use", "id": call.id, "name": call.tool, "input": readable}
+
+
+def _media_block(media: Media) -> dict[str, Any]:
+    source = {
+        "type": "base64",
+        "media_type": media.media_type,
+        "data": base64.b64encode(media.data).decode(),
+    }
+    if media.media_type == "application/pdf":
+        return {"type": "document", "source": source, "title": media.name}
+    return {"type": "image", "source": source}

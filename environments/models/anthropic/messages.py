@@ -1,0 +1,160 @@
+"""Client of the Anthropic messages format.
+
+Thinking goes back as it came, in its place among the calls; the provider's cache is told where
+what will be sent again ends.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from environments.models.anthropic.blocks import FORMAT, turns_of, with_breakpoint
+from environments.models.anthropic.schema import accepted
+from environments.models.anthropic.thinking import thinking_fields
+from environments.models.client import Answer, ProviderClient
+from environments.models.faults import AttemptFailed
+from environments.models.limits.seam import Limiter
+from environments.models.retry import RetryPolicy
+from environments.models.wire.reading import Count, Wire, distinct, read_call, read_form, read_usage
+from environments.models.wire.transport import Endpoint
+from environments.models.wire.writing import ToolSets, in_list, to_json, with_parts
+from environments.ports import ModelRequest
+from taskdata.schema.tool import ToolSpec
+from taskdata.schema.transcript import Usage
+
+_VERSION = "2023-06-01"
+
+
+class _Block(Wire):
+    type: str
+    text: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: dict[str, Any] | str | None = None
+
+
+class _Reply(Wire):
+    model: str | None = None
+    content: str | list[dict[str, Any]]
+    stop_reason: str | None = None
+    usage: Any = None
+
+
+class _OutputDetails(Wire):
+    thinking_tokens: Count | None = None
+
+
+class _Usage(Wire):
+    input_tokens: Count
+    output_tokens: Count
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
+    output_tokens_details: _OutputDetails | None = None
+
+
+class AnthropicClient(ProviderClient):
+    """One model behind a messages endpoint; safe to share within one event loop."""
+
+    takes_audio = False
+    path = "/v1/messages"
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        policy: RetryPolicy | None = None,
+        limiter: Limiter | None = None,
+    ) -> None:
+        super().__init__(endpoint, policy, limiter)
+        self._tools = ToolSets(_tool)
+
+    def _headers(self) -> Mapping[str, str]:
+        return {"x-api-key": self.endpoint.key, "anthropic-version": _VERSION}
+
+    def _body(self, request: ModelRequest) -> bytes:
+        fields: dict[str, Any] = {
+            "model": self.endpoint.spec.model,
+            "max_tokens": request.max_tokens,
+        }
+        if request.temperature is not None:
+            fields["temperature"] = request.temperature
+        if request.stop:
+            fields["stop_sequences"] = list(request.stop)
+        fields |= thinking_fields(self.endpoint.spec.model, request)
+        if request.json_schema is not None:
+            schema = {"type": "json_schema", "schema": accepted(request.json_schema)}
+            fields["output_config"] = fields.get("output_config", {}) | {"format": schema}
+        goes_on = bool(request.tools) or any(m.role == "assistant" for m in request.messages)
+        parts: dict[str, bytes] = {}
+        system = "\n\n".join(m.text for m in request.messages if m.role == "system")
+        if system.strip():
+            block = to_json({"type": "text", "text": system})
+            parts["system"] = in_list([with_breakpoint(block) if goes_on else block])
+        if request.tools:
+            *others, last = self._tools.json(request.tools)
+            parts["tools"] = in_list([*others, with_breakpoint(last)])
+        parts["messages"] = turns_of(request.messages, marked=goes_on)
+        return with_parts(fields, parts)
+
+    def _answer(self, body: Any) -> Answer:
+        where = str(self.endpoint)
+        form = read_form(where, body, _Reply)
+        content = form.content
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        blocks = [read_form(where, block, _Block) for block in content]
+        calls = distinct(
+            read_call(block.id, _name(where, block), block.input)
+            for block in blocks
+            if block.type == "tool_use"
+        )
+        plain = all(block.type in ("text", "tool_use") for block in blocks)
+        # What goes back must carry the ids that the results will name.
+        given = [block.id for block in blocks if block.type == "tool_use"]
+        whole = given == [call.id for call in calls]
+        reason = form.stop_reason or ""
+        return Answer(
+            text="".join(block.text or "" for block in blocks if block.type == "text"),
+            model=form.model or "",
+            stop_reason=_STOP_REASONS.get(reason, reason),
+            tool_calls=calls,
+            usage=_usage(form.usage),
+            replay=({"format": FORMAT, "content": content},) if whole and not plain else (),
+        )
+
+
+def _name(where: str, block: _Block) -> str:
+    if not block.name:
+        raise AttemptFailed(f"{where}: unexpected answer: a tool use without a name")
+    return block.name
+
+
+def _usage(raw: Any) -> Usage | None:
+    usage = read_usage(raw, _Usage)
+    if usage is None:
+        return None
+    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    thought = usage.output_tokens_details and usage.output_tokens_details.thinking_tokens
+    return Usage(
+        input_tokens=usage.input_tokens + read + written,
+        output_tokens=usage.output_tokens,
+        cached_input_tokens=read,
+        cache_write_tokens=written,
+        reasoning_tokens=thought or 0,
+    )
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "description": spec.description,
+        "input_schema": spec.parameters,
+    }
+
+
+_STOP_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refused",
+}

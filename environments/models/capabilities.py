@@ -1,0 +1,53 @@
+"""What models take beside text, and how much of it all: a dated table, like that of the prices."""
+
+import re
+from datetime import date
+from functools import cache
+from importlib.resources import files
+
+import yaml
+from pydantic import Field
+
+from taskdata.schema.agent import InputKind, ModelSpec
+from taskdata.schema.base import Value
+
+# A pinned snapshot (`gpt-5.2-2025-12-11`, `claude-opus-4-6-20260205`) can do what its model can.
+_SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
+
+
+class Capabilities(Value):
+    """What is known of one model."""
+
+    inputs: tuple[InputKind, ...] = ()
+    """Kinds of files that it takes natively."""
+    window_tokens: int | None = Field(default=None, ge=1)
+    """Longest input; None: unknown."""
+
+
+class ProviderCapabilities(Value):
+    """One provider's models as published on one day."""
+
+    as_of: date
+    source: str
+    models: dict[str, Capabilities]
+
+
+NOTHING_KNOWN = Capabilities()
+
+
+@cache
+def capability_table() -> dict[str, ProviderCapabilities]:
+    """Return the bundled table by provider."""
+    text = files("environments.models").joinpath("capabilities.yaml").read_text(encoding="utf-8")
+    return {
+        name: ProviderCapabilities.model_validate(raw) for name, raw in yaml.safe_load(text).items()
+    }
+
+
+def capabilities_of(spec: ModelSpec) -> Capabilities:
+    """Return what is known of a model; of one that is not in the table, `NOTHING_KNOWN`."""
+    provider = capability_table().get(spec.provider)
+    if provider is None:
+        return NOTHING_KNOWN
+    models = provider.models
+    return models.get(spec.model) or models.get(_SNAPSHOT.sub("", spec.model)) or NOTHING_KNOWN

@@ -1,0 +1,126 @@
+"""A worker's part of the money that a run may spend: no call is made that there is none for."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from taskdata.errors import BudgetExhausted
+
+_ASKED_AT_ONCE = 64
+
+
+@dataclass(eq=False)
+class Ask:
+    """A call that waits for what it may cost at most."""
+
+    usd: float
+    loop: asyncio.AbstractEventLoop
+    answered: asyncio.Future[bool]
+    is_granted: bool = False
+
+    def answer(self, granted: bool) -> None:
+        """Tell the waiting call, in whichever loop it waits."""
+        self.is_granted = granted
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(_set, self.answered, granted)
+
+
+def _set(answered: asyncio.Future[bool], granted: bool) -> None:
+    if not answered.done():
+        answered.set_result(granted)
+
+
+@dataclass
+class Payment:
+    """One call's money: what was set aside for it, and what it cost in the end."""
+
+    cost_usd: float = 0.0
+    """0 where no answer came: what a failed call cost is not known."""
+
+
+@dataclass(frozen=True)
+class Money:
+    """How a purse stands."""
+
+    spent_usd: float
+    """By calls that ended."""
+    held_usd: float
+    """By calls in flight, at most."""
+    waiting: tuple[Ask, ...]
+    """Calls that wait for money, first come first; of very many only the first."""
+
+
+class Purse:
+    """What calls of this process have spent, may still spend, and wait for."""
+
+    def __init__(self, ask_soon: Callable[[], None]) -> None:
+        """Call `ask_soon` when there is something new to ask the coordinator for."""
+        self._ask_soon = ask_soon
+        self._lock = threading.Lock()
+        self._waiting: list[Ask] = []
+        self._spent_usd = 0.0
+        self._held_usd = 0.0
+
+    @asynccontextmanager
+    async def holding(self, usd: float) -> AsyncIterator[Payment]:
+        """Set `usd` aside for the length of the block, once there is so much.
+
+        The block notes in what it yields what the call did cost.
+
+        Raises:
+            BudgetExhausted: so much is not left of the run's money; nothing was set aside.
+        """
+        loop = asyncio.get_running_loop()
+        ask = Ask(usd, loop, loop.create_future())
+        with self._lock:
+            self._waiting.append(ask)
+        self._ask_soon()
+        try:
+            granted = await ask.answered
+        except BaseException:
+            self._withdraw(ask)
+            raise
+        if not granted:
+            raise BudgetExhausted(
+                f"the run's money is used up: the next call may cost {usd:.4f} USD and less is "
+                "left; resume with a higher --max-usd"
+            )
+        payment = Payment()
+        try:
+            yield payment
+        finally:
+            with self._lock:
+                self._held_usd -= usd
+                self._spent_usd += payment.cost_usd
+            self._ask_soon()
+
+    def state(self) -> "Money":
+        """Return how things stand now."""
+        with self._lock:
+            waiting = tuple(self._waiting[:_ASKED_AT_ONCE])
+            return Money(self._spent_usd, max(0.0, self._held_usd), waiting)
+
+    def hear(self, asked: Sequence[Ask], granted: int, refused: bool) -> None:
+        """Take in the answer to what was `asked`: how many of them are granted, and the next."""
+        with self._lock:
+            for ask in asked[:granted]:
+                # One that was withdrawn meanwhile needs nothing any more.
+                if ask in self._waiting:
+                    self._waiting.remove(ask)
+                    self._held_usd += ask.usd
+                    ask.answer(granted=True)
+            if not refused or granted >= len(asked):
+                return
+            too_much = asked[granted].usd
+            for ask in [ask for ask in self._waiting if ask.usd >= too_much]:
+                self._waiting.remove(ask)
+                ask.answer(granted=False)
+
+    def _withdraw(self, ask: Ask) -> None:
+        with self._lock:
+            if ask in self._waiting:
+                self._waiting.remove(ask)
+            elif ask.is_granted:
+                self._held_usd -= ask.usd

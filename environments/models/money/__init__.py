@@ -1,0 +1,1 @@
+"""What model calls cost: prices, and a cap on what is spent."""

@@ -1,0 +1,200 @@
+"""A cap on what model calls may use together: calls, tokens and money.
+
+Before each call the most it can use is reserved, and settled by what it did use afterwards, so
+calls in flight at once cannot overspend between them. A call that only waits for others to settle
+waits; one that cannot fit any more is refused. What a failed call cost is not known: it counts as
+a call, and its tokens and money do not. One cap holds for one process.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from environments.models.money.prices import Price
+from environments.ports import Media, Message, ModelClient, ModelReply, ModelRequest
+from taskdata.errors import BudgetExhausted, Misuse
+from taskdata.schema.construct import SpendingLimits
+from taskdata.schema.transcript import Usage
+
+_TOKENS_AROUND_MESSAGE = 16
+"""Role, name and separators, as the provider's template writes them."""
+_BOUND = "token bound"
+_TOKENS_PER_IMAGE = 50_000
+"""More than any provider's published rate comes to for one picture."""
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What calls have used, or may use at most."""
+
+    calls: int = 0
+    tokens: int = 0
+    usd: float | None = 0.0
+    """None: not known."""
+
+    def __add__(self, other: "Spending") -> "Spending":
+        known = self.usd is not None and other.usd is not None
+        return Spending(
+            self.calls + other.calls,
+            self.tokens + other.tokens,
+            (self.usd or 0.0) + (other.usd or 0.0) if known else None,
+        )
+
+
+def total(spendings: Iterable[Spending]) -> Spending:
+    """Return the sum; its money is None where one part's is."""
+    return sum(spendings, Spending())
+
+
+class SpendingCap:
+    """A `ModelClient` that makes no call that could go beyond the limits."""
+
+    def __init__(
+        self,
+        client: ModelClient,
+        limits: SpendingLimits,
+        price: Price | None,
+        spent: Spending | None = None,
+    ) -> None:
+        """Cap `client`, of which `spent` was used before; `price` is its model's.
+
+        Raises:
+            Misuse: There is a limit in money and the price is unknown.
+            BudgetExhausted: There is one, and what was spent is unknown.
+        """
+        require_price(limits, price)
+        self._client = client
+        self._limits = limits
+        self._price = price
+        self._in_flight: dict[int, Spending] = {}
+        self._next = 0
+        self._settled = asyncio.Event()
+        self.spent = spent or Spending()
+        """What was used, calls in flight not counted."""
+        if limits.max_usd is not None and self.spent.usd is None:
+            raise BudgetExhausted(
+                f"what {self.spent.calls} earlier calls cost is not known, so the limit of "
+                f"{limits.max_usd:g} USD cannot be held; start a new refresh without max_usd"
+            )
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        """Return the model's answer.
+
+        Raises:
+            BudgetExhausted: The call could go beyond a limit; it was not made.
+            Misuse: The price of so long a request is unknown, and there is a limit in money.
+        """
+        bound = call_bound(request, self._price)
+        number = await self._reserve(bound)
+        used = Spending(calls=1)
+        try:
+            reply = await self._client.reply(request)
+            used = _used(reply, bound)
+            return reply
+        finally:
+            del self._in_flight[number]
+            self.spent = self.spent + used
+            self._settled.set()
+            self._settled = asyncio.Event()
+
+    async def close(self) -> None:
+        """Close the client's connections."""
+        await self._client.close()
+
+    def book(self, reply: ModelReply) -> None:
+        """Count a reply that was paid for before and not counted then."""
+        self.spent = self.spent + Spending(1, reply.usage.total, reply.cost_usd)
+
+    async def _reserve(self, bound: Spending) -> int:
+        while True:
+            if (limit := self._exceeded(self.spent + bound)) is not None:
+                raise BudgetExhausted(
+                    f"the next call may need {bound.tokens} tokens and would go beyond {limit}; "
+                    f"used so far: {self.spent.calls} calls, {self.spent.tokens} tokens"
+                    + ("" if self.spent.usd is None else f", {self.spent.usd:.4f} USD")
+                )
+            reserved = total(self._in_flight.values())
+            if self._exceeded(self.spent + reserved + bound) is None:
+                break
+            await self._settled.wait()
+        self._next += 1
+        self._in_flight[self._next] = bound
+        return self._next
+
+    def _exceeded(self, sum_: Spending) -> str | None:
+        limits = self._limits
+        if sum_.calls > limits.max_calls:
+            return f"max_calls = {limits.max_calls}"
+        if sum_.tokens > limits.max_tokens:
+            return f"max_tokens = {limits.max_tokens}"
+        if limits.max_usd is None:
+            return None
+        if sum_.usd is None:
+            raise Misuse(
+                "a call's price is not known (no price for so long a prompt, or the server "
+                "reported no usage), so the limit in money cannot be held; remove max_usd"
+            )
+        return f"max_usd = {limits.max_usd:g}" if sum_.usd > limits.max_usd else None
+
+
+def require_price(limits: SpendingLimits, price: Price | None) -> None:
+    """Check that a limit in money can be held.
+
+    Raises:
+        Misuse: There is one, and the price is unknown.
+    """
+    if limits.max_usd is not None and price is None:
+        raise Misuse(
+            f"max_usd = {limits.max_usd:g}: the price of this model is unknown, so no limit in "
+            "money can be held; remove max_usd and limit max_tokens instead"
+        )
+
+
+def call_bound(request: ModelRequest, price: Price | None) -> Spending:
+    """Return the most that one call can use.
+
+    A token stands for at least one byte of UTF-8, so the request's bytes bound its tokens.
+    """
+    parts = [tool.model_dump_json() for tool in request.tools]
+    if request.json_schema is not None:
+        parts.append(json.dumps(request.json_schema))
+    read = _TOKENS_AROUND_MESSAGE + sum(_message_bound(message) for message in request.messages)
+    read += sum(len(part.encode("utf-8", "replace")) for part in parts)
+    return Spending(1, read + request.max_tokens, cost_bound(read, request.max_tokens, price))
+
+
+def _message_bound(message: Message) -> int:
+    """Return the most tokens that a message can be; counted once, for conversations grow."""
+    known = message.wire.get(_BOUND)
+    if known is None:
+        parts = [message.text, *(call.raw for call in message.tool_calls)]
+        if message.replay:
+            parts.append(json.dumps(message.replay))
+        shown = sum(_media_tokens(media) for media in message.media)
+        said = sum(len(part.encode("utf-8", "replace")) for part in parts)
+        known = message.wire[_BOUND] = b"%d" % (_TOKENS_AROUND_MESSAGE + said + shown)
+    return int(known)
+
+
+def _media_tokens(media: Media) -> int:
+    encoded = -(-len(media.data) // 3) * 4
+    return min(encoded, _TOKENS_PER_IMAGE) if media.media_type.startswith("image/") else encoded
+
+
+def cost_bound(input_tokens: int, output_tokens: int, price: Price | None) -> float | None:
+    """Return the most that these tokens cost in USD; None where the price is unknown."""
+    if price is None:
+        return None
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+    plain = price.cost_usd(usage)
+    written = price.cost_usd(usage.model_copy(update={"cache_write_tokens": input_tokens}))
+    return None if plain is None or written is None else max(plain, written)
+
+
+def _used(reply: ModelReply, bound: Spending) -> Spending:
+    """Return what a call used; where the server does not say, what it used at most."""
+    if reply.usage.total == 0:
+        return bound
+    usd = bound.usd if reply.cost_usd is None else reply.cost_usd
+    return Spending(1, reply.usage.total, usd)

@@ -1,0 +1,232 @@
+"""Client of the chat completions format: OpenAI itself, compatible servers, local models.
+
+Compatible servers comply by halves. What they leave out stays unknown, what they write in another
+way is read if it can mean one thing only, and anything else is a failed attempt.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from environments.models.client import Answer, ProviderClient
+from environments.models.faults import ProviderError
+from environments.models.limits.seam import Limiter
+from environments.models.openai.account import account_headers, cache_key, data_url, refuses
+from environments.models.openai.usage import usage_of
+from environments.models.retry import RetryPolicy
+from environments.models.wire.reading import Wire, distinct, read_call, read_form, replayed
+from environments.models.wire.transport import Endpoint
+from environments.models.wire.writing import ToolSets, in_list, message_json, with_parts
+from environments.ports import Media, Message, ModelRequest
+from taskdata.schema.tool import ToolSpec
+from taskdata.schema.transcript import ToolCall
+
+_FORMAT = "chat"
+_THOUGHTLESS = "chat without reasoning"
+_STOP = "stop"
+_MAX_TOKENS = "max_tokens"
+_MAX_COMPLETION_TOKENS = "max_completion_tokens"
+_REASONING = "reasoning"
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
+"""Names under which servers return thoughts, and want them back with the tool results."""
+
+
+class _Function(Wire):
+    name: str = Field(min_length=1)
+    arguments: str | dict[str, Any] | None = None
+
+
+class _Call(Wire):
+    id: str | None = None
+    function: _Function
+    extra_content: dict[str, Any] | None = None
+    """Gemini's signature of the thought behind the call, wanted back with it."""
+
+
+class _Part(Wire):
+    type: str = "text"
+    text: str | None = None
+
+
+class _Message(Wire):
+    content: str | list[str | _Part] | None = None
+    tool_calls: list[_Call] | None = None
+    refusal: str | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+    reasoning_details: Any = None
+
+
+class _Choice(Wire):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Completion(Wire):
+    model: str | None = None
+    choices: list[_Choice] = Field(min_length=1)
+    usage: Any = None
+
+
+class OpenAIClient(ProviderClient):
+    """One model behind a chat completions endpoint; safe to share within one event loop."""
+
+    path = "/chat/completions"
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        policy: RetryPolicy | None = None,
+        limiter: Limiter | None = None,
+    ) -> None:
+        super().__init__(endpoint, policy, limiter)
+        self._is_openai = endpoint.spec.provider.startswith("openai")
+        if self._is_openai:
+            # Newer OpenAI models refuse it; most compatible servers know nothing else.
+            self._without = frozenset({_MAX_TOKENS})
+        self._tools = ToolSets(_tool)
+
+    def _headers(self) -> Mapping[str, str]:
+        return account_headers(self.endpoint)
+
+    def _body(self, request: ModelRequest) -> bytes:
+        fields: dict[str, Any] = {
+            "model": self.endpoint.spec.model,
+            self._limit_field(): request.max_tokens,
+        }
+        if request.temperature is not None:
+            fields["temperature"] = request.temperature
+        if request.reasoning_effort is not None:
+            fields["reasoning_effort"] = request.reasoning_effort
+        if request.stop and _STOP not in self._without:
+            fields["stop"] = list(request.stop)
+        if request.json_schema is not None:
+            schema = {"name": "reply", "schema": request.json_schema, "strict": True}
+            fields["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if self._is_openai:
+            fields["prompt_cache_key"] = cache_key(request)
+        if _REASONING in self._without:
+            turns = [message_json(m, _THOUGHTLESS, _thoughtless) for m in request.messages]
+        else:
+            turns = [message_json(m, _FORMAT, _message) for m in request.messages]
+        parts = {"messages": in_list(turns)}
+        if request.tools:
+            parts["tools"] = in_list(self._tools.json(request.tools))
+        return with_parts(fields, parts)
+
+    def _limit_field(self) -> str:
+        return _MAX_COMPLETION_TOKENS if _MAX_TOKENS in self._without else _MAX_TOKENS
+
+    def _refused_way(self, request: ModelRequest, error: ProviderError) -> str | None:
+        if request.stop and refuses(error, _STOP):
+            return _STOP
+        # A limit that is merely too high is refused by the same name.
+        if refuses(error, _MAX_TOKENS) and _MAX_COMPLETION_TOKENS in error.message:
+            return _MAX_TOKENS
+        sent = any(replayed(m.replay, _FORMAT) for m in request.messages)
+        if sent and any(refuses(error, field) for field in _REASONING_FIELDS):
+            return _REASONING
+        return None
+
+    def _answer(self, body: Any) -> Answer:
+        form = read_form(str(self.endpoint), body, _Completion)
+        choice = form.choices[0]
+        said = choice.message
+        written = said.tool_calls or []
+        calls = distinct(read_call(c.id, c.function.name, c.function.arguments) for c in written)
+        reason = choice.finish_reason or ""
+        signed = {
+            call.id: {"extra_content": given.extra_content}
+            for call, given in zip(calls, written, strict=True)
+            if given.extra_content
+        }
+        return Answer(
+            text=said.refusal or _text(said.content),
+            model=form.model or "",
+            stop_reason="refused" if said.refusal else _STOP_REASONS.get(reason, reason),
+            tool_calls=calls,
+            usage=usage_of(form.usage),
+            replay=_replay(said, signed),
+        )
+
+
+def _message(message: Message) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+    if message.role != "assistant":
+        return {"role": message.role, "content": _content(message)}
+    kept = replayed(message.replay, _FORMAT)
+    thought = {name: kept[name] for name in _REASONING_FIELDS if name in kept}
+    if not message.tool_calls:
+        return {"role": "assistant", "content": message.text} | thought
+    signed = kept.get("extra_content", {})
+    calls = [_written(call) | signed.get(call.id, {}) for call in message.tool_calls]
+    return {"role": "assistant", "content": message.text or None, "tool_calls": calls} | thought
+
+
+def _thoughtless(message: Message) -> dict[str, Any]:
+    return {k: v for k, v in _message(message).items() if k not in _REASONING_FIELDS}
+
+
+def _written(call: ToolCall) -> dict[str, Any]:
+    # Some servers parse the arguments again and fail on what the model got wrong.
+    readable = call.raw or "{}"
+    if call.arguments is None:
+        readable = json.dumps({"unreadable": call.raw})
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.tool, "arguments": readable},
+    }
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if not message.media:
+        return message.text
+    text = [{"type": "text", "text": message.text}] if message.text else []
+    return [*(_media_part(media) for media in message.media), *text]
+
+
+def _media_part(media: Media) -> dict[str, Any]:
+    url = data_url(media)
+    if media.media_type.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": url}}
+    if media.media_type == "application/pdf":
+        return {"type": "file", "file": {"filename": media.name, "file_data": url}}
+    kind = {"audio/wav": "wav", "audio/mpeg": "mp3"}[media.media_type]
+    encoded = url.partition(",")[2]
+    return {"type": "input_audio", "input_audio": {"data": encoded, "format": kind}}
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": spec.parameters,
+        },
+    }
+
+
+_STOP_REASONS = {"content_filter": "refused", "function_call": "tool_calls"}
+
+
+def _text(content: str | list[str | _Part] | None) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    # Parts of other types are thoughts, and links to sources: not what was said.
+    return "".join(
+        part if isinstance(part, str) else part.text or ""
+        for part in content
+        if isinstance(part, str) or part.type in ("text", "output_text")
+    )
+
+
+def _replay(said: _Message, signed: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    thought = {name: value for name in _REASONING_FIELDS if (value := getattr(said, name))}
+    if not thought and not signed:
+        return ()
+    return ({"format": _FORMAT} | thought | ({"extra_content": signed} if signed else {}),)

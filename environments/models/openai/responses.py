@@ -1,0 +1,209 @@
+"""Client of OpenAI's responses format, in which a reasoning model gets its own thoughts back.
+
+Nothing is kept at the provider (`store: false`): reasoning comes encrypted and goes back as it
+came, with the items around it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from environments.models.client import Answer, ProviderClient
+from environments.models.faults import AttemptFailed, ProviderError
+from environments.models.limits.seam import Limiter
+from environments.models.openai.account import account_headers, cache_key, data_url, refuses
+from environments.models.openai.usage import usage_of
+from environments.models.retry import RetryPolicy
+from environments.models.wire.reading import Wire, distinct, read_call, read_form, replayed
+from environments.models.wire.transport import Endpoint
+from environments.models.wire.writing import ToolSets, in_list, message_json, with_parts
+from environments.ports import Media, Message, ModelRequest
+from taskdata.schema.tool import ToolSpec
+from taskdata.schema.transcript import ToolCall
+
+_FORMAT = "responses"
+_ENCRYPTED = "reasoning.encrypted_content"
+_LEAST_OUTPUT_TOKENS = 16
+"""The service refuses less."""
+
+
+class _Part(Wire):
+    type: str
+    text: str | None = None
+    refusal: str | None = None
+
+
+class _Item(Wire):
+    type: str
+    content: list[_Part] | None = None
+    phase: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+
+
+class _Why(Wire):
+    reason: str | None = None
+
+
+class _Response(Wire):
+    model: str | None = None
+    status: Literal["completed", "incomplete", "failed", "cancelled", "queued", "in_progress"]
+    incomplete_details: _Why | None = None
+    output: list[dict[str, Any]]
+    usage: Any = None
+
+
+class OpenAIResponsesClient(ProviderClient):
+    """One model behind a responses endpoint; safe to share within one event loop."""
+
+    takes_audio = False
+    path = "/responses"
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        policy: RetryPolicy | None = None,
+        limiter: Limiter | None = None,
+    ) -> None:
+        super().__init__(endpoint, policy, limiter)
+        self._tools = ToolSets(_tool)
+
+    def _headers(self) -> Mapping[str, str]:
+        return account_headers(self.endpoint)
+
+    def _body(self, request: ModelRequest) -> bytes:
+        fields: dict[str, Any] = {
+            "model": self.endpoint.spec.model,
+            "store": False,
+            "max_output_tokens": max(_LEAST_OUTPUT_TOKENS, request.max_tokens),
+            "prompt_cache_key": cache_key(request),
+        }
+        if _ENCRYPTED not in self._without:
+            fields["include"] = [_ENCRYPTED]
+        if request.temperature is not None:
+            fields["temperature"] = request.temperature
+        if request.reasoning_effort is not None:
+            fields["reasoning"] = {"effort": request.reasoning_effort}
+        if request.json_schema is not None:
+            schema = {"name": "reply", "schema": request.json_schema, "strict": True}
+            fields["text"] = {"format": {"type": "json_schema"} | schema}
+        items = [_listed(message_json(m, _FORMAT, _items)) for m in request.messages]
+        parts = {"input": in_list([item for item in items if item])}
+        if request.tools:
+            parts["tools"] = in_list(self._tools.json(request.tools))
+        return with_parts(fields, parts)
+
+    def _refused_way(self, request: ModelRequest, error: ProviderError) -> str | None:
+        # Models that do not reason have nothing to encrypt.
+        is_about_it = "encrypted content" in error.message.lower() or refuses(error, "include")
+        return _ENCRYPTED if is_about_it else None
+
+    def _answer(self, body: Any) -> Answer:
+        where = str(self.endpoint)
+        form = read_form(where, body, _Response)
+        if form.status not in ("completed", "incomplete"):
+            raise AttemptFailed(f"{where}: the response ended as {form.status!r}")
+        items = [read_form(where, item, _Item) for item in form.output]
+        parts = [p for item in items if item.type == "message" for p in item.content or ()]
+        refusal = "".join(part.refusal or "" for part in parts if part.type == "refusal")
+        text = "".join(part.text or "" for part in parts if part.type == "output_text")
+        calls = distinct(
+            read_call(item.call_id, _name(where, item), item.arguments)
+            for item in items
+            if item.type == "function_call"
+        )
+        return Answer(
+            text=refusal or text,
+            model=form.model or "",
+            stop_reason="refused" if refusal else _stop_reason(form, calls),
+            tool_calls=calls,
+            usage=usage_of(form.usage),
+            replay=_replay(form.output, items, calls),
+        )
+
+
+def _name(where: str, item: _Item) -> str:
+    if not item.name:
+        raise AttemptFailed(f"{where}: unexpected answer: a function call without a name")
+    return item.name
+
+
+def _stop_reason(form: _Response, calls: Sequence[ToolCall]) -> str:
+    if form.status == "incomplete":
+        why = form.incomplete_details.reason if form.incomplete_details else None
+        return {"max_output_tokens": "length", "content_filter": "refused"}.get(
+            why or "", why or ""
+        )
+    return "tool_calls" if calls else "stop"
+
+
+def _replay(
+    output: list[dict[str, Any]], items: list[_Item], calls: Sequence[ToolCall]
+) -> tuple[dict[str, Any], ...]:
+    """Return the items to send back, where the text and the calls alone would not say it all."""
+    plain = all(item.type in ("message", "function_call") and not item.phase for item in items)
+    # What goes back must carry the ids that the results will name.
+    given = [item.call_id for item in items if item.type == "function_call"]
+    if plain or given != [call.id for call in calls]:
+        return ()
+    return ({"format": _FORMAT, "output": output},)
+
+
+def _items(message: Message) -> list[dict[str, Any]]:
+    if message.role == "tool":
+        return [
+            {"type": "function_call_output", "call_id": message.call_id, "output": message.text}
+        ]
+    if message.role != "assistant":
+        return [{"role": message.role, "content": _content(message)}]
+    if (kept := replayed(message.replay, _FORMAT).get("output")) is not None:
+        answered = {call.id for call in message.tool_calls}
+        return [
+            item
+            for item in kept
+            if item.get("type") != "function_call" or item.get("call_id") in answered
+        ]
+    text = [{"role": "assistant", "content": message.text}] if message.text else []
+    return text + [_function_call(call) for call in message.tool_calls]
+
+
+def _function_call(call: ToolCall) -> dict[str, Any]:
+    readable = call.raw or "{}"
+    if call.arguments is None:
+        readable = json.dumps({"unreadable": call.raw})
+    return {
+        "type": "function_call",
+        "call_id": call.id,
+        "name": call.tool,
+        "arguments": readable,
+    }
+
+
+def _listed(items: bytes) -> bytes:
+    """Return the items of a written array without its brackets: a turn may be several items."""
+    return items[1:-1]
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if not message.media:
+        return message.text
+    text = [{"type": "input_text", "text": message.text}] if message.text else []
+    return [*(_media_part(media) for media in message.media), *text]
+
+
+def _media_part(media: Media) -> dict[str, Any]:
+    if media.media_type.startswith("image/"):
+        return {"type": "input_image", "image_url": data_url(media)}
+    return {"type": "input_file", "filename": media.name, "file_data": data_url(media)}
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    # Strict is this format's default, and turns down schemas with optional arguments.
+    return {
+        "type": "function",
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.parameters,
+        "strict": False,
+    }

@@ -1,0 +1,1 @@
+"""What goes over the wire to model providers: connections, requests written, answers read."""

@@ -1,0 +1,95 @@
+"""Reading what a model provider answers: untrusted JSON, more or less as its format says."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, TypeVar
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from environments.models.faults import AttemptFailed
+from environments.models.wire.arguments import clean_text, read_arguments
+from taskdata.schema.transcript import ToolCall
+
+_NAME_CHARS = 200
+
+
+class Wire(BaseModel):
+    """A part of a response: types are strict, fields that we do not use are ignored."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+Count = Annotated[int, Field(strict=False, ge=0, le=10**10)]
+"""A number of tokens; some servers write 12 as 12.0."""
+
+W = TypeVar("W", bound=Wire)
+
+
+def read_json(body: bytes) -> Any:
+    """Return the JSON value in `body`, or None where it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def read_form(where: str, body: Any, form: type[W]) -> W:
+    """Return a decoded answer as `form`; raises `AttemptFailed` naming what does not fit."""
+    try:
+        return form.model_validate(body)
+    except ValidationError as exc:
+        first = exc.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "answer"
+        raise AttemptFailed(f"{where}: unexpected answer: {place}: {first['msg']}") from None
+
+
+def read_usage(raw: Any, form: type[W]) -> W | None:
+    """Return the usage that a server reports; None where it reports none, or nonsense."""
+    try:
+        return form.model_validate(raw)
+    except ValidationError:
+        return None
+
+
+def read_call(call_id: str | None, name: str, written: object) -> ToolCall:
+    """Return a tool call; servers that write arguments as an object or not at all are understood.
+
+    Args:
+        call_id: As the server gave it, None where it gave none: then it gets one from us, which
+            only ties the result to the call.
+        name: Of the tool.
+        written: The arguments: text, or what the text should have said.
+    """
+    raw = written if isinstance(written, str) else "" if written is None else json.dumps(written)
+    return ToolCall(
+        id=clean_text(call_id or _new_id())[:_NAME_CHARS],
+        tool=clean_text(name)[:_NAME_CHARS],
+        arguments=read_arguments(raw) if raw else {},
+        raw=raw,
+    )
+
+
+def distinct(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    """Return the calls, those that repeat another's id with one of their own."""
+    seen: set[str] = set()
+    kept = []
+    for call in calls:
+        own = call
+        if call.id in seen:
+            own = call.model_copy(update={"id": _new_id()})
+        seen.add(own.id)
+        kept.append(own)
+    return tuple(kept)
+
+
+def _new_id() -> str:
+    return f"call_{uuid4().hex[:24]}"
+
+
+def replayed(replay: tuple[dict[str, Any], ...], wire_format: str) -> Mapping[str, Any]:
+    """Return what a reply of that format left to be sent back; empty where it is another's."""
+    for kept in replay:
+        if kept.get("format") == wire_format:
+            return kept
+    return {}

@@ -1,0 +1,60 @@
+"""Writing requests as JSON, each part of a growing conversation once."""
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from environments.ports import Message
+from taskdata.schema.tool import ToolSpec
+
+_TOOL_SETS = 256
+
+
+def to_json(value: Any) -> bytes:
+    """Return `value` as JSON in UTF-8; lone surrogates, which no request holds, become `?`."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+def message_json(message: Message, wire_format: str, write: Callable[[Message], Any]) -> bytes:
+    """Return what `write` makes of a message as JSON, made once for each format."""
+    known = message.wire.get(wire_format)
+    if known is None:
+        known = message.wire[wire_format] = to_json(write(message))
+    return known
+
+
+def with_parts(fields: dict[str, Any], parts: dict[str, bytes]) -> bytes:
+    """Return the JSON object of `fields`, of which there is one at least, and written `parts`."""
+    pieces = [to_json(fields)[:-1]]
+    pieces += [b',"%s":%s' % (name.encode(), part) for name, part in parts.items()]
+    return b"".join([*pieces, b"}"])
+
+
+def in_list(parts: Sequence[bytes]) -> bytes:
+    """Return the JSON array of written parts."""
+    return b"[" + b",".join(parts) + b"]"
+
+
+class ToolSets:
+    """The tools of a conversation as JSON: the same ones go out with every turn."""
+
+    def __init__(self, write: Callable[[ToolSpec], Any]) -> None:
+        """Write each tool with `write`."""
+        self._write = write
+        # Keyed by identity, for comparing schemas costs as much as writing them; the tools are
+        # kept with their text so that no other set can come to have the same identity.
+        self._known: OrderedDict[int, tuple[Sequence[ToolSpec], tuple[bytes, ...]]] = OrderedDict()
+
+    def json(self, tools: Sequence[ToolSpec]) -> tuple[bytes, ...]:
+        """Return each of `tools` as JSON."""
+        known = self._known.get(id(tools))
+        if known is None:
+            known = (tools, tuple(to_json(self._write(tool)) for tool in tools))
+            # A list may change under the same identity.
+            if isinstance(tools, tuple):
+                self._known[id(tools)] = known
+                if len(self._known) > _TOOL_SETS:
+                    self._known.popitem(last=False)
+        return known[1]

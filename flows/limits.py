@@ -1,0 +1,71 @@
+"""One small coordinator for all workers of a run: it lives in the Dask scheduler.
+
+Workers reach it over the connection that they have anyway, a few times a second each, whatever
+the number of their calls (`environments.models.limits.coordinator`), so it needs no server of its
+own and is no bottleneck: `benchmarks/rate_limits.py` measures how many words it answers.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from environments.models.limits.coordinator import Answer, Coordinator, Word
+from environments.models.limits.shared import Exchange
+from taskdata.schema.ceilings import Ceilings
+from taskdata.schema.run import RunConfig
+
+
+@contextmanager
+def coordinated(connected: Any, run_id: str, config: RunConfig, spent_usd: float) -> Iterator[str]:
+    """Have the scheduler share the run's limits for the length of the block; yield their address.
+
+    Args:
+        connected: A Dask client.
+        run_id: The run whose workers share.
+        config: Its limits.
+        spent_usd: What the run has cost before.
+    """
+    address = f"nightshift_limits_{run_id}"
+    ceilings = {name: each.model_dump(mode="json") for name, each in config.limits.items()}
+    connected.run_on_scheduler(_begin, address, ceilings, config.max_usd, spent_usd)
+    try:
+        yield address
+    finally:
+        connected.run_on_scheduler(_end, address)
+
+
+def exchange_at(address: str) -> Exchange:
+    """Return how this Dask worker speaks to the coordinator at `address`."""
+    from distributed import get_worker
+    from distributed.utils import sync
+
+    worker = get_worker()
+    ask = getattr(worker.scheduler, address)
+
+    def exchange(word: Word) -> Answer:
+        answer = sync(worker.loop, ask, word=word.model_dump(mode="json"), callback_timeout=10)
+        return Answer.model_validate(answer)
+
+    return exchange
+
+
+def _begin(
+    address: str,
+    ceilings: dict[str, Any],
+    max_usd: float | None,
+    spent_usd: float,
+    dask_scheduler: Any = None,
+) -> None:
+    limits = {name: Ceilings.model_validate(each) for name, each in ceilings.items()}
+    coordinator = Coordinator(limits, max_usd, spent_usd)
+
+    def exchange(word: dict[str, Any], **_: Any) -> dict[str, Any]:
+        answer = coordinator.exchange(Word.model_validate(word), time.monotonic())
+        return answer.model_dump(mode="json")
+
+    dask_scheduler.handlers[address] = exchange
+
+
+def _end(address: str, dask_scheduler: Any = None) -> None:
+    dask_scheduler.handlers.pop(address, None)

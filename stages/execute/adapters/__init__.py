@@ -1,0 +1,1 @@
+"""Agents of other people's SDKs, over our tools and a metered model."""

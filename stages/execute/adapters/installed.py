@@ -1,0 +1,23 @@
+"""What an adapter needs before a run starts."""
+
+from importlib.util import find_spec
+
+from taskdata.errors import Misuse
+from taskdata.schema.agent import AgentSpec
+
+_PACKAGES = {"openai_agents": "agents", "pydantic_ai": "pydantic_ai"}
+"""What each harness imports; all of it comes with the extra `adapters`."""
+
+
+def require_adapter(agent: AgentSpec) -> None:
+    """Raise `Misuse` unless the agent's SDK is installed and speaks its model's format."""
+    if find_spec(_PACKAGES[agent.harness]) is None:
+        raise Misuse(
+            f"agent {agent.name!r}: its SDK is not installed; run "
+            "`pip install 'nightshift-evals[adapters]'`"
+        )
+    if agent.model is not None and agent.model.provider.startswith("anthropic"):
+        raise Misuse(
+            f"agent {agent.name!r}: this adapter speaks OpenAI's formats only; name a model of "
+            "provider openai, compatible or local"
+        )

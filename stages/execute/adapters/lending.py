@@ -1,0 +1,121 @@
+"""What every adapter lends to its SDK: the tools, the task, the way to the model, and the clock."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from environments.metering.proxy import MeteringProxy
+from environments.models.wire.arguments import read_arguments
+from environments.ports import Message
+from environments.tools.finish import ENDING_TOOLS
+from stages.execute.assignment import Assignment
+from stages.execute.dialogue import prompts
+from taskdata.errors import Misuse, NightshiftError
+from taskdata.schema.tool import ToolSpec
+from taskdata.schema.transcript import Ending, ToolCall, Transcript
+
+if TYPE_CHECKING:
+    import openai
+
+PROMPT = "function_calling_v1"
+_NOTICE_CHARS = 500
+
+
+class Loan:
+    """One trial as an SDK sees it; everything done with it is recorded and counted."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        if assignment.proxy is None:
+            raise Misuse(f"agent {assignment.agent.name!r}: its harness needs a model")
+        self.proxy: MeteringProxy = assignment.proxy
+        self.answer: str | None = None
+        """What the agent ended its work with; None: it has not yet."""
+        self._assignment = assignment
+        self._failure: NightshiftError | None = None
+        opening = prompts.opening(PROMPT, assignment.brief, assignment.tools.specs)
+        self.instructions, self.task = self._told(opening[0]), self._told(opening[1])
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools on offer."""
+        return self._assignment.tools.specs
+
+    def client(self) -> "openai.AsyncOpenAI":
+        """Return OpenAI's own client, to the metering proxy."""
+        import openai
+
+        return openai.AsyncOpenAI(
+            api_key=self.proxy.token,
+            base_url=f"{self.proxy.url}/v1",
+            # Whatever proxy the environment names, this one is on our own loopback.
+            http_client=openai.DefaultAsyncHttpxClient(trust_env=False),
+        )
+
+    async def call(self, tool: str, raw: str, call_id: str = "") -> str:
+        """Return what the model reads of a tool's result.
+
+        Raises:
+            NightshiftError: What is not the agent's doing; SDKs take it for a tool's failure, so
+                it is kept and raised again at the end.
+        """
+        call = ToolCall(
+            id=call_id or uuid4().hex, tool=tool, arguments=read_arguments(raw), raw=raw
+        )
+        started_at, started = datetime.now(UTC), time.monotonic()
+        try:
+            result = await self._assignment.tools.call(call)
+        except NightshiftError as exc:
+            self._failure = exc
+            raise
+        self._assignment.journal.tool_call(call, result, started_at, time.monotonic() - started)
+        self.proxy.ledger.add_cost(result.cost_usd)
+        if result.error is not None:
+            return f"Error: {result.text}"
+        if tool in ENDING_TOOLS:
+            self.answer = result.text
+        return result.text
+
+    async def played(
+        self, play: Callable[[], Awaitable[str]], own_faults: tuple[type[Exception], ...]
+    ) -> Transcript:
+        """Return the transcript of an SDK's run.
+
+        Args:
+            play: Runs the SDK's loop and returns its final answer.
+            own_faults: What it raises for a model that does not do its part.
+
+        Raises:
+            ModelUnavailable: The provider's failure ended it; so does `ModelRejected` say.
+            NightshiftError: So did a tool's, which is not the agent's doing either.
+        """
+        journal, ending, answer = self._assignment.journal, Ending.FINISHED, ""
+        faults: tuple[type[Exception], ...] = (*own_faults, NightshiftError)
+        self.proxy.ledger.begin()
+        try:
+            async with asyncio.timeout(self.proxy.ledger.seconds_left) as limit:
+                answer = await play()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            ending = Ending.OUT_OF_TIME
+        except faults as exc:
+            ending = Ending.IN_ERROR
+            said = f"{type(exc).__name__}: {exc}"[:_NOTICE_CHARS]
+        await self.proxy.settled()
+        if self._failure is not None:
+            raise self._failure
+        self.proxy.require_provider()
+        if ending is Ending.IN_ERROR:
+            journal.message("system", f"The agent's SDK gave up: {said}")
+        if ending is not Ending.OUT_OF_TIME:
+            ending = self.proxy.ending or ending
+        return journal.close(ending, self.answer if self.answer is not None else answer)
+
+    def _told(self, message: Message) -> str:
+        self._assignment.journal.message(
+            "user" if message.role == "user" else "system", message.text
+        )
+        return message.text

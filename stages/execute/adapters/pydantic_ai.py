@@ -1,0 +1,79 @@
+"""The loop of Pydantic AI (package `pydantic-ai-slim[openai]`)."""
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from stages.execute.adapters.lending import PROMPT, Loan
+from stages.execute.assignment import Assignment
+from stages.execute.dialogue import prompts
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.tool import ToolSpec
+from taskdata.schema.transcript import Transcript
+
+if TYPE_CHECKING:
+    import pydantic_ai
+    from pydantic_ai.models import Model
+    from pydantic_ai.models.openai import OpenAIChatModelSettings
+
+
+class PydanticAI:
+    """Runs the SDK's own loop in this process, without instrumentation."""
+
+    @property
+    def prompt_version(self) -> str | None:
+        """The prompts in use."""
+        return prompts.version(PROMPT)
+
+    async def run(self, assignment: Assignment) -> Transcript:
+        """Work on the task until `finish`, a reply without a call, or the end of a budget."""
+        import openai
+        import pydantic_ai
+
+        loan = Loan(assignment)
+
+        async def play() -> str:
+            async with loan.client() as client:
+                agent = pydantic_ai.Agent(
+                    _model(loan, client),
+                    instructions=loan.instructions,
+                    tools=[_tool(loan, tool) for tool in loan.specs],
+                )
+                async with agent.iter(
+                    loan.task,
+                    model_settings=_settings(assignment.agent),
+                    usage_limits=pydantic_ai.UsageLimits(request_limit=None),
+                ) as steps:
+                    async for _ in steps:
+                        if loan.answer is not None:
+                            return loan.answer
+                return steps.result.output if steps.result else ""
+
+        return await loan.played(play, (pydantic_ai.AgentRunError, openai.OpenAIError))
+
+
+def _settings(spec: AgentSpec) -> "OpenAIChatModelSettings":
+    from pydantic_ai.models.openai import OpenAIChatModelSettings
+
+    given = {"temperature": spec.temperature, "openai_reasoning_effort": spec.reasoning_effort}
+    return cast(OpenAIChatModelSettings, {k: v for k, v in given.items() if v is not None})
+
+
+def _model(loan: Loan, client: Any) -> "Model":
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    spec, provider = loan.proxy.endpoint.spec, OpenAIProvider(openai_client=client)
+    if spec.provider == "openai-responses":
+        return OpenAIResponsesModel(spec.model, provider=provider)
+    return OpenAIChatModel(spec.model, provider=provider)
+
+
+def _tool(loan: Loan, spec: ToolSpec) -> "pydantic_ai.Tool[object]":
+    import pydantic_ai
+
+    async def invoke(context: "pydantic_ai.RunContext[object]", **arguments: Any) -> str:
+        return await loan.call(spec.name, json.dumps(arguments), context.tool_call_id or "")
+
+    return pydantic_ai.Tool.from_schema(
+        invoke, spec.name, spec.description, spec.parameters, takes_ctx=True
+    )

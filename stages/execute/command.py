@@ -1,0 +1,235 @@
+"""Any program that takes a task folder and leaves deliverables, run in the trial's sandbox."""
+
+import asyncio
+import functools
+import hashlib
+import math
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from environments.metering.proxy import MeteringProxy
+from environments.models.wire.arguments import clean_text
+from environments.ports import Completed, Mount, Process, Sandbox, SandboxProvider
+from environments.reaper.owner import working_folder
+from environments.sandbox.mounts import masked
+from stages.execute.assignment import Assignment
+from stages.execute.dialogue import prompts
+from stages.execute.dialogue.budget import Meter
+from taskdata.errors import Misuse, SandboxFailed
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.task import Resources
+from taskdata.schema.transcript import Ending, Transcript
+
+PROGRAM_FOLDER = "/opt/agent"
+"""Where the agent's own files are inside, read-only."""
+
+_PROMPT = "command_v1"
+_TASK_FILE = "/workspace/TASK.md"
+_ANSWER_FILE = "output/final.txt"
+_ANSWER_BYTES = 100_000
+_ANSWER_SECONDS = 20.0
+_PRINTED_ANSWER_CHARS = 20_000
+"""Of what was printed, where there is no file with the answer."""
+_SHOWN_CHARS = 20_000
+"""Of each output stream, in the transcript: the end of it."""
+_KEPT_BYTES = 256 * 1024
+_MOST_ERRORS_KB = 8 * 1024
+# Nobody will type anything, and a program that asks must not wait for it.
+_WITHOUT_INPUT = ("/bin/sh", "-c", 'exec "$@" </dev/null', "sh")
+
+
+def require_command(agent: AgentSpec) -> None:
+    """Raise `Misuse` unless the agent says what to run, and has what it runs."""
+    if not agent.command:
+        raise Misuse(
+            f"agent {agent.name!r}: harness 'command' needs `command`, such as "
+            '["python", "/opt/agent/main.py"]; set it under [[run.agents]] in nightshift.toml'
+        )
+    if agent.temperature is not None or agent.reasoning_effort is not None:
+        raise Misuse(
+            f"agent {agent.name!r}: temperature and reasoning_effort are its program's to choose; "
+            "remove them"
+        )
+    if agent.program is None:
+        return
+    folder = Path(agent.program)
+    if not folder.is_dir():
+        raise Misuse(f"agent {agent.name!r}: there is no folder {folder}; correct `program`")
+    if masked((Mount(folder, PROGRAM_FOLDER),)):
+        raise Misuse(
+            f"agent {agent.name!r}: its program would see tasks with their solutions in {folder}; "
+            "move it to a folder of its own"
+        )
+
+
+def provider_for(agent: AgentSpec, provider: SandboxProvider) -> SandboxProvider:
+    """Return what makes the agent's sandbox: `provider`, or one with the agent's own image.
+
+    Raises:
+        Misuse: It brings an image, and the run's sandbox has none.
+    """
+    if agent.image is None:
+        return provider
+    if provider.name != "docker":
+        raise Misuse(
+            f"agent {agent.name!r}: its image needs sandbox 'docker', and this run has "
+            f"{provider.name!r}; set --sandbox docker, or leave the image out"
+        )
+    from environments.sandbox.docker.provider import Docker
+
+    return Docker(agent.image)
+
+
+def with_room(agent: AgentSpec, asked: Resources) -> Resources:
+    """Return a tool call's limits, widened to the time of a whole trial."""
+    seconds = agent.budget.max_seconds
+    return asked.model_copy(
+        update={
+            "wall_seconds": max(asked.wall_seconds, seconds),
+            "cpu_seconds": max(asked.cpu_seconds, math.ceil(seconds)),
+            "output_kb": max(asked.output_kb, _MOST_ERRORS_KB),
+        }
+    )
+
+
+class Command:
+    """Runs the program once, for as long as the trial lasts."""
+
+    @property
+    def prompt_version(self) -> str | None:
+        """The prompts in the task file."""
+        return prompts.version(_PROMPT)
+
+    async def run(self, assignment: Assignment) -> Transcript:
+        """Run the program until it ends or the time is up.
+
+        Raises:
+            ModelUnavailable: The provider left the program without an answer; so does
+                `ModelRejected` say.
+            SandboxFailed: The sandbox was lost.
+        """
+        agent, journal, proxy = assignment.agent, assignment.journal, assignment.proxy
+        sandbox = assignment.sandbox
+        if sandbox is None:
+            raise Misuse(f"agent {agent.name!r}: harness 'command' needs a sandbox")
+        (instructions,) = prompts.opening(_PROMPT, assignment.brief, ())
+        journal.message("user", instructions.text)
+        journal.message("system", await asyncio.to_thread(_described, agent))
+        if proxy is not None:
+            proxy.ledger.begin()
+        run = await _run(sandbox, agent, instructions.text)
+        if proxy is not None:
+            await proxy.settled()
+        journal.message("system", run.report)
+        if proxy is not None:
+            proxy.require_provider()
+        answer = await _written_answer(sandbox) or run.printed[-_PRINTED_ANSWER_CHARS:].strip()
+        return journal.close(_ending(run, proxy), answer)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How the program ran."""
+
+    completed: Completed
+    printed: str
+    """The end of its standard output."""
+    was_late: bool
+
+    @property
+    def report(self) -> str:
+        """What the transcript says of it."""
+        done = self.completed
+        limit = f", stopped by its limit: {done.limit}" if done.limit else ""
+        late = ", stopped because the trial's time was up" if self.was_late else ""
+        errors = clean_text(done.stderr[-_KEPT_BYTES:].decode(errors="replace"))
+        return (
+            f"The program ended with exit code {done.exit_code} after {done.seconds:.1f} s"
+            f"{limit}{late}.\n\nStandard output:\n{_end(self.printed)}\n\n"
+            f"Standard error:\n{_end(errors)}"
+        )
+
+
+def _end(text: str) -> str:
+    if len(text) <= _SHOWN_CHARS:
+        return text or "(nothing)"
+    return f"(the last {_SHOWN_CHARS} characters)\n{text[-_SHOWN_CHARS:]}"
+
+
+def _ending(run: _Run, proxy: MeteringProxy | None) -> Ending:
+    if run.was_late:
+        return Ending.OUT_OF_TIME
+    if proxy is not None and proxy.ending is not None:
+        return proxy.ending
+    return Ending.FINISHED if run.completed.exit_code == 0 else Ending.IN_ERROR
+
+
+async def _run(sandbox: Sandbox, agent: AgentSpec, task: str) -> _Run:
+    meter = Meter(agent.budget)
+    with working_folder() as folder:
+        mounts = [Mount(_written(folder / "TASK.md", task), _TASK_FILE)]
+        if agent.program is not None:
+            mounts.append(Mount(Path(agent.program), PROGRAM_FOLDER))
+        process = await sandbox.start((*_WITHOUT_INPUT, *agent.command), mounts=mounts)
+        printed, grace = bytearray(), 0.0
+        try:
+            async with asyncio.timeout(meter.seconds_left):
+                await _read(process, printed)
+            # It may go on without printing; mostly it has ended, too.
+            grace = meter.seconds_left
+        except TimeoutError:
+            grace = 0.0
+        finally:
+            completed, _ = await asyncio.gather(process.close(grace), _read(process, printed))
+    return _Run(
+        completed=completed,
+        printed=clean_text(bytes(printed).decode(errors="replace")),
+        was_late=meter.seconds_left <= 0,
+    )
+
+
+async def _read(process: Process, printed: bytearray) -> None:
+    """Keep the end of what the program prints, until it has ended its output."""
+    while chunk := await process.read():
+        printed += chunk
+        del printed[:-_KEPT_BYTES]
+
+
+def _written(file: Path, text: str) -> Path:
+    try:
+        file.write_text(text, encoding="utf-8")
+        file.chmod(0o444)
+    except OSError as error:
+        raise SandboxFailed(f"cannot write {file}: {error.strerror}") from error
+    return file
+
+
+async def _written_answer(sandbox: Sandbox) -> str:
+    """Return the answer that the program left as a file; read inside, where no link leads out."""
+    argv = ("/usr/bin/head", "-c", str(_ANSWER_BYTES), _ANSWER_FILE)
+    done = await sandbox.run(argv, wall_seconds=_ANSWER_SECONDS)
+    if done.exit_code != 0:
+        return ""
+    return clean_text(done.stdout.decode(errors="replace")).strip()
+
+
+def _described(agent: AgentSpec) -> str:
+    """Return what was run, such that another revision of it can be told apart."""
+    line = f"The program: {shlex.join(agent.command)}"
+    if agent.program is None:
+        return line
+    return f"{line}\n{PROGRAM_FOLDER}: sha256 {_content_hash(Path(agent.program))}"
+
+
+@functools.cache
+def _content_hash(folder: Path) -> str:
+    """Return a hash over names and contents; once per process, as folders may be large."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+            with path.open("rb") as file:
+                while chunk := file.read(1 << 20):
+                    digest.update(chunk)
+    return digest.hexdigest()

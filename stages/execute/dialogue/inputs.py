@@ -1,0 +1,107 @@
+"""The input files that a model is shown itself: pictures, recordings and PDFs it can take."""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from environments.models.capabilities import capabilities_of
+from environments.ports import Media, MediaType
+from stages.execute.assignment import Assignment
+from taskdata.schema.agent import InputKind
+from taskdata.schema.transcript import ShownFile
+
+MAX_FILES = 10
+MAX_TOGETHER_BYTES = 12_000_000
+"""They are sent again at every turn, and held by every trial in flight."""
+
+# Below the least that a provider takes: 5 MB of base64 for a picture.
+_MAX_BYTES: dict[InputKind, int] = {"image": 3_600_000, "audio": 10_000_000, "pdf": 10_000_000}
+_KINDS: dict[str, InputKind] = {
+    ".png": "image",
+    ".jpg": "image",
+    ".jpeg": "image",
+    ".webp": "image",
+    ".gif": "image",
+    ".wav": "audio",
+    ".mp3": "audio",
+    ".pdf": "pdf",
+}
+_KIND_OF_TYPE: dict[str, InputKind] = {"image": "image", "audio": "audio", "application": "pdf"}
+
+
+@dataclass(frozen=True)
+class ShownInput:
+    """One file, as it goes to the model and as the transcript names it."""
+
+    media: Media
+    file: ShownFile
+
+
+async def shown_inputs(assignment: Assignment) -> tuple[ShownInput, ...]:
+    """Return the task's files that the agent's model takes, in the task's order.
+
+    Those that are too large or too many stay out; tools read them all.
+    """
+    agent, folder = assignment.agent, assignment.input_folder
+    if agent.model is None or folder is None:
+        return ()
+    kinds = agent.native_inputs
+    if kinds is None:
+        kinds = capabilities_of(agent.model).inputs
+    wanted = [path for path in assignment.brief.files if _kind(path) in kinds]
+    return await asyncio.to_thread(_read, folder, wanted) if wanted else ()
+
+
+def _kind(path: str) -> InputKind | None:
+    return _KINDS.get(PurePosixPath(path).suffix.lower())
+
+
+def _read(folder: Path, paths: Sequence[str]) -> tuple[ShownInput, ...]:
+    shown: list[ShownInput] = []
+    together = 0
+    for path in paths:
+        kind = _kind(path)
+        place = folder / path
+        # A task's own program may have taken a file away, or put something else in its place.
+        if kind is None or place.is_symlink() or not place.is_file():
+            continue
+        size = place.stat().st_size
+        if size > _MAX_BYTES[kind] or together + size > MAX_TOGETHER_BYTES:
+            continue
+        data = place.read_bytes()
+        media_type = _media_type(data)
+        if media_type is None or _KIND_OF_TYPE[media_type.partition("/")[0]] != kind:
+            continue
+        shown.append(_shown(f"input/{path}", data, media_type))
+        together += size
+        if len(shown) == MAX_FILES:
+            break
+    return tuple(shown)
+
+
+def _shown(name: str, data: bytes, media_type: MediaType) -> ShownInput:
+    digest = hashlib.sha256(data).hexdigest()
+    return ShownInput(
+        Media(media_type, data, PurePosixPath(name).name),
+        ShownFile(name=name, sha256=digest, media_type=media_type),
+    )
+
+
+def _media_type(data: bytes) -> MediaType | None:
+    """Return what the bytes say they are: a provider turns down what is not what it is called."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data[:6] in (b"GIF87a", b"GIF89a"):
+        return "image/gif"
+    if data.startswith(b"RIFF"):
+        forms: dict[bytes, MediaType] = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+        return forms.get(data[8:12])
+    if data.startswith(b"%PDF-"):
+        return "application/pdf"
+    # MP3: a tag, or a frame of layer III.
+    is_mp3 = data.startswith(b"ID3") or (data[:1] == b"\xff" and data[1:2] in (b"\xfb", b"\xf3"))
+    return "audio/mpeg" if is_mp3 else None

@@ -1,0 +1,1 @@
+"""Results of systems that ran elsewhere, taken in as trials of harness `import`."""

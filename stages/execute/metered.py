@@ -1,0 +1,50 @@
+"""The way to its model of an agent that brings a loop of its own."""
+
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from typing import Literal
+
+from environments.metering.ledger import Ledger
+from environments.metering.proxy import MeteringProxy, metering_proxy
+from environments.models.limits.seam import Limiter
+from environments.models.money.prices import price_of
+from environments.models.registry import model_endpoint
+from environments.reaper.owner import working_folder
+from stages.execute.dialogue.journal import Journal
+from taskdata.schema.agent import AgentSpec
+
+Reach = Literal["door", "loopback"]
+"""From where the proxy is reached: from inside the sandbox, or from this process."""
+
+
+@asynccontextmanager
+async def metered(
+    agent: AgentSpec, reach: Reach, base_url: str | None, journal: Journal, limiter: Limiter
+) -> AsyncIterator[MeteringProxy | None]:
+    """Yield the proxy to the agent's model, whose calls go into the journal; None without a model.
+
+    Args:
+        agent: Its model and its budget.
+        reach: From where it calls.
+        base_url: Of the model; None for the provider's own.
+        journal: Of the trial.
+        limiter: Shares the provider's rate limits.
+
+    Raises:
+        Misuse: The model cannot be used; says what is missing.
+        SandboxFailed: The proxy cannot listen.
+    """
+    if agent.model is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        async with metering_proxy(
+            model_endpoint(agent.model, base_url),
+            Ledger(agent.budget, price_of(agent.model)),
+            journal.model_call,
+            lambda text: journal.message("system", text),
+            folder=stack.enter_context(working_folder()) if reach == "door" else None,
+            # A local model's server has a line of its own.
+            limiter=None if agent.model.provider == "local" else limiter,
+        ) as proxy:
+            yield proxy

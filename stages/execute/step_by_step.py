@@ -1,0 +1,173 @@
+"""Step by step mode (GTA, section 4.1): what a model would do next, given the reference so far.
+
+One model call for each step of the reference and one for the final answer. Nothing that the model
+asks for is run. A result that the chain was not recorded with comes from playing the reference with
+the trial's own tools: that needs nothing which the trial has not, and most banks record none.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from environments.ports import Message, ModelReply
+from environments.tools.finish import ENDING_TOOLS
+from stages.execute import function_calling, react
+from stages.execute.assignment import Assignment, Tools
+from stages.execute.dialogue import prompts
+from stages.execute.dialogue.conversation import Conversation
+from stages.execute.dialogue.inputs import shown_inputs
+from stages.execute.react_text import STOP, Act, Answer, read_step
+from taskdata.errors import BadTaskData
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.task import ReferenceSolution, ReferenceStep, Task
+from taskdata.schema.tool import ToolSpec
+from taskdata.schema.transcript import Ending, Prediction, ToolCall, Transcript
+
+
+@dataclass(frozen=True)
+class StepProtocol:
+    """How a harness puts steps into messages, and reads them."""
+
+    prompt: Callable[[AgentSpec], str]
+    native_tools: bool
+    stop: tuple[str, ...]
+    read: Callable[[ModelReply], Prediction]
+    given: Callable[[ToolCall, ReferenceStep, str], tuple[Message, ...]]
+    """The messages of a step and its result."""
+
+
+class StepByStep:
+    """Predicts every step of a task's reference in the protocol of another harness."""
+
+    def __init__(self, protocol: StepProtocol, agent: AgentSpec, task: Task) -> None:
+        """Take the reference from the task: a brief, which agents get, has none."""
+        if task.reference is None:
+            raise BadTaskData(f"task {task.id!r}: has no reference to predict")
+        self._task_id = task.id
+        self._solution: ReferenceSolution = task.reference
+        self._protocol = protocol
+        self._prompt = protocol.prompt(agent)
+
+    @property
+    def prompt_version(self) -> str | None:
+        """The prompts in use."""
+        return prompts.version(self._prompt)
+
+    async def run(self, assignment: Assignment) -> Transcript:
+        """Return the transcript with a prediction for each step, as far as the budget went."""
+        results = await self._results(assignment.tools)
+        protocol, predictions = self._protocol, list[Prediction]()
+        talk = Conversation(
+            assignment,
+            self._prompt,
+            shown=await shown_inputs(assignment),
+            native_tools=protocol.native_tools,
+            stop=protocol.stop,
+        )
+        for number, step in enumerate(self._solution.steps, start=1):
+            reply = await talk.ask()
+            if isinstance(reply, Ending):
+                return talk.end(reply, predictions=predictions)
+            predictions.append(_checked(protocol.read(reply), assignment.tools.specs))
+            call, result = _call(number, step), results[number - 1]
+            talk.replace_turn(
+                protocol.given(call, step, result),
+                f"Given instead, step {number} of the reference: {call.tool} {call.raw}: {result}",
+            )
+        reply = await talk.ask()
+        if isinstance(reply, Ending):
+            return talk.end(reply, predictions=predictions)
+        last = _checked(protocol.read(reply), assignment.tools.specs)
+        return talk.end(Ending.FINISHED, last.answer or "", [*predictions, last])
+
+    async def _results(self, tools: Tools) -> list[str]:
+        """Return what the steps brought: as recorded, else as the tools answer now."""
+        steps = self._solution.steps
+        if all(step.result is not None for step in steps):
+            return [step.result or "" for step in steps]
+        results = []
+        # All of them are played, for a step may need what an earlier one has written.
+        for number, step in enumerate(steps, start=1):
+            played = await tools.call(_call(number, step))
+            if played.error is not None and step.result is None:
+                raise BadTaskData(
+                    f"task {self._task_id!r}: step {number} of its reference, {step.tool}, fails: "
+                    f"{' '.join(played.text.split())[:200]}; mend the reference"
+                )
+            results.append(played.text if step.result is None else step.result)
+        return results
+
+
+def _call(number: int, step: ReferenceStep) -> ToolCall:
+    return ToolCall(
+        id=f"step-{number}",
+        tool=step.tool,
+        arguments=step.arguments,
+        raw=json.dumps(step.arguments, ensure_ascii=False),
+    )
+
+
+def _checked(prediction: Prediction, specs: Sequence[ToolSpec]) -> Prediction:
+    """Return the prediction with what is wrong with its call: by name, as GTA looks at it."""
+    call = prediction.call
+    if call is None or prediction.error is not None:
+        return prediction
+    return prediction.model_copy(update={"error": _fault(call, specs)})
+
+
+def _fault(call: ToolCall, specs: Sequence[ToolSpec]) -> str | None:
+    schema = next((spec.parameters for spec in specs if spec.name == call.tool), None)
+    if schema is None:
+        return f"there is no tool {call.tool[:80]!r}"
+    if call.arguments is None:
+        return "the arguments are not one JSON object"
+    named, given = set(schema.get("properties", ())), set(call.arguments)
+    if unknown := sorted(given - named):
+        return f"{call.tool} has no argument {unknown[0][:80]!r}"
+    if missing := sorted(set(schema.get("required", ())) - given):
+        return f"{call.tool} lacks its argument {missing[0]!r}"
+    return None
+
+
+def _ending(call: ToolCall) -> Prediction | None:
+    """Return what a call that would end the trial answers; None of any other call."""
+    if call.tool not in ENDING_TOOLS or call.arguments is None:
+        return None
+    return Prediction(answer=str(call.arguments.get("answer", "")))
+
+
+def _read_text(reply: ModelReply) -> Prediction:
+    step = read_step(reply.text)
+    if isinstance(step, Answer):
+        return Prediction(answer=step.text)
+    if not isinstance(step, Act):
+        return Prediction(error=step.reason)
+    call = ToolCall(id="predicted", tool=step.tool, arguments=step.arguments, raw=step.raw)
+    return _ending(call) or Prediction(call=call)
+
+
+def _read_calls(reply: ModelReply) -> Prediction:
+    if reply.tool_calls:
+        # One step is predicted: the first of several calls is it.
+        return _ending(reply.tool_calls[0]) or Prediction(call=reply.tool_calls[0])
+    text = reply.text.strip()
+    return Prediction(answer=text) if text else Prediction(error="the reply is empty")
+
+
+def _given_text(call: ToolCall, step: ReferenceStep, result: str) -> tuple[Message, ...]:
+    thought = f"Thought: {step.thought}\n" if step.thought else ""
+    return (
+        Message("assistant", f"{thought}Action: {call.tool}\nAction Input: {call.raw}"),
+        Message("user", f"{STOP} {result}"),
+    )
+
+
+def _given_call(call: ToolCall, step: ReferenceStep, result: str) -> tuple[Message, ...]:
+    return (
+        Message("assistant", step.thought, tool_calls=(call,)),
+        Message("tool", result, call_id=call.id),
+    )
+
+
+IN_TEXT = StepProtocol(react.prompt_of, False, (STOP,), _read_text, _given_text)
+IN_CALLS = StepProtocol(lambda agent: function_calling.PROMPT, True, (), _read_calls, _given_call)

@@ -1,0 +1,14 @@
+"""Limits of a model provider that a user sets."""
+
+from pydantic import Field
+
+from taskdata.schema.base import Value
+
+
+class Ceilings(Value):
+    """Limits that are never exceeded, whatever the provider would put up with."""
+
+    concurrency: int = Field(default=1000, ge=1)
+    """Calls in flight at a time, over all workers."""
+    requests_per_minute: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    tokens_per_minute: float | None = Field(default=None, gt=0, allow_inf_nan=False)

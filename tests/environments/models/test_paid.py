@@ -1,0 +1,137 @@
+"""What was paid for is kept at once, and not paid for again."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from environments.models.paid import Attempt, CallWriter, PaidClient
+from environments.ports import Message, ModelReply, ModelRequest
+from taskdata.errors import StoreUnavailable
+from taskdata.schema.agent import ModelSpec
+from taskdata.schema.run import OutcomeStatus, Trial, TrialOutcome
+from taskdata.schema.transcript import Usage
+
+SPEC = ModelSpec.parse("openai/gpt-5.2")
+
+
+class Counting:
+    """A model that says which of its calls this is."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        self.calls += 1
+        usage = Usage(input_tokens=10, output_tokens=2)
+        return ModelReply(f"answer {self.calls}", "gpt-5.2", usage=usage, cost_usd=0.5)
+
+    async def close(self) -> None:
+        pass
+
+
+def ask(text: str) -> ModelRequest:
+    return ModelRequest(messages=(Message("user", text),))
+
+
+def attempt(store, trial, model, questions, number=1):
+    """Ask in one attempt; return the replies' texts."""
+
+    async def asked() -> list[str]:
+        writer = CallWriter(store)
+        earlier = store.paid_calls(trial.id)
+        client = PaidClient(model, SPEC, None, writer, Attempt(trial.id, number), earlier)
+        replies = [(await client.reply(ask(text))).text for text in questions]
+        await writer.close()
+        return replies
+
+    return asyncio.run(asked())
+
+
+@pytest.fixture
+def trial(store, new_run, new_task):
+    run, task = new_run(new_task("one")), new_task("one")
+    planned = Trial(
+        id=Trial.make_id(run.id, "nop", task.id, 0, 0),
+        run_id=run.id,
+        agent="nop",
+        task_id=task.id,
+        task_hash=task.content_hash,
+        tier=task.tier,
+        category=task.category,
+        repetition=0,
+        round=0,
+    )
+    store.plan_trials([planned])
+    return planned
+
+
+def finish(store, trial) -> None:
+    now = datetime.now(UTC)
+    outcome = TrialOutcome(
+        trial_id=trial.id,
+        attempt=1,
+        status=OutcomeStatus.FINISHED,
+        sandbox="bubblewrap",
+        code_version="test",
+        started_at=now,
+        finished_at=now,
+    )
+    store.record_outcome(outcome)
+
+
+def test_an_attempt_that_was_cut_short_is_carried_on_where_it_stopped(store, trial):
+    model = Counting()
+    assert attempt(store, trial, model, ["a", "b"]) == ["answer 1", "answer 2"]
+    again = attempt(store, trial, model, ["a", "b", "c"], number=2)
+    assert again == ["answer 1", "answer 2", "answer 3"]
+    assert model.calls == 3
+    assert store.paid(trial.run_id) == (3, 1.5)
+
+
+def test_a_question_that_differs_is_asked(store, trial):
+    model = Counting()
+    attempt(store, trial, model, ["a", "b"])
+    assert attempt(store, trial, model, ["a", "other"], number=2) == ["answer 1", "answer 3"]
+
+
+def test_the_same_question_twice_is_two_questions(store, trial):
+    model = Counting()
+    attempt(store, trial, model, ["again", "again"])
+    replies = attempt(store, trial, model, ["again", "again", "again"], number=2)
+    assert replies == ["answer 1", "answer 2", "answer 3"]
+
+
+def test_replies_of_finished_trials_are_dropped_and_their_cost_stays(store, trial):
+    model = Counting()
+    attempt(store, trial, model, ["a"])
+    store.forget_replies(trial.run_id)
+    assert len(store.paid_calls(trial.id)) == 1
+    finish(store, trial)
+    store.forget_replies(trial.run_id)
+    assert store.paid_calls(trial.id) == []
+    assert store.paid(trial.run_id) == (1, 0.5)
+
+
+def test_calls_of_many_trials_share_transactions(store, trial, monkeypatch):
+    sizes = []
+    keep = store.keep_calls
+    monkeypatch.setattr(store, "keep_calls", lambda calls: (sizes.append(len(calls)), keep(calls)))
+
+    async def flood() -> None:
+        writer, model = CallWriter(store), Counting()
+        clients = [PaidClient(model, SPEC, None, writer, Attempt(trial.id, 1)) for _ in range(50)]
+        await asyncio.gather(*(c.reply(ask(str(n))) for n, c in enumerate(clients)))
+
+    asyncio.run(flood())
+    assert sum(sizes) == 50
+    assert len(sizes) < 10
+
+
+def test_a_reply_that_cannot_be_kept_is_an_error(store, trial, monkeypatch):
+    def full(calls):
+        raise StoreUnavailable("database x: disk full")
+
+    monkeypatch.setattr(store, "keep_calls", full)
+    with pytest.raises(StoreUnavailable, match="disk full"):
+        attempt(store, trial, Counting(), ["a"])

@@ -1,0 +1,131 @@
+"""Results that are too long: cut, kept, read in pages and searched."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from environments.tools.session.kept import PAGE_CHARS, KeptResults, page_of, pages_in
+from environments.tools.session.overlong import OVERLONG, cut_overlong
+from environments.tools.toolbox import Toolbox
+from environments.tools.toolkit import MAX_TEXT_CHARS
+from taskdata.schema.task import Capability
+from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
+from taskdata.schema.transcript import ToolCall
+
+LONG = "".join(f"line {n:05}: nothing here\n" for n in range(9_000)) + "the needle is here\n"
+LAST = pages_in(LONG)
+READ: tuple[str, dict[str, Any]] = ("read_log", {})
+
+
+class Log:
+    """A tool that always says the same."""
+
+    spec = ToolSpec(
+        name="read_log", description="Read it.", category=Capability.PERCEPTION, parameters={}
+    )
+
+    async def run(self, arguments: dict[str, Any], sandbox: object) -> ToolResult:
+        return ToolResult(text=LONG)
+
+
+def new_toolbox() -> Toolbox:
+    return Toolbox(["Calculator"], sandbox=None, more=[Log()])  # type: ignore[arg-type]
+
+
+def use(*calls: tuple[str, dict[str, Any]]) -> list[ToolResult]:
+    async def trial() -> list[ToolResult]:
+        box = new_toolbox()
+        return [
+            await box.call(ToolCall(id=str(n), tool=tool, arguments=arguments))
+            for n, (tool, arguments) in enumerate(calls)
+        ]
+
+    return asyncio.run(trial())
+
+
+def test_a_long_result_is_cut_and_read_on_in_pages_by_any_task():
+    first, second, last, again = use(
+        READ, (OVERLONG, {"result": 1, "page": 10}), (OVERLONG, {"result": 1, "page": LAST}), READ
+    )
+    assert len(first.text) == MAX_TEXT_CHARS
+    assert first.text.startswith(LONG[:90_000])
+    assert f"the beginning of result 1, which has {len(LONG)} characters" in first.text
+    assert f'{OVERLONG} {{"result": 1, "page": 10}}' in first.text
+    assert second.text.startswith(LONG[9 * PAGE_CHARS : 10 * PAGE_CHARS])
+    assert "go on with page=11" in second.text
+    assert "the needle is here" in last.text
+    assert last.text.endswith("that is the end]")
+    assert "of result 2," in again.text
+
+
+def test_the_tool_is_offered_once_there_is_something_to_read():
+    async def trial() -> tuple[list[str], ToolResult, list[str]]:
+        box = new_toolbox()
+        before = [spec.name for spec in box.specs]
+        early = await box.call(ToolCall(id="1", tool=OVERLONG, arguments={"result": 1}))
+        await box.call(ToolCall(id="2", tool="read_log", arguments={}))
+        return before, early, [spec.name for spec in box.specs]
+
+    before, early, after = asyncio.run(trial())
+    assert early.error is ToolErrorKind.UNKNOWN_TOOL
+    assert after == [*before, OVERLONG]
+
+
+def test_words_and_patterns_are_found_with_their_pages():
+    _, words, pattern, none = use(
+        READ,
+        (OVERLONG, {"result": 1, "search": "NEEDLE"}),
+        (OVERLONG, {"result": 1, "pattern": r"^line 0(4000|4001):"}),
+        (OVERLONG, {"result": 1, "search": "haystack"}),
+    )
+    assert words.text.startswith(f"- page {LAST}: …")
+    assert "the needle is here" in words.text
+    lines = pattern.text.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["- page 11", "- page 11"]
+    assert "line 04000: nothing" in lines[0]
+    assert none.text == "'haystack' does not occur in it."
+
+
+def test_many_places_are_listed_from_the_page_asked_for():
+    _, places, further = use(
+        READ,
+        (OVERLONG, {"result": 1, "pattern": "nothing"}),
+        (OVERLONG, {"result": 1, "search": "nothing", "page": 5}),
+    )
+    assert places.text.count("- page 1:") == 20
+    assert places.text.endswith("go on with page=1, or search for more words)")
+    assert further.text.startswith("- page 5: …")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"result": 1, "page": LAST + 1}, f"has {LAST} pages"),
+        ({"result": 2}, "there are: 1."),
+        ({"result": 1, "search": "a", "pattern": "b"}, "not both"),
+        ({"result": 1, "pattern": "("}, "cannot be used: Invalid regular expression"),
+        ({"result": 1, "pattern": "(?=look)"}, "cannot be used"),
+        ({"result": 1, "pattern": "x*"}, "matches no text at all"),
+    ],
+)
+def test_what_cannot_be_found_is_refused(arguments, said):
+    _, result = use(READ, (OVERLONG, arguments))
+    assert result.error is ToolErrorKind.REFUSED
+    assert said in result.text
+
+
+def test_results_up_to_the_limit_are_left_alone_and_pages_cover_everything():
+    kept = KeptResults()
+    short = ToolResult(text="x" * MAX_TEXT_CHARS)
+    assert cut_overlong(short, kept) is short
+    text = "y" * (MAX_TEXT_CHARS + 1)
+    assert len(cut_overlong(ToolResult(text=text), kept).text) == MAX_TEXT_CHARS
+    assert "".join(page_of(text, n) for n in range(1, pages_in(text) + 1)) == text
+
+
+def test_old_results_are_given_up_when_they_get_too_many():
+    kept = KeptResults()
+    assert [kept.keep("z" * 2_000_000) for _ in range(5)] == [1, 2, 3, 4, 5]
+    assert kept.numbers == (4, 5)
+    assert kept.find(3) is None

@@ -1,0 +1,78 @@
+"""A database of an earlier revision keeps its facts when it is brought up to date."""
+
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, event, text
+
+from taskdata.store import Store
+
+ROWS = """
+INSERT INTO task VALUES ('h', 'sum', 'workflow', 'data_analysis', '{}', NULL);
+INSERT INTO bank_release (hash, name, created_at) VALUES ('r', 'test', '2026-03-01 22:00:00');
+INSERT INTO run (id, status, config, release_hash, code_version, created_at)
+  VALUES ('run-1', 'completed', '{}', 'r', '1', '2026-03-01 22:00:00');
+INSERT INTO trial (id, run_id, agent, task_id, task_hash, tier, category, repetition, round)
+  VALUES ('t1', 'run-1', 'nop', 'sum', 'h', 'workflow', 'data_analysis', 0, 0);
+INSERT INTO outcome (id, trial_id, attempt, status, final_answer, rejected_files, input_tokens,
+  output_tokens, cached_input_tokens, wall_seconds, turns, tool_calls, tool_errors, sandbox,
+  code_version, started_at, finished_at)
+  VALUES (1, 't1', 1, 'finished', '5', '[]', 70, 30, 10, 12.5, 3, 2, 1, 'docker', '1',
+  '2026-03-01 22:00:00', '2026-03-01 22:01:00');
+INSERT INTO deliverable VALUES (1, 'out.json', 'SHA256', 3)
+""".replace("SHA256", "a" * 64)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def address(request, store_address):
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        return store_address.model_copy(update={"database_url": url})
+    return store_address
+
+
+@pytest.fixture
+def to(address):
+    """Bring the database to a revision, as the store does it: with foreign keys enforced."""
+    config = Config()
+    config.set_main_option("script_location", str(Path("taskdata/migrations").resolve()))
+    url = address.database_url.replace("postgresql:", "postgresql+psycopg:")
+    engine = create_engine(url)
+    if url.startswith("sqlite"):
+        enforce = "PRAGMA foreign_keys=ON"
+        event.listen(engine, "connect", lambda connection, _: connection.execute(enforce))
+
+    def go(revision, *statements, down=False):
+        with engine.begin() as connection:
+            config.attributes["connection"] = connection
+            (command.downgrade if down else command.upgrade)(config, revision)
+            for statement in statements:
+                connection.execute(text(statement))
+
+    yield go
+    engine.dispose()
+
+
+def test_what_was_measured_before_stays_as_it_was(to, address):
+    to("0002", *ROWS.strip().split(";\n"))
+    store = Store.open(address)
+    outcome = store.outcome("t1")
+    store.close()
+    assert (outcome.wall_seconds, outcome.turns, outcome.tool_calls) == (12.5, 3, 2)
+    assert outcome.tool_errors == 1
+    assert (outcome.usage.total, outcome.usage.cached_input_tokens) == (100, 10)
+    assert (outcome.usage.reasoning_tokens, outcome.usage.cache_write_tokens) == (0, 0)
+    assert [file.name for file in outcome.deliverables] == ["out.json"]
+
+
+def test_unknown_effort_is_0_for_an_earlier_revision(to, address):
+    to("0002", *ROWS.strip().split(";\n"))
+    to("0003", "UPDATE outcome SET turns = NULL, wall_seconds = NULL, input_tokens = NULL")
+    to("0002", down=True)
+    to("0003")
+    store = Store.open(address)
+    outcome = store.outcome("t1")
+    store.close()
+    assert (outcome.turns, outcome.wall_seconds, outcome.usage.total) == (0, 0.0, 30)
