@@ -1,9 +1,9 @@
 """A local HTTP server that speaks the wire formats of model providers, with scripted answers.
 
-It answers `/v1/chat/completions` (OpenAI) and `/v1/messages` (Anthropic), so that the real SDKs
-make real calls; `/v1/images/generations`, `/v1/videos` and `/search` need scripted answers. What
-it answers is a queue of behaviours, or a function of the request; with neither, every call gets an
-empty answer. Every request is kept for the test to look at.
+It answers `/v1/chat/completions` and `/v1/responses` (OpenAI) and `/v1/messages` (Anthropic), so
+that clients make real calls; `/v1/images/generations`, `/v1/videos` and `/search` need scripted
+answers. What it answers is a queue of behaviours, or a function of the request; with neither, every
+call gets an empty answer. Every request is kept for the test to look at.
 """
 
 import asyncio
@@ -28,8 +28,9 @@ class Seen:
 
     @property
     def dialect(self) -> str:
-        """`anthropic` or `openai`."""
-        return "anthropic" if self.path.endswith("/messages") else "openai"
+        """`anthropic`, `responses` or `openai`."""
+        ends = {"messages": "anthropic", "responses": "responses"}
+        return ends.get(self.path.rpartition("/")[2], "openai")
 
 
 Behaviour = Callable[[Seen, web.Request], Awaitable[web.StreamResponse]]
@@ -54,7 +55,7 @@ class WireServer:
 
     def base_url(self, dialect: str) -> str:
         """Base URL for clients of that dialect."""
-        return self.openai_url if dialect == "openai" else self.url
+        return self.url if dialect == "anthropic" else self.openai_url
 
     def then(self, *behaviours: Behaviour) -> None:
         """Add to the script."""
@@ -86,11 +87,18 @@ class WireServer:
         return fails(status, message, **more)
 
     @staticmethod
-    def sends(body: bytes, content_type: str = "application/json") -> Behaviour:
-        """Send these bytes with status 200."""
+    def sends(
+        body: bytes,
+        content_type: str = "application/json",
+        status: int = 200,
+        headers: dict[str, str] | None = None,
+    ) -> Behaviour:
+        """Send these bytes."""
 
         async def behave(seen: Seen, request: web.Request) -> web.StreamResponse:
-            return web.Response(body=body, content_type=content_type)
+            return web.Response(
+                body=body, content_type=content_type, status=status, headers=headers
+            )
 
         return behave
 
@@ -111,6 +119,20 @@ class WireServer:
             await response.prepare(request)
             await response.write(body[: len(body) // 2])
             request.transport.close()
+            return response
+
+        return behave
+
+    @staticmethod
+    def drips(seconds: float) -> Behaviour:
+        """Begin to answer at once and send a byte at a time, for as long."""
+
+        async def behave(seen: Seen, request: web.Request) -> web.StreamResponse:
+            response = web.StreamResponse(headers={"content-type": "application/json"})
+            await response.prepare(request)
+            for _ in range(int(seconds / 0.02)):
+                await response.write(b" ")
+                await asyncio.sleep(0.02)
             return response
 
         return behave
@@ -195,7 +217,7 @@ def wire_reply(
     model: str = "wire-model-1",
 ) -> dict[str, Any]:
     """The body of a successful answer in the dialect that was asked."""
-    build = _anthropic if seen.dialect == "anthropic" else _openai
+    build = {"anthropic": _anthropic, "responses": _responses}.get(seen.dialect, _openai)
     return build(text, calls, usage, stop, model)
 
 
@@ -235,6 +257,39 @@ def _openai(text, calls, usage, stop, model):
     }
 
 
+def _responses(text, calls, usage, stop, model):
+    output: list[dict[str, Any]] = []
+    if text:
+        part = {"type": "output_text", "text": text, "annotations": []}
+        output.append({"type": "message", "id": "msg_1", "role": "assistant", "content": [part]})
+    output += [
+        {
+            "type": "function_call",
+            "id": f"fc_{index}",
+            "call_id": f"call_{index}",
+            "name": name,
+            "arguments": args if isinstance(args, str) else json.dumps(args),
+        }
+        for index, (name, args) in enumerate(calls)
+    ]
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "status": "incomplete" if stop else "completed",
+        "incomplete_details": {"reason": stop} if stop else None,
+        "error": None,
+        "model": model,
+        "output": output,
+        "usage": {
+            "input_tokens": usage[0],
+            "output_tokens": usage[1],
+            "total_tokens": usage[0] + usage[1],
+            "input_tokens_details": {"cached_tokens": usage[2]},
+            "output_tokens_details": {"reasoning_tokens": 0},
+        },
+    }
+
+
 def _anthropic(text, calls, usage, stop, model):
     content: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
     content += [
@@ -265,6 +320,7 @@ def running_wire_server():
     loop = asyncio.new_event_loop()
     app = web.Application(client_max_size=64 * 1024 * 1024)
     app.router.add_post("/v1/chat/completions", server.handle)
+    app.router.add_post("/v1/responses", server.handle)
     app.router.add_post("/v1/messages", server.handle)
     app.router.add_post("/v1/images/generations", server.handle)
     app.router.add_post("/v1/videos", server.handle)

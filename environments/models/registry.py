@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Provider:
-    """What there is to know about a provider before its SDK is loaded."""
+    """What there is to know about a provider before its client is loaded."""
 
     key_variable: str | None = None
     key_required: bool = True
@@ -57,7 +57,7 @@ _REASONING = re.compile(r"^(?:o[1-9]|gpt-(?:[5-9]|[1-9]\d)|codex-)", re.ASCII)
 
 
 def require_model(spec: ModelSpec, base_url: str | None) -> None:
-    """Check that a client for this model can be made; costs no call and loads no SDK.
+    """Check that a client for this model can be made; costs no call and loads no client.
 
     Raises:
         Misuse: Unknown provider or local model, missing key or base URL; says what to do.
@@ -195,6 +195,11 @@ class ModelClients:
         from environments.models.limits.local import process_limiter
 
         return self._limiter or process_limiter()
+
+    @property
+    def purse(self) -> "Purse | None":
+        """What holds the money that calls may cost, for the same; None: as much as they do."""
+        return self._purse
 
     def get(self, spec: ModelSpec, base_url: str | None) -> ModelClient:
         """Return the client for this model and endpoint, always the same one.

@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from environments.models.prices import price_of
+from environments.models.money.prices import price_of
+from environments.models.money.spending import require_price
 from environments.models.registry import require_model
-from environments.models.spending import require_price
 from taskdata.banks.found import find_bank
 from taskdata.banks.loader import bundled_banks
 from taskdata.errors import Misuse

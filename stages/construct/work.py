@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from environments.models.cached import CachedClient
-from environments.models.prices import price_of
+from environments.models.money.prices import price_of
+from environments.models.money.spending import Spending, SpendingCap, total
 from environments.models.registry import model_client
-from environments.models.spending import Spending, SpendingCap, total
 from environments.ports import ModelClient
 from stages.construct.answers.forms import Form
 from stages.construct.asking.ask import Asked, Asks, Tally, ask

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import stages.construct.asking.prompting as prompting
-from environments.models.client import Endpoint
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy
+from environments.models.wire.transport import Endpoint
 from environments.ports import Message, ModelRequest
 from environments.tools.catalogue import catalogue
 from examples.scripted_model.question import OPENINGS, Asked, Question

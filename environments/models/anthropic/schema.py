@@ -10,7 +10,11 @@ from typing import Any
 _KEPT = frozenset({"$ref", "type", "enum", "const", "title", "description", "required"})
 _OF_NAMES = frozenset({"$defs", "properties"})
 _VARIANTS = {"anyOf": "anyOf", "oneOf": "anyOf", "allOf": "allOf"}
-_FORMATS = frozenset("date-time time date duration email hostname uri ipv4 ipv6 uuid".split())
+_FORMATS = frozenset({"date", "time", "date-time", "duration", "email", "hostname", "uri"}) | {
+    "ipv4",
+    "ipv6",
+    "uuid",
+}
 
 
 def accepted(schema: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,8 @@ class Endpoint:
     """Where a model is, and the key to it."""
 
     spec: ModelSpec
-    base_url: str
+    base_url: str = field(repr=False)
+    """May hold a login."""
     key: str = field(repr=False)
 
     def __str__(self) -> str:

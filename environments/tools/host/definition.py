@@ -4,6 +4,7 @@ Such a tool runs outside the sandbox, with the services of the trial. Files of t
 opened inside, and what it makes is written there by a program inside too.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,11 +16,21 @@ from environments.models.faults import ConversationRefused, ConversationTooLong
 from environments.ports import Generated, ModelReply, ModelRequest, Sandbox, SearchHit
 from environments.tools.host.services import Service, ToolServices
 from environments.tools.session.kept import KeptResults
-from environments.tools.toolkit import A, argument_schema, cut_text, explain_bad_arguments
+from environments.tools.session.turns import AgentContext
+from environments.tools.toolkit import (
+    MAX_RESULT_CHARS,
+    A,
+    argument_schema,
+    cut_text,
+    explain_bad_arguments,
+)
 from taskdata.errors import ToolRefused, ToolUnavailable
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 from taskdata.schema.transcript import Event, Usage
+
+CALL_SECONDS = 900.0
+"""Longest call of a host tool, its service's own deadlines and retries included."""
 
 S = TypeVar("S")
 
@@ -38,6 +49,8 @@ class Desk:
     kept: KeptResults = field(default_factory=KeptResults)
     used: Counter[Service] = field(default_factory=Counter)
     """Calls of the services."""
+    context: AgentContext | None = None
+    """What the agent has before it; None: it does not say."""
 
 
 class HostCall:
@@ -164,12 +177,21 @@ class HostTool:
             return ToolResult(text=text, error=ToolErrorKind.BAD_ARGUMENTS)
         call = HostCall(tool.name, sandbox, self.desk)
         try:
-            result = await tool.run(parsed, call)
+            async with asyncio.timeout(CALL_SECONDS) as limit:
+                result = await tool.run(parsed, call)
         except ToolRefused as exc:
             result = ToolResult(text=str(exc), error=ToolErrorKind.REFUSED)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            if tool.needs is not None:
+                # What was under way may be charged all the same.
+                call.cost_usd = None
+            text = f"{tool.name} was given up after {CALL_SECONDS:.0f} s. {tool.paging}"
+            result = ToolResult(text=text, error=ToolErrorKind.LIMIT)
         return result.model_copy(
             update={
-                "text": cut_text(result.text, tool.paging),
+                "text": cut_text(result.text, tool.paging, MAX_RESULT_CHARS),
                 "usage": call.usage,
                 "cost_usd": call.cost_usd,
             }

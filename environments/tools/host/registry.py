@@ -22,6 +22,7 @@ HOST_MODULES: Mapping[str, str] = {
     "sleep": f"{_SESSION}.waiting",
     "history": f"{_SESSION}.looking_back",
     "handle_overlong_tool_outputs": f"{_SESSION}.overlong",
+    "manage_context": f"{_SESSION}.managing_context",
 }
 """Name of each host tool and the module whose `TOOLS` holds it."""
 

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from itertools import count
@@ -122,6 +123,11 @@ def main() -> int:
         reply = answer(request, Path.cwd())
     except ToolRefused as exc:
         reply = Reply(refused=str(exc)[:2_000])
+    except ImportError:
+        raise
+    except Exception as exc:  # noqa: BLE001 parsers of broken files raise anything
+        traceback.print_exception(exc)
+        reply = Reply(refused=f"This could not be done: {type(exc).__name__}: {exc}"[:2_000])
     with os.fdopen(reply_descriptor, "wb") as stream:
         stream.write(json.dumps(reply.model_dump()).encode())
     return 0

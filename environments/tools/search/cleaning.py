@@ -3,7 +3,7 @@
 import html
 import re
 
-from environments.models.arguments import clean_text
+from environments.models.wire.arguments import clean_text
 from environments.ports import SearchHit
 
 MAX_TITLE_CHARS = 200

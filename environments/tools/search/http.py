@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 
 from environments.models import faults
-from environments.models.client import Wire
 from environments.models.faults import AttemptFailed
 from environments.models.retry import RetryPolicy, with_retries
+from environments.models.wire.reading import Wire
 from taskdata.errors import Misuse, ModelRejected, ModelUnavailable, ToolUnavailable
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import Field
 
-from environments.models.client import Wire
 from environments.models.retry import RetryPolicy
+from environments.models.wire.reading import Wire
 from environments.ports import SearchHit
 from environments.tools.search.cleaning import clean_hit
 from environments.tools.search.http import SearchService

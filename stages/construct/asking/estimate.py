@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import Field
 
 from environments.models.cached import CachedClient
-from environments.models.prices import Price, price_of
-from environments.models.spending import cost_bound, require_price
+from environments.models.money.prices import Price, price_of
+from environments.models.money.spending import cost_bound, require_price
 from environments.ports import ModelReply, ModelRequest
 from stages.construct.answers.forms import (
     ClassForm,

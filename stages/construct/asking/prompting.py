@@ -15,7 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
 
-from environments.models.arguments import clean_text
+from environments.models.wire.arguments import clean_text
 from environments.ports import Message
 from taskdata.errors import NightshiftError
 

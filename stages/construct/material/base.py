@@ -9,7 +9,9 @@ from taskdata.schema.task import Task
 from taskdata.schema.tool import ToolSpec
 from taskdata.store import Store
 
-_OF_THE_SESSION = frozenset({"claim_done", "sleep", "history", "handle_overlong_tool_outputs"})
+_OF_THE_SESSION = frozenset(
+    {"claim_done", "sleep", "history", "handle_overlong_tool_outputs", "manage_context"}
+)
 """Tools about the agent's own session, which say nothing of a task."""
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from environments.models.client import Endpoint
-from environments.models.generation import OpenAIImages, OpenAIVideos
 from environments.models.openai import OpenAIClient
+from environments.models.openai.generation import OpenAIImages, OpenAIVideos
 from environments.models.retry import RetryPolicy
+from environments.models.wire.transport import Endpoint
 from environments.ports import Workspace
 from environments.sandbox.bubblewrap.provider import Bubblewrap
 from environments.tools.host.definition import Desk
