@@ -2,7 +2,8 @@
 # Builds the image of the Docker sandbox.
 #
 #   BASE=python:3.11.13-slim-bookworm
-#       any image with python3 as its Python; or BASE=debootstrap, which makes one from the Debian
+#       any image of Debian's with python3 as its Python, which gets PostgreSQL from the archive
+#       while the image is built; or BASE=debootstrap, which makes a base with both from the Debian
 #       archive, for hosts without an image registry (root)
 #   IMAGE=nightshift-sandbox:latest
 #       name of the result
@@ -22,16 +23,23 @@ here=$(cd -- "$(dirname -- "$0")" && pwd)
 project=$(cd -- "$here/../.." && pwd)
 uv=${UV:-$project/scripts/uv}
 
+# Neither a server nor a client needs them.
+needless="var/cache/apt/* var/lib/apt/lists/* var/lib/postgresql/* usr/lib/*/libLLVM*
+    usr/share/doc usr/share/man usr/share/info usr/share/i18n usr/share/locale"
+
 docker version >/dev/null || { echo "build.sh: the Docker engine does not answer" >&2; exit 1; }
 context=$(mktemp -d)
 trap 'rm -rf -- "$context"' EXIT INT TERM
 
+network=default
 if [ "$base" = debootstrap ]; then
-    base=nightshift-base:$suite
+    base=nightshift-base:$suite-postgresql
+    network=none
     if ! docker image inspect "$base" >/dev/null 2>&1; then
         echo "Making the base image $base with debootstrap" >&2
-        debootstrap --variant=minbase --include=python3 "$suite" "$context/base" "$mirror" >&2
-        rm -rf -- "$context"/base/var/cache/apt/* "$context"/base/var/lib/apt/lists/*
+        debootstrap --variant=minbase --include=python3,postgresql \
+            "$suite" "$context/base" "$mirror" >&2
+        (cd -- "$context/base" && rm -rf -- $needless)
         tar -C "$context/base" --numeric-owner -c . | docker import - "$base" >/dev/null
         rm -rf -- "$context/base"
     fi
@@ -57,4 +65,5 @@ cp -- "$here/Dockerfile" "$context/Dockerfile"
 rm -- "$context/constraints.txt" "$context/overrides.txt"
 
 echo "Building $image on $base" >&2
-docker build --quiet --network none --build-arg "BASE=$base" --tag "$image" "$context"
+docker build --quiet --network "$network" --build-arg "BASE=$base" \
+    --build-arg "NEEDLESS=$needless" --tag "$image" "$context"

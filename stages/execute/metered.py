@@ -6,9 +6,8 @@ from typing import Literal
 
 from environments.metering.ledger import Ledger
 from environments.metering.proxy import MeteringProxy, metering_proxy
-from environments.models.limits.seam import Limiter
 from environments.models.money.prices import price_of
-from environments.models.registry import model_endpoint
+from environments.models.registry import ModelClients, model_endpoint
 from environments.reaper.owner import working_folder
 from stages.execute.dialogue.journal import Journal
 from taskdata.schema.agent import AgentSpec
@@ -19,7 +18,7 @@ Reach = Literal["door", "loopback"]
 
 @asynccontextmanager
 async def metered(
-    agent: AgentSpec, reach: Reach, base_url: str | None, journal: Journal, limiter: Limiter
+    agent: AgentSpec, reach: Reach, base_url: str | None, journal: Journal, clients: ModelClients
 ) -> AsyncIterator[MeteringProxy | None]:
     """Yield the proxy to the agent's model, whose calls go into the journal; None without a model.
 
@@ -28,7 +27,7 @@ async def metered(
         reach: From where it calls.
         base_url: Of the model; None for the provider's own.
         journal: Of the trial.
-        limiter: Shares the provider's rate limits.
+        clients: Those of the other agents, with which it shares rate limits and money.
 
     Raises:
         Misuse: The model cannot be used; says what is missing.
@@ -45,6 +44,7 @@ async def metered(
             lambda text: journal.message("system", text),
             folder=stack.enter_context(working_folder()) if reach == "door" else None,
             # A local model's server has a line of its own.
-            limiter=None if agent.model.provider == "local" else limiter,
+            limiter=None if agent.model.provider == "local" else clients.limiter,
+            purse=clients.purse,
         ) as proxy:
             yield proxy

@@ -206,8 +206,8 @@ async def _way_to_model(
         yield None
         return
     bench = attempt.bench
-    base_url, limiter = _base_url(bench, agent, attempt.trial), bench.clients.limiter
-    async with metered(agent, kind.metered, base_url, attempt.journal, limiter) as proxy:
+    base_url = _base_url(bench, agent, attempt.trial)
+    async with metered(agent, kind.metered, base_url, attempt.journal, bench.clients) as proxy:
         yield proxy
 
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from openpyxl.utils.cell import coordinate_to_tuple
 from pydantic import model_validator
 
 from stages.score.check import CheckArgs, Names, Phrase, Rows, Tolerance, Verdict, failed, share
@@ -33,6 +32,8 @@ def grid_of_table(table: Table) -> Grid:
 
 def grid_of_sheet(sheet: Sheet) -> Grid:
     """Return a worksheet as a grid of the rows that have cells."""
+    from openpyxl.utils.cell import coordinate_to_tuple
+
     rows: dict[int, dict[int, Cell]] = {}
     for address, cell in sheet.cells.items():
         row, column = coordinate_to_tuple(address)

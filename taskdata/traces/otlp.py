@@ -30,7 +30,7 @@ def json_line(trace: Trace) -> bytes:
         Misuse: if the extra `tracing` is not installed.
     """
     _require_sdk()
-    from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]
+    from google.protobuf.json_format import MessageToDict
     from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
     request = MessageToDict(encode_spans(_readable(trace)), use_integers_for_enums=True)

@@ -163,7 +163,6 @@ def expect_everything_once(
     assert set(paid.values()) == {CALLS}, "a call was paid for twice, or is not in the ledger"
     lost = provider.billed - sum(paid.values())
     assert 0 <= lost <= kills * at_each, (provider.billed, sum(paid.values()), kills)
-    print("STATS", provider.billed, sum(paid.values()), kills, provider.spoiled)
 
 
 def expect_nothing_left(home: Path) -> None:

@@ -4,8 +4,6 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, best_match
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from stages.score.check import CheckArgs, CheckSpec, Count, Tolerance, Verdict, failed, holds, share
@@ -100,6 +98,9 @@ class JsonSchema(CheckArgs):
 
     @model_validator(mode="after")
     def _is_a_schema(self) -> Self:
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import SchemaError
+
         try:
             Draft202012Validator.check_schema(self.document_schema)
         except SchemaError as exc:
@@ -109,6 +110,9 @@ class JsonSchema(CheckArgs):
 
 def json_schema(view: JsonView, args: JsonSchema) -> Verdict:
     """Give 10 when the document fits the schema, else 0 with the most telling fault."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
     fault = best_match(Draft202012Validator(args.document_schema).iter_errors(view.value))
     if fault is None:
         return holds(True, "the document fits the schema")

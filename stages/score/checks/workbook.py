@@ -2,7 +2,6 @@
 
 from typing import Annotated, Self
 
-from openpyxl.utils.cell import coordinate_to_tuple, range_boundaries
 from pydantic import AfterValidator, Field, model_validator
 
 from stages.score.check import (
@@ -37,6 +36,8 @@ _LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384
 
 
 def _address(text: str) -> str:
+    from openpyxl.utils.cell import coordinate_to_tuple
+
     if not text.isascii() or not text.isalnum():
         raise ValueError(f"{text!r} is not the address of a cell, such as B2")
     coordinate_to_tuple(text)
@@ -44,6 +45,8 @@ def _address(text: str) -> str:
 
 
 def _range(text: str) -> str:
+    from openpyxl.utils.cell import range_boundaries
+
     range_boundaries(text)
     return text.upper()
 
@@ -143,6 +146,8 @@ class InRange(OnSheet):
 
 def cells_in(sheet: Sheet, area: str) -> dict[str, Cell]:
     """Return the non-empty cells of a range; only cells that exist are visited."""
+    from openpyxl.utils.cell import coordinate_to_tuple, range_boundaries
+
     left, top, right, bottom = range_boundaries(area)
     found = {}
     for address, cell in sheet.cells.items():

@@ -24,6 +24,8 @@ with this_process() as owner, working_folder() as folder:
     print(owner.name, flush=True)
     time.sleep(60)
 """
+INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""A shell that starts the tests in the background has them, and their children, ignore Ctrl-C."""
 CREATING = """
 import docker, os, sys, time
 from environments.reaper.owner import this_process
@@ -144,7 +146,7 @@ def test_an_engine_that_is_away_keeps_nothing_else(monkeypatch: pytest.MonkeyPat
 
 def test_ctrl_c_leaves_nothing():
     with subprocess.Popen(
-        [sys.executable, "-c", HOLDING],
+        [sys.executable, "-c", INTERRUPTIBLE + HOLDING],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=PROJECT,
@@ -152,5 +154,6 @@ def test_ctrl_c_leaves_nothing():
         assert process.stdout is not None
         process.stdout.readline()
         os.kill(process.pid, signal.SIGINT)
+        assert process.wait(timeout=30) == -signal.SIGINT
 
     assert list(base_folder().iterdir()) == []

@@ -1,0 +1,1 @@
+"""What runs in a service's sandbox: it imports nothing of ours but this room."""

@@ -1,0 +1,184 @@
+"""A mail server: aiosmtpd takes messages in, pymap keeps them and shows them over IMAP.
+
+Mailboxes are in memory, for nothing of them survives the trial: pymap's Maildir backend loses the
+text of copied messages (0.36.7). Whatever is delivered, brought by the task or written down at the
+end goes over IMAP as well, so there is one way to a mailbox. Nothing leaves: messages to strangers
+end in an outbox.
+"""
+
+import asyncio
+import imaplib
+import secrets
+import smtplib
+import socket
+import sys
+from argparse import Namespace
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from email.utils import parseaddr
+
+from aiosmtpd import __version__ as aiosmtpd_version
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+from proxyprotocol.sock import SocketInfoLocal
+from pymap.__about__ import __version__ as pymap_version
+from pymap.backend.dict import Config, DictBackend, Login
+from pymap.imap import IMAPServer
+from pymap.user import UserMetadata
+from pysasl.hashing import Cleartext
+
+from environments.services.inside.lines import DOORS, INPUT, OUTPUT, STATE, orders, say, settings
+from environments.services.inside.mailboxes import OUTBOX, Mailboxes, connected, write_state
+
+_SMTP = OUTPUT / DOORS / "smtp" / "socket"
+_IMAP = OUTPUT / DOORS / "imap" / "socket"
+_MAX_MESSAGE_BYTES = 25_000_000
+_CLIENT_SECONDS = 30.0
+_USUAL = ("Sent", "Drafts", "Trash")
+"""Mailboxes that every account has beside its INBOX."""
+
+
+class _Delivery:
+    """What aiosmtpd asks about recipients and hands messages to."""
+
+    def __init__(self, boxes: Mailboxes) -> None:
+        self._boxes = boxes
+
+    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:  # noqa: N802
+        """Deliver to each account once, and to the outbox for all the others."""
+        content = envelope.content or b""
+        message = content if isinstance(content, bytes) else content.encode()
+        known: list[str] = []
+        strangers: list[str] = []
+        for recipient in dict.fromkeys(envelope.rcpt_tos):
+            address = parseaddr(recipient)[1].lower()
+            (known if address in self._boxes.accounts else strangers).append(address)
+        try:
+            for address in dict.fromkeys(known):
+                await self._deliver(address, "INBOX", [address], envelope, message)
+            if strangers:
+                await self._deliver(OUTBOX, "INBOX", strangers, envelope, message)
+        except (imaplib.IMAP4.error, OSError) as error:
+            return f"451 4.3.0 not delivered: {' '.join(str(error).split())[:200]}"
+        return "250 2.0.0 delivered"
+
+    async def _deliver(
+        self, account: str, mailbox: str, recipients: list[str], envelope: Envelope, message: bytes
+    ) -> None:
+        sender = parseaddr(envelope.mail_from or "")[1]
+        lines = [f"Return-Path: <{sender}>", *(f"Delivered-To: {to}" for to in recipients)]
+        header = "".join(f"{line}\r\n" for line in lines).encode("utf-8", "surrogateescape")
+        await asyncio.to_thread(self._boxes.append, account, mailbox, [header + message])
+
+
+def _smtp(boxes: Mailboxes) -> SMTP:
+    def is_account(
+        _server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, data: object
+    ) -> AuthResult:
+        if not isinstance(data, LoginPassword):
+            return AuthResult(success=False, handled=False)
+        name = data.login.decode("utf-8", "replace").lower()
+        expected = boxes.accounts.get(name)
+        given = data.password.decode("utf-8", "replace")
+        return AuthResult(success=expected is not None and expected == given, handled=False)
+
+    return SMTP(
+        _Delivery(boxes),
+        data_size_limit=_MAX_MESSAGE_BYTES,
+        enable_SMTPUTF8=True,
+        hostname="localhost",
+        ident="mail",
+        authenticator=is_account,
+        # The only way in is a door of the trial's own.
+        auth_require_tls=False,
+    )
+
+
+@asynccontextmanager
+async def _imap(accounts: dict[str, str]) -> AsyncIterator[None]:
+    config = Config(
+        # What its command line would leave open.
+        Namespace(proxy_protocol=None, passlib_cfg=None),
+        host=None,
+        port=0,
+        tls_enabled=False,
+        hash_context=Cleartext(),
+        max_append_len=2 * _MAX_MESSAGE_BYTES,
+        demo_data=False,
+        demo_user="",
+        demo_password="",
+    )
+    backend = DictBackend(Login(config), config)
+    for address, password in accounts.items():
+        user = UserMetadata(config, address, password=password)
+        backend.login.users_dict[address] = user
+    config.apply_context()
+    serve = IMAPServer(backend.login, config)
+
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await serve(reader, writer, SocketInfoLocal(writer))
+
+    server = await asyncio.start_unix_server(converse, path=_IMAP, limit=1 << 20)
+    async with server:
+        yield
+
+
+async def _serve() -> int:
+    given = await asyncio.to_thread(settings)
+    accounts: dict[str, str] = given["accounts"]
+    for place in (_SMTP, _IMAP):
+        place.parent.mkdir(parents=True)
+    outbox_password = secrets.token_hex(16)
+    boxes = Mailboxes(_IMAP, accounts, outbox_password)
+    async with _imap(accounts | {OUTBOX: outbox_password}):
+        loop = asyncio.get_running_loop()
+        async with await loop.create_unix_server(lambda: _smtp(boxes), path=_SMTP):
+            for place in (_SMTP, _IMAP):
+                # Programs have a user of their own.
+                place.chmod(0o777)
+            code = await _reported("ready", lambda: _filled(boxes))
+            waiting = orders()
+            while code == 0 and (order := await asyncio.to_thread(next, waiting, None)):
+                if order == STATE:
+                    code = await _reported("done", lambda: write_state(boxes, OUTPUT / STATE))
+    return code
+
+
+async def _reported(key: str, work: Callable[[], str]) -> int:
+    """Do it and tell the host how it went."""
+    try:
+        say(**{key: await asyncio.to_thread(work)})
+    except (imaplib.IMAP4.error, smtplib.SMTPException, OSError) as error:
+        say(failed=" ".join(str(error).split())[:500])
+        return 1
+    return 0
+
+
+def _filled(boxes: Mailboxes) -> str:
+    """Bring in the task's messages, ask both servers how they are, and return the versions."""
+    for address in boxes.accounts:
+        for mailbox in _USUAL:
+            boxes.create(address, mailbox)
+    messages: dict[tuple[str, str], list[bytes]] = defaultdict(list)
+    for path in sorted(INPUT.rglob("*.eml")):
+        address, *folders, _ = path.relative_to(INPUT).parts
+        messages[address, "/".join(folders)].append(path.read_bytes())
+    for (address, mailbox), found in messages.items():
+        boxes.append(address, mailbox, found)
+    with _UnixSMTP() as client:
+        client.noop()
+    return f"aiosmtpd {aiosmtpd_version}, pymap {pymap_version}"
+
+
+class _UnixSMTP(smtplib.SMTP):
+    """A client of our own server."""
+
+    def __init__(self) -> None:
+        super().__init__("localhost", timeout=_CLIENT_SECONDS)
+
+    def _get_socket(self, _host: str, _port: int, timeout: float) -> socket.socket:
+        return connected(_SMTP, timeout)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(_serve()))

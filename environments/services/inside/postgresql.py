@@ -1,0 +1,280 @@
+"""A PostgreSQL server with one database, from initdb to the final state as CSV.
+
+Nothing survives a trial, so nothing is ever flushed to disk. Until the host has been told that the
+server is ready nobody else can know its socket, and it trusts whoever connects; from then on
+everybody needs a password, and the superuser's is known to this program alone.
+"""
+
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from environments.services.inside.lines import (
+    DOORS,
+    INPUT,
+    OUTPUT,
+    STATE,
+    last_lines,
+    orders,
+    plain,
+    say,
+    settings,
+)
+from environments.services.inside.template import TEMPLATE, TEMPLATE_MOUNT
+from environments.services.postgresql_binaries import MISSING, newest_binaries
+
+_SUPERUSER = "postgres"
+_PORT = 5432
+_DATA = OUTPUT / "data"
+_SOCKETS = OUTPUT / DOORS / "postgresql"
+_LOG = OUTPUT / "server.log"
+_START_SECONDS = 60.0
+_STATEMENT_SECONDS = 120
+
+_OPTIONS = {
+    "listen_addresses": "",
+    "unix_socket_directories": str(_SOCKETS),
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "jit": "off",
+    "shared_buffers": "64MB",
+    "max_wal_size": "64MB",
+    "max_connections": "50",
+    # Parallel workers would want shared memory beyond what a sandbox has.
+    "max_parallel_workers": "0",
+    "log_min_messages": "fatal",
+}
+# What the owner of a database sets for its sessions must not change what is written down.
+_READING = (
+    "-c search_path=pg_catalog -c row_security=off -c datestyle=ISO -c intervalstyle=postgres "
+    "-c timezone=UTC -c extra_float_digits=1 -c bytea_output=hex -c client_encoding=UTF8 "
+    f"-c statement_timeout={_STATEMENT_SECONDS}s -c default_transaction_read_only=on"
+)
+_TABLES: LiteralString = """
+    SELECT n.nspname, c.relname, ARRAY(
+        SELECT a.attname FROM pg_catalog.pg_index i
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+        WHERE i.indrelid = c.oid AND i.indisprimary
+        ORDER BY pg_catalog.array_position(i.indkey::smallint[], a.attnum))::text[],
+        c.relkind = 'p'
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
+        AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+    ORDER BY 1, 2
+"""
+
+
+def main() -> int:
+    """Serve what the first line asks for; return the exit code."""
+    given = settings()
+    binaries = newest_binaries()
+    if binaries is None:
+        say(failed=MISSING)
+        return 1
+    if given.get("make") == "template":
+        return _reported(lambda: _make_template(binaries))
+    _SOCKETS.mkdir(parents=True)
+    server = _Server(binaries, given)
+    code = _reported(server.start)
+    for order in orders() if code == 0 else ():
+        if order == STATE:
+            code = _reported(server.write_state)
+    return code
+
+
+def _reported(work: Callable[[], dict[str, str]]) -> int:
+    """Do it and tell the host how it went."""
+    try:
+        say(**work())
+    except (psycopg.Error, OSError, subprocess.SubprocessError, _Failed) as error:
+        say(failed=f"{' '.join(str(error).split())[:500]}", log=last_lines(_LOG))
+        return 1
+    return 0
+
+
+class _Failed(Exception):
+    """The server, or a script that fills it, failed."""
+
+
+def _make_template(binaries: Path) -> dict[str, str]:
+    """Make an empty cluster and pack it; return what the host is told."""
+    who = ("--username", _SUPERUSER, "--auth", "trust")
+    how = ("--encoding", "UTF8", "--locale", "C.UTF-8", "--wal-segsize", "1", "--no-sync")
+    _run((binaries / "initdb", "-D", _DATA, *who, *how))
+    _run(("tar", "--create", "--file", OUTPUT / TEMPLATE, "--directory", OUTPUT, _DATA.name))
+    shutil.rmtree(_DATA)
+    return {"ready": _version(binaries)}
+
+
+def _version(binaries: Path) -> str:
+    done = _run((binaries / "postgres", "--version"))
+    return done.stdout.decode().split(") ")[-1].split()[0]
+
+
+def _run(argv: Sequence[str | Path]) -> "subprocess.CompletedProcess[bytes]":
+    done = subprocess.run(argv, capture_output=True, check=False)
+    if done.returncode != 0:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise _Failed(
+            f"{Path(argv[0]).name} ended with code {done.returncode}: "
+            f"{lines[0] if lines else 'no message'}"
+        )
+    return done
+
+
+class _Server:
+    """The server and its database."""
+
+    def __init__(self, binaries: Path, given: dict[str, Any]) -> None:
+        self._binaries = binaries
+        self._database: str = given["database"]
+        self._user: str = given["user"]
+        self._user_password: str = given["password"]
+        self._password = secrets.token_hex(16)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> dict[str, str]:
+        """Start, fill and close the server to strangers; return what the host is told."""
+        _run(("tar", "--extract", "--file", TEMPLATE_MOUNT, "--directory", OUTPUT))
+        options = [part for name, value in _OPTIONS.items() for part in ("-c", f"{name}={value}")]
+        with _LOG.open("wb") as log:
+            self._process = subprocess.Popen(
+                [self._binaries / "postgres", "-D", _DATA, *options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        with closing(self._first_connection()) as connection:
+            role, database = sql.Identifier(self._user), sql.Identifier(self._database)
+            for statement in (
+                sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, self._user_password),
+                sql.SQL("CREATE DATABASE {} OWNER {}").format(database, role),
+                sql.SQL("ALTER ROLE {} PASSWORD {}").format(
+                    sql.Identifier(_SUPERUSER), self._password
+                ),
+            ):
+                connection.execute(statement)
+            self._fill()
+            (_DATA / "pg_hba.conf").write_text("local all all scram-sha-256\n")
+            connection.execute("SELECT pg_reload_conf()")
+        return {"ready": self._asked_as_the_agent()}
+
+    def write_state(self) -> dict[str, str]:
+        """Write every table to a CSV file; return what the host is told.
+
+        A database that its owner has dropped has none.
+        """
+        folder = OUTPUT / STATE
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        who: dict[str, Any] = {"user": _SUPERUSER, "password": self._password}
+        with closing(psycopg.connect(**self._where(_SUPERUSER), **who, autocommit=True)) as above:
+            if not self._made_readable(above):
+                return {"done": "no database"}
+        with closing(
+            psycopg.connect(**self._where(self._database), **who, options=_READING)
+        ) as connection:
+            tables = connection.execute(_TABLES).fetchall()
+            for schema, table, keys, partitioned in tables:
+                name = plain(table) if schema == "public" else f"{plain(schema)}.{plain(table)}"
+                rows = _rows(schema, table, keys, partitioned)
+                with (
+                    (folder / f"{name}.csv").open("wb") as file,
+                    connection.cursor().copy(rows) as copy,
+                ):
+                    for chunk in copy:
+                        file.write(chunk)
+        return {"done": f"{len(tables)} tables"}
+
+    def _made_readable(self, connection: "psycopg.Connection[Any]") -> bool:
+        """End what others still run, for it may hold locks; return whether the database is there.
+
+        Its owner may have closed it to everybody.
+        """
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
+        found = connection.execute(
+            "SELECT 1 FROM pg_database WHERE datname = %s", (self._database,)
+        ).fetchone()
+        if found is None:
+            return False
+        connection.execute(
+            sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(
+                sql.Identifier(self._database)
+            )
+        )
+        return True
+
+    def _first_connection(self) -> "psycopg.Connection[Any]":
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            if self._process is not None and self._process.poll() is not None:
+                raise _Failed(f"the server ended with code {self._process.returncode}")
+            try:
+                return psycopg.connect(**self._where(_SUPERUSER), user=_SUPERUSER, autocommit=True)
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    def _fill(self) -> None:
+        psql = (self._binaries / "psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1")
+        who = ("--host", _SOCKETS, "--username", self._user, "--dbname", self._database)
+        for script in sorted(path for path in INPUT.rglob("*") if path.is_file()):
+            _run((*psql, *who, "--file", script))
+
+    def _asked_as_the_agent(self) -> str:
+        """Ask the server what it is, the way an agent will; this is the health check."""
+        where = self._where(self._database)
+        # The server takes in the new rules a moment after it was told.
+        deadline = time.monotonic() + _START_SECONDS
+        while _lets_in_without_password(where, self._user):
+            if time.monotonic() > deadline:
+                raise _Failed("the server goes on trusting whoever connects")
+            time.sleep(0.01)
+        with closing(
+            psycopg.connect(**where, user=self._user, password=self._user_password)
+        ) as connection:
+            row = connection.execute("SHOW server_version").fetchone()
+        return str(row[0]).split()[0] if row else ""
+
+    def _where(self, database: str) -> dict[str, Any]:
+        return {"host": str(_SOCKETS), "port": _PORT, "dbname": database}
+
+
+def _lets_in_without_password(where: dict[str, Any], user: str) -> bool:
+    try:
+        psycopg.connect(**where, user=user).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _rows(schema: str, table: str, keys: list[str], partitioned: bool) -> sql.Composed:
+    """Return the query for all rows in an order that does not change from night to night."""
+    order = sql.SQL(", ").join(map(sql.Identifier, keys)) if keys else sql.SQL("ctid")
+    return sql.SQL(
+        "COPY (SELECT * FROM {} ORDER BY {}) TO STDOUT WITH (FORMAT csv, HEADER)"
+    ).format(
+        sql.SQL("{}{}").format(
+            sql.SQL("" if partitioned else "ONLY "), sql.Identifier(schema, table)
+        ),
+        order,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""Mail: aiosmtpd to send, pymap to read, in one small process that any user may run.
+
+Debian's dovecot would be the usual choice, but installing it starts a public server on the host,
+and its configuration differs between the releases that distributions carry. pymap speaks all of
+IMAP that agents use (UIDPLUS, MOVE, IDLE) and is installed like any library.
+"""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from environments.ports import Mount, Sandbox, Workspace
+from environments.services.server import Variables
+from taskdata.schema.service import HOST, MailService
+
+
+class Mail:
+    """Runs mail servers; implements the `Server` protocol."""
+
+    program = "environments.services.inside.mail"
+    sockets = ("smtp/socket", "imap/socket")
+
+    def missing(self) -> str | None:
+        """Return which library is missing, None if none is."""
+        missing = [name for name in ("aiosmtpd", "pymap") if find_spec(name) is None]
+        return f"needs {', '.join(missing)}: install {' '.join(missing)}" if missing else None
+
+    def settings(self, service: MailService) -> dict[str, Any]:
+        """Return the accounts."""
+        return {"accounts": {a.address: a.password for a in service.accounts}}
+
+    def variables(self, service: MailService, ports: Sequence[int]) -> tuple[Variables, ...]:
+        """Return where both servers are; no client knows these names by itself."""
+        smtp, imap = (str(port) for port in ports)
+        return (
+            (("SMTP_HOST", HOST), ("SMTP_PORT", smtp)),
+            (("IMAP_HOST", HOST), ("IMAP_PORT", imap)),
+        )
+
+    async def mounts(self, sandbox: Sandbox, workspace: Workspace, home: Path) -> Sequence[Mount]:
+        """Return nothing."""
+        return ()

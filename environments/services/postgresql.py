@@ -1,0 +1,115 @@
+"""PostgreSQL: the distribution's own server, over a copy of a cluster that is made once.
+
+`initdb` takes longer than anything else, so its result is kept in the state home for every
+version of the server that was met, and unpacked for each trial.
+"""
+
+import asyncio
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from environments.ports import Mount, Sandbox, Workspace
+from environments.services.inside.template import TEMPLATE, TEMPLATE_MOUNT
+from environments.services.postgresql_binaries import MISSING, newest_binaries
+from environments.services.program import Program, ServiceStopped
+from environments.services.server import Variables
+from taskdata.errors import ServiceFailed
+from taskdata.schema.service import HOST, PostgresqlService
+
+_FOLDER = "services"
+_SECONDS = 120.0
+
+
+class Postgresql:
+    """Runs PostgreSQL servers; implements the `Server` protocol."""
+
+    program = "environments.services.inside.postgresql"
+    sockets = ("postgresql/.s.PGSQL.5432",)
+
+    def missing(self) -> str | None:
+        """Return that there is no server below /usr, which sandboxes see; None if there is."""
+        return MISSING if newest_binaries() is None else None
+
+    def settings(self, service: PostgresqlService) -> dict[str, Any]:
+        """Return the database and its role."""
+        return service.model_dump(include={"database", "user", "password"})
+
+    def variables(self, service: PostgresqlService, ports: Sequence[int]) -> tuple[Variables, ...]:
+        """Return what libpq looks for."""
+        return (
+            (
+                ("PGHOST", HOST),
+                ("PGPORT", str(ports[0])),
+                ("PGDATABASE", service.database),
+                ("PGUSER", service.user),
+                ("PGPASSWORD", service.password),
+            ),
+        )
+
+    async def mounts(self, sandbox: Sandbox, workspace: Workspace, home: Path) -> Sequence[Mount]:
+        """Return the empty cluster, which is made now if this server was never met before."""
+        image = sandbox.facts().image
+        template = home.resolve() / _FOLDER / f"postgresql-{_identity(image)}.tar"
+        if not await asyncio.to_thread(template.is_file):
+            await self._make(sandbox, workspace, template, in_image=image is not None)
+        return (Mount(template, TEMPLATE_MOUNT),)
+
+    async def _make(
+        self, sandbox: Sandbox, workspace: Workspace, template: Path, *, in_image: bool
+    ) -> None:
+        mounts = (await asyncio.to_thread(_passwd, workspace),) if in_image else ()
+        program = await Program.started(
+            "postgresql", sandbox, self.program, {"make": "template"}, mounts
+        )
+        try:
+            await program.answer("ready", _SECONDS)
+        except ServiceStopped as error:
+            raise ServiceFailed(f"PostgreSQL's initdb: {error}") from error
+        finally:
+            await program.close()
+        await asyncio.to_thread(_keep, workspace.output / TEMPLATE, template)
+
+
+def _identity(image: str | None) -> str:
+    """Return what tells one server from another: the image, or the program's own file."""
+    if image is None:
+        folder = newest_binaries()
+        if folder is None:
+            raise ServiceFailed(MISSING)
+        status = (folder / "postgres").stat()
+        image = f"{folder} {status.st_size} {status.st_mtime_ns}"
+    return hashlib.sha256(image.encode()).hexdigest()[:16]
+
+
+def _passwd(workspace: Workspace) -> Mount:
+    """Return a list of users with the sandbox's in it: initdb wants a name for its own."""
+    file = workspace.root / "passwd"
+    owner = workspace.output.stat().st_uid
+    file.write_text(f"agent:x:{owner}:{owner}:agent:/tmp:/usr/sbin/nologin\n")
+    file.chmod(0o644)
+    return Mount(file, "/etc/passwd")
+
+
+def _keep(made: Path, template: Path) -> None:
+    """Move the file into place at once, for another trial may be doing the same."""
+    try:
+        template.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=template.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as target, made.open("rb") as source:
+                shutil.copyfileobj(source, target, 1 << 20)
+            os.chmod(name, 0o644)
+            os.replace(name, template)
+        except BaseException:
+            os.unlink(name)
+            raise
+        made.unlink()
+    except OSError as error:
+        raise ServiceFailed(
+            f"cannot keep PostgreSQL's empty cluster in {template.parent}: {error.strerror}"
+        ) from error

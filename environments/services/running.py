@@ -1,0 +1,184 @@
+"""The services of one trial: started, healthy, reached through doors, read, and gone with it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from environments.ports import Door, SandboxProvider, Workspace
+from environments.sandbox.collect import CollectedFile, collect
+from environments.sandbox.workspace import new_workspace
+from environments.services.inside.lines import DOORS, STATE
+from environments.services.kinds import KINDS, READY, service_state
+from environments.services.program import Program, ServiceStopped
+from taskdata.artifacts import ArtifactStore
+from taskdata.errors import ServiceFailed
+from taskdata.schema.limits import ServiceFacts
+from taskdata.schema.service import FOLDER, Service, ports_of
+from taskdata.schema.task import Resources
+
+T = TypeVar("T")
+
+READY_SECONDS = 120.0
+"""A service that is not healthy by then has failed."""
+
+STATE_SECONDS = 120.0
+
+RESOURCES = Resources(
+    cpu_seconds=3600,
+    memory_mb=1024,
+    processes=128,
+    disk_mb=1024,
+    max_files=5000,
+    output_kb=64,
+)
+"""What one service may use, and how much its final state may be."""
+
+
+@dataclass(frozen=True)
+class FinalState:
+    """What services held when the agent had stopped."""
+
+    files: tuple[CollectedFile, ...]
+    """Named `services/<name>/...`."""
+    missing: tuple[str, ...]
+    """One line for each file or service of which there is none, and why."""
+
+
+@dataclass(frozen=True)
+class _Running:
+    service: Service
+    facts: ServiceFacts
+    doors: tuple[Door, ...]
+    workspace: Workspace
+    program: Program
+
+
+class RunningServices:
+    """The services of a trial, all of them healthy."""
+
+    def __init__(self, running: Sequence[_Running]) -> None:
+        self._running = running
+        self.doors = tuple(door for one in running for door in one.doors)
+        """For the sandboxes that may reach them."""
+        self.facts = tuple(one.facts for one in running)
+
+    async def final_state(self) -> FinalState:
+        """Have the services write down what they hold; once nobody changes it any more.
+
+        A service that was stopped because it was used beyond its limits has no state.
+
+        Raises:
+            ServiceFailed: one was lost otherwise, or cannot tell.
+        """
+        states = await _all(_state(one) for one in self._running)
+        return FinalState(
+            tuple(file for state in states for file in state.files),
+            tuple(line for state in states for line in state.missing),
+        )
+
+
+@dataclass(frozen=True)
+class ServiceRoom:
+    """Where services are run."""
+
+    artifacts: ArtifactStore
+    """Holds their files."""
+    provider: SandboxProvider
+    folder: Path
+    """Their workspaces are made here."""
+    home: Path
+    """What takes long to make is kept here."""
+    label: str
+    """Of their sandboxes."""
+
+
+@asynccontextmanager
+async def running_services(
+    services: Sequence[Service], room: ServiceRoom
+) -> AsyncIterator[RunningServices]:
+    """Yield the services once each of them is healthy; afterwards nothing of them is left.
+
+    Raises:
+        ServiceFailed: one did not become healthy in time; names it and the cause.
+        SandboxFailed: the sandbox of one cannot be opened.
+    """
+    async with AsyncExitStack() as stack:
+        ports = ports_of(services)
+        yield RunningServices(
+            await _all(
+                _started(service, ports[position], _is_first(position, services), room, stack)
+                for position, service in enumerate(services)
+            )
+        )
+
+
+async def _all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return all results; with the first failure the rest is cancelled and waited for."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _is_first(position: int, services: Sequence[Service]) -> bool:
+    """Return whether it is the first of its kind, which clients find without being told."""
+    return services[position].kind not in {service.kind for service in services[:position]}
+
+
+async def _started(
+    service: Service,
+    ports: Sequence[int],
+    is_first: bool,
+    room: ServiceRoom,
+    stack: AsyncExitStack,
+) -> _Running:
+    state = service_state(service.kind, room.provider.name)
+    if state != READY:
+        raise ServiceFailed(f"service {service.name!r}: {state}")
+    server = KINDS[service.kind]
+    began = time.monotonic()
+    files = {
+        file.path: await asyncio.to_thread(room.artifacts.read_bytes, file.sha256)
+        for file in service.files
+    }
+    workspace = await asyncio.to_thread(stack.enter_context, new_workspace(room.folder, files))
+    sandbox = await stack.enter_async_context(room.provider.open(workspace, RESOURCES, room.label))
+    mounts = await server.mounts(sandbox, workspace, room.home)
+    settings = server.settings(service)
+    program = await Program.started(service.name, sandbox, server.program, settings, mounts)
+    try:
+        version = await program.answer("ready", READY_SECONDS)
+    except ServiceStopped as error:
+        raise ServiceFailed(f"service {service.name!r}: {error} while it started") from error
+    seconds = time.monotonic() - began
+    variables = server.variables(service, ports)
+    doors = tuple(
+        Door(port, workspace.output / DOORS / socket, named if is_first else ())
+        for port, socket, named in zip(ports, server.sockets, variables, strict=True)
+    )
+    facts = ServiceFacts(name=service.name, kind=service.kind, version=version, seconds=seconds)
+    return _Running(service, facts, doors, workspace, program)
+
+
+async def _state(one: _Running) -> FinalState:
+    place = f"{FOLDER}/{one.service.name}"
+    try:
+        await one.program.ask(STATE, "done", STATE_SECONDS)
+    except ServiceStopped as error:
+        return FinalState((), (f"{place}: there is no final state, for {error}",))
+    finally:
+        await one.program.close()
+    root = one.workspace.root
+    state, copies = one.workspace.output / STATE, root / "collected"
+    collected = await asyncio.to_thread(collect, state, RESOURCES, copies)
+    return FinalState(
+        tuple(CollectedFile(f"{place}/{file.name}", file.path) for file in collected.files),
+        tuple(f"{place}: {reason}" for reason in collected.rejected),
+    )

@@ -1,0 +1,46 @@
+"""What the host has to know of a kind of service."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from environments.ports import Mount, Sandbox, Workspace
+
+S_contra = TypeVar("S_contra", contravariant=True)
+
+Variables = tuple[tuple[str, str], ...]
+"""Environment variables."""
+
+
+class Server(Protocol[S_contra]):
+    """How services of one kind are run; `S_contra` is their schema."""
+
+    @property
+    def program(self) -> str:
+        """The module that runs in the service's sandbox."""
+        ...
+
+    @property
+    def sockets(self) -> tuple[str, ...]:
+        """Paths of the Unix sockets below `doors/`, one for each port."""
+        ...
+
+    def missing(self) -> str | None:
+        """Return what this installation lacks and how to get it, None if it is all there."""
+        ...
+
+    def settings(self, service: S_contra) -> dict[str, Any]:
+        """Return what its program is told first."""
+        ...
+
+    def variables(self, service: S_contra, ports: Sequence[int]) -> tuple[Variables, ...]:
+        """Return what clients look for in their environment, for each door."""
+        ...
+
+    async def mounts(self, sandbox: Sandbox, workspace: Workspace, home: Path) -> Sequence[Mount]:
+        """Return what its program needs besides the workspace.
+
+        Raises:
+            ServiceFailed: that cannot be made.
+        """
+        ...
