@@ -20,6 +20,7 @@ from mcp_types import Tool as ShownTool
 from environments.ports import Sandbox, Tool
 from environments.tools.catalogue import catalogue
 from environments.tools.registry import MODULES
+from environments.tools.toolkit import cut_text
 from taskdata.errors import Misuse, NightshiftError
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.version import code_version
@@ -28,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 MAX_CALLS_AT_ONCE = 4
 
+_PAGING = "Ask for a smaller part."
 _MAX_REQUEST_BYTES = 4 << 20
 _INSTRUCTIONS = (
     "Every tool runs in a sandbox without network over one workspace: read files below input/, "
@@ -117,11 +119,13 @@ async def _result(
         text = f"There is no tool {params.name[:200]!r}. Tools: {', '.join(tools)}."
         return ToolResult(text=text, error=ToolErrorKind.UNKNOWN_TOOL)
     try:
-        return await tool.run(params.arguments or {}, sandbox)
+        result = await tool.run(params.arguments or {}, sandbox)
     except NightshiftError as exc:
         # Not the client's fault, but the client is who has to know.
         _log.error("%s: %s", params.name, exc)
         return ToolResult(text=f"{params.name} cannot work now: {exc}", error=ToolErrorKind.REFUSED)
+    # Pages of a long result are of a trial, and a client of ours has none.
+    return result.model_copy(update={"text": cut_text(result.text, _PAGING)})
 
 
 def _answer(result: ToolResult) -> CallToolResult:

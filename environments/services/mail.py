@@ -24,7 +24,9 @@ class Mail:
     def missing(self) -> str | None:
         """Return which library is missing, None if none is."""
         missing = [name for name in ("aiosmtpd", "pymap") if find_spec(name) is None]
-        return f"needs {', '.join(missing)}: install {' '.join(missing)}" if missing else None
+        if not missing:
+            return None
+        return f"needs {', '.join(missing)}: install nightshift-evals[services]"
 
     def settings(self, service: MailService) -> dict[str, Any]:
         """Return the accounts."""

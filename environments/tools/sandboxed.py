@@ -6,13 +6,21 @@ What comes back was made beside code that an agent wrote: it is parsed strictly 
 import json
 import logging
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from environments.ports import Completed, Sandbox
-from environments.tools.toolkit import ToolDefinition, cut_text, explain_bad_arguments
+from environments.tools.toolkit import (
+    MAX_RESULT_CHARS,
+    ToolDefinition,
+    cut_text,
+    explain_bad_arguments,
+)
+from environments.tools.warm.libraries import LIBRARIES
+from environments.tools.warm.python import WarmPython
+from environments.tools.worker import READY
 from taskdata.errors import SandboxFailed
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 
@@ -42,6 +50,12 @@ class SandboxedTool:
 
     definition: ToolDefinition[Any]
     spec: ToolSpec
+    python: WarmPython | None = None
+    """Of the trial; without one, every call starts a Python of its own."""
+
+    def at(self, python: WarmPython) -> "SandboxedTool":
+        """Return the tool for the calls of one trial."""
+        return replace(self, python=python)
 
     async def run(self, arguments: dict[str, Any], sandbox: Sandbox) -> ToolResult:
         """Return the result of one call; arguments that do not fit come back as an error.
@@ -56,9 +70,9 @@ class SandboxedTool:
             text = explain_bad_arguments(tool.name, tool.arguments, arguments, exc)
             return ToolResult(text=text, error=ToolErrorKind.BAD_ARGUMENTS)
         request = json.dumps({"tool": tool.name, "arguments": arguments})
-        # -P: a module that the agent left in its workspace must not shadow ours.
-        argv = [*sandbox.python(), "-P", "-m", _WORKER]
-        completed = await sandbox.run(argv, stdin=request.encode())
+        python = self.python or WarmPython(sandbox)
+        load = LIBRARIES.get(tool.name) if self.python else None
+        completed = await python.run(_WORKER, request, load)
         return _read_result(tool, completed)
 
 
@@ -68,13 +82,14 @@ def _read_result(tool: ToolDefinition[Any], completed: Completed) -> ToolResult:
         text = f"{tool.name} was stopped after {completed.seconds:.0f} s: {stopped}. {tool.paging}"
         return ToolResult(text=text, error=ToolErrorKind.LIMIT, seconds=completed.seconds)
     complaint = completed.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:300]
-    if completed.exit_code > 0:
+    ready, _, output = completed.stdout.partition(b"\n")
+    if ready != READY:
         raise SandboxFailed(
-            f"{tool.name}: the worker in the sandbox ended with code {completed.exit_code}: "
+            f"{tool.name}: the worker in the sandbox did not start (code {completed.exit_code}): "
             f"{complaint or 'no message'}"
         )
     try:
-        result = ToolResult.model_validate_json(completed.stdout)
+        result = ToolResult.model_validate_json(output)
     except ValidationError:
         _log.warning("%s gave no readable result: %s", tool.name, complaint)
         text = f"{tool.name} ended without a readable result."
@@ -82,7 +97,7 @@ def _read_result(tool: ToolDefinition[Any], completed: Completed) -> ToolResult:
     if result.error and complaint:
         _log.info("%s: %s", tool.name, complaint)
     return ToolResult(
-        text=cut_text(result.text, tool.paging),
+        text=cut_text(result.text, tool.paging, MAX_RESULT_CHARS),
         files=tuple(path for path in result.files if _is_plain_path(path)),
         error=result.error,
         seconds=completed.seconds,

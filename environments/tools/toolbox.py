@@ -6,13 +6,21 @@ from environments.ports import Sandbox, Tool
 from environments.tools.catalogue import catalogue
 from environments.tools.finish import FINISH
 from environments.tools.host.definition import Desk, HostTool
-from environments.tools.session.overlong import OVERLONG, first_page
+from environments.tools.sandboxed import SandboxedTool
+from environments.tools.session.looking_back import HISTORY
+from environments.tools.session.managing_context import MANAGE_CONTEXT
+from environments.tools.session.overlong import OVERLONG, cut_overlong
+from environments.tools.session.turns import AgentContext
+from environments.tools.warm.python import WarmPython
 from taskdata.errors import BadTaskData
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 from taskdata.schema.transcript import ToolCall
 
 ALWAYS_PRESENT = ("list_files", "read_file", FINISH)
 """Tools that every trial has, whatever its task lists."""
+
+RESERVED = (*ALWAYS_PRESENT, OVERLONG, HISTORY, MANAGE_CONTEXT)
+"""Names that are ours in every trial: the last ones are offered once there is a use for them."""
 
 _MAX_RAW_SHOWN = 200
 
@@ -46,14 +54,27 @@ class Toolbox:
                 f"it has {', '.join(known)}"
             )
         self._desk = desk or Desk()
+        self._python = WarmPython(sandbox)
         self._tools = {name: self._placed(known[name]) for name in (*names, *ALWAYS_PRESENT)}
         self._tools |= {tool.spec.name: tool for tool in more}
         self._sandbox = sandbox
+        self._specs = tuple(tool.spec for tool in self._tools.values())
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as a harness shows them, in the task's order."""
-        return tuple(tool.spec for tool in self._tools.values())
+        """The tools as a harness shows them, in the task's order; it may grow during a trial."""
+        return self._specs
+
+    def attach(self, context: AgentContext) -> None:
+        """Let the tools about the agent's context act on this one."""
+        self._desk.context = context
+
+    def offer(self, *names: str) -> None:
+        """Offer more tools of the catalogue from now on, beside the task's."""
+        for name in names:
+            if name not in self._tools:
+                self._tools[name] = self._placed(catalogue()[name])
+                self._specs = (*self._specs, self._tools[name].spec)
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Return the result of `call`, or an error result that says what would work.
@@ -78,9 +99,12 @@ class Toolbox:
                 error=ToolErrorKind.BAD_ARGUMENTS,
             )
         result = await tool.run(call.arguments, self._sandbox)
-        if OVERLONG in self._tools and call.tool != OVERLONG:
-            return first_page(result, self._desk.kept)
-        return result
+        shown = cut_overlong(result, self._desk.kept)
+        if shown is not result:
+            self.offer(OVERLONG)
+        return shown
 
     def _placed(self, tool: Tool) -> Tool:
+        if isinstance(tool, SandboxedTool):
+            return tool.at(self._python)
         return tool.at(self._desk) if isinstance(tool, HostTool) else tool

@@ -20,7 +20,10 @@ from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult, ToolSpec
 
 MAX_TEXT_CHARS = 100_000
-"""Longest observation an agent gets from one call."""
+"""Longest observation an agent gets from one call (Toolathlon, appendix B)."""
+
+MAX_RESULT_CHARS = 1_000_000
+"""Longest result of a tool: what is longer than an observation is kept, to be read in pages."""
 
 _MAX_ERRORS_SHOWN = 10
 
@@ -161,9 +164,9 @@ def _field_name(location: tuple[int | str, ...], arguments: Any) -> str:
     return name or "arguments"
 
 
-def cut_text(text: str, paging: str) -> str:
-    """Return `text`, cut to the longest observation allowed; the cut says how to go on."""
-    if len(text) <= MAX_TEXT_CHARS:
+def cut_text(text: str, paging: str, longest: int = MAX_TEXT_CHARS) -> str:
+    """Return `text`, cut to `longest` characters; the cut says how to go on."""
+    if len(text) <= longest:
         return text
-    notice = f"\n[cut: {MAX_TEXT_CHARS} of {len(text)} characters shown. {paging}]"
-    return text[: MAX_TEXT_CHARS - len(notice)] + notice
+    notice = f"\n[cut: {longest} of {len(text)} characters shown. {paging}]"
+    return text[: longest - len(notice)] + notice

@@ -1,11 +1,13 @@
 """The inside half of a tool call: `python -m environments.tools.worker` in the sandbox.
 
-One JSON request on standard input (`{"tool", "arguments"}`), one JSON `ToolResult` on standard
-output. Whatever the tool's code or its libraries print goes to standard error, so that it cannot
-mix with the result. A missing library ends the worker with exit code 1 and no result: that is
-our fault, not the agent's, and the host reports it as such.
+One JSON request on standard input (`{"tool", "arguments"}`); on standard output a line that says
+`ready` once everything of ours is loaded, then one JSON `ToolResult`. Whatever the tool's code or
+its libraries print goes to standard error, so that it cannot mix with the result. What goes wrong
+before that line, such as a missing library, is our fault, and the host reports it as such; what
+goes wrong later is the doing of what the agent asked for, or left in its workspace.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -17,14 +19,26 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from environments.sandbox.walking import TooManyEntries, walk
 from environments.tools.registry import definition
-from environments.tools.toolkit import ToolDefinition, cut_text, explain_bad_arguments
+from environments.tools.toolkit import (
+    MAX_RESULT_CHARS,
+    ToolDefinition,
+    cut_text,
+    explain_bad_arguments,
+)
+from environments.tools.warm.libraries import LIBRARIES, load
 from taskdata.errors import ToolRefused
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 
+READY = b"ready"
+"""First line of the output."""
+
 MAX_FILES_REPORTED = 100
 
-_MAX_FILES_COMPARED = 10_000
+_MAX_PIPED_BYTES = 800_000
+"""Of a result's text as JSON: the sandbox captures no more than 1 MB, if not less."""
+
 _LIMIT_ERRORS = {
     errno.ENOSPC: "the disk space of the sandbox is used up",
     errno.EDQUOT: "the disk space of the sandbox is used up",
@@ -41,9 +55,13 @@ def main() -> int:
     result_descriptor = os.dup(1)
     os.dup2(2, 1)
     request = json.loads(sys.stdin.buffer.read())
-    result = answer(request["tool"], request["arguments"], Path.cwd())
-    payload = json.dumps(result.model_dump(), ensure_ascii=False)
+    tool = definition(request["tool"])
+    load(LIBRARIES.get(tool.name, ()))
     with os.fdopen(result_descriptor, "wb") as stream:
+        stream.write(READY + b"\n")
+        stream.flush()
+        result = answer(tool.name, request["arguments"], Path.cwd())
+        payload = json.dumps(result.model_dump(), ensure_ascii=False)
         # File names of an agent need not be valid text.
         stream.write(payload.encode("utf-8", "replace"))
     return 0
@@ -71,11 +89,20 @@ def _run(tool: ToolDefinition[Any], arguments: dict[str, Any], workspace: Path) 
         return ToolResult(
             text=f"{tool.name} ran out of memory. {tool.paging}", error=ToolErrorKind.LIMIT
         )
-    except ImportError as exc:
-        raise ImportError(f"{tool.name} needs {tool.backend}: {exc}") from exc
     except Exception as exc:  # noqa: BLE001 parsers of broken files raise anything
         return _failure(tool.name, exc)
-    return result.model_copy(update={"text": cut_text(result.text, tool.paging)})
+    text = cut_text(result.text, tool.paging, MAX_RESULT_CHARS)
+    return result.model_copy(update={"text": _piped(text, tool.paging)})
+
+
+def _piped(text: str, paging: str) -> str:
+    """Return `text`, or as much of it as fits through the pipe, and one observation at least."""
+    size = len(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace"))
+    if size <= _MAX_PIPED_BYTES:
+        return text
+    shorter = cut_text(text, paging, len(text) * _MAX_PIPED_BYTES // size)
+    again = len(json.dumps(shorter, ensure_ascii=False).encode("utf-8", "replace"))
+    return shorter if again <= _MAX_PIPED_BYTES else cut_text(text, paging)
 
 
 def _failure(tool: str, error: Exception) -> ToolResult:
@@ -89,17 +116,14 @@ def _failure(tool: str, error: Exception) -> ToolResult:
 
 
 def _output_files(workspace: Path) -> Iterator[tuple[str, Stamp]]:
-    seen = 0
-    for here, folders, names in os.walk(workspace / "output"):
-        folders.sort()
-        for name in names:
-            seen += 1
-            if seen > _MAX_FILES_COMPARED:
-                return
-            path = Path(here) / name
-            at = path.lstat()
-            stamp = (at.st_mtime_ns, at.st_ctime_ns, at.st_size, at.st_ino)
-            yield path.relative_to(workspace).as_posix(), stamp
+    """Yield the files of the output folder; of one made to be endless, those that come first."""
+    # The agent may have closed the folder itself.
+    with contextlib.suppress(TooManyEntries, OSError):
+        for found in walk(workspace / "output"):
+            at = found.status
+            if at is not None:
+                stamp = (at.st_mtime_ns, at.st_ctime_ns, at.st_size, at.st_ino)
+                yield f"output/{found.path}", stamp
 
 
 if __name__ == "__main__":

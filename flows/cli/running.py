@@ -60,6 +60,12 @@ def run(
         str | None, typer.Option(help="Folder of documents, for --search corpus.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Dask worker processes.")] = None,
+    replies: Annotated[
+        str | None,
+        typer.Option(
+            help="ask models (default), keep: equal questions once, or replay what is kept."
+        ),
+    ] = None,
     max_usd: Annotated[
         float | None, typer.Option(help="What the models may cost together; no call goes beyond.")
     ] = None,
@@ -102,6 +108,7 @@ def run(
             search=search,
             search_corpus=search_corpus,
             workers=workers,
+            replies=replies,
             max_usd=max_usd,
         )
         config = _in_mode(config, mode)
@@ -127,6 +134,7 @@ def run(
         feedback,
         sandbox,
         judge,
+        replies,
         workers,
     )
     services = (tool_model, image_model, search, search_corpus)

@@ -14,6 +14,7 @@ from zlib import crc32
 
 from environments.mcp.offer import Offer, offered, server_tools
 from environments.metering.proxy import MeteringProxy
+from environments.models.cached import CachedClient
 from environments.models.faults import one_line
 from environments.models.money.prices import price_of
 from environments.models.paid import Attempt, CallWriter, PaidClient
@@ -35,7 +36,7 @@ from stages.execute.metered import metered
 from stages.execute.preprocess import initial_files
 from stages.execute.surroundings import Surroundings, surroundings, with_final_state, without_state
 from taskdata.errors import Misuse, NightshiftError
-from taskdata.schema.agent import AgentSpec
+from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.run import Deliverable, OutcomeStatus, Run, Trial, TrialOutcome
 from taskdata.schema.task import Task
@@ -271,13 +272,25 @@ async def _model(
             f"agent {agent.name!r}: a budget in USD needs a known price; "
             f"{agent.model} is not in the price table"
         )
-    base_url = _base_url(bench, agent, trial)
-    client = bench.clients.get(agent.model, base_url)
-    if agent.model.provider == "local":
+    base_url, replies = _base_url(bench, agent, trial), bench.run.config.replies
+    if replies == "ask":
+        return await _paid(bench, agent.model, base_url, trial, attempt)
+    behind = None
+    if replies == "keep":
+        behind = await _paid(bench, agent.model, base_url, trial, attempt)
+    return CachedClient(
+        behind, agent.model, bench.store, base_url, owner=trial.id, sample=trial.repetition
+    )
+
+
+async def _paid(
+    bench: Workbench, spec: ModelSpec, base_url: str | None, trial: Trial, attempt: int
+) -> ModelClient:
+    client = bench.clients.get(spec, base_url)
+    if spec.provider == "local":
         return client
     earlier = await asyncio.to_thread(bench.store.paid_calls, trial.id)
-    payer = Attempt(trial.id, attempt)
-    return PaidClient(client, agent.model, base_url, bench.calls, payer, earlier)
+    return PaidClient(client, spec, base_url, bench.calls, Attempt(trial.id, attempt), earlier)
 
 
 def _base_url(bench: Workbench, agent: AgentSpec, trial: Trial) -> str | None:

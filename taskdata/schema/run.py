@@ -18,6 +18,7 @@ from taskdata.schema.transcript import Ending, Usage
 
 Feedback = Literal["checkpoint", "coarse"]
 SandboxName = Literal["bubblewrap", "docker"]
+Replies = Literal["ask", "keep", "replay"]
 Purpose = Literal["evaluation", "proof"]
 
 
@@ -47,6 +48,8 @@ class RunConfig(ToolBackends):
     """Limits by provider, such as `openai`, that all workers keep together."""
     max_usd: float | None = Field(default=None, gt=0)
     """What the agents' models, and those behind their tools, may cost together; None: no limit."""
+    replies: Replies = "ask"
+    """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""
     purpose: Purpose = "evaluation"
     """`proof`: plays solutions to prove tasks; it evaluates nobody and is not listed."""
 

@@ -59,7 +59,9 @@ class MessageEvent(GrowingValue):
 class ModelEvent(GrowingValue):
     """One model call and its reply."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"waited_seconds", "failed_attempts"})
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {"waited_seconds", "failed_attempts", "cached"}
+    )
 
     kind: Literal["model"] = "model"
     text: str
@@ -77,6 +79,8 @@ class ModelEvent(GrowingValue):
     """In line for the provider's rate limits."""
     failed_attempts: tuple[FailedAttempt, ...] = ()
     """Those before the one that brought the reply."""
+    cached: bool = False
+    """Answered from kept replies: usage and cost are what it took when it was asked."""
 
 
 class ToolEvent(GrowingValue):

@@ -18,7 +18,7 @@ from mcp_types import (
 )
 
 from environments.mcp.client.schemas import shortened
-from environments.tools.toolkit import MAX_TEXT_CHARS
+from environments.tools.toolkit import MAX_RESULT_CHARS
 
 MAX_ATTACHMENT_BYTES = 4 << 20
 
@@ -51,7 +51,7 @@ Part = str | Attachment
 
 
 def parts_of(result: CallToolResult) -> Sequence[Part]:
-    """Return the pieces of an answer in order, together hardly longer than an observation may be.
+    """Return the pieces of an answer in order, together hardly longer than a result may be.
 
     Media of kinds or sizes that are not kept are mentioned; a structured answer without any other
     is shown as JSON.
@@ -67,7 +67,7 @@ def parts_of(result: CallToolResult) -> Sequence[Part]:
             attachments += 1
             is_one_too_many = attachments > _MAX_ATTACHMENTS
             parts.append(f"[{part.media_type}: not kept]" if is_one_too_many else part)
-        if chars > MAX_TEXT_CHARS:
+        if chars > MAX_RESULT_CHARS:
             break
     if len(result.content) > _MAX_BLOCKS:
         parts.append(f"[{len(result.content) - _MAX_BLOCKS} more parts are not shown]")

@@ -18,7 +18,7 @@ from environments.mcp.client.outputs import changed, stamps
 from environments.mcp.client.schemas import explain_bad_arguments, shortened
 from environments.mcp.servers import RemoteServer, Server
 from environments.ports import Sandbox, Workspace
-from environments.tools.toolkit import cut_text
+from environments.tools.toolkit import MAX_RESULT_CHARS, cut_text
 from taskdata.errors import ToolUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 
@@ -66,7 +66,7 @@ class LiveServer:
         text, error = await self._answer(tool, arguments, sandbox)
         after = await asyncio.to_thread(stamps, self._workspace.output)
         return ToolResult(
-            text=cut_text(text, _PAGING),
+            text=cut_text(text, _PAGING, MAX_RESULT_CHARS),
             files=changed(before, after),
             error=error,
             seconds=time.monotonic() - began,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MAX_SIDE = 2_000
 """Longest side the detector gets; it takes about 3 s of CPU time for each million pixels."""
+_DETECTED_SIDE = 736
 _BAND_HEIGHT = 1_600
 _TALL = 2.5
 _LONGEST_SHAPE = 8
@@ -54,12 +55,17 @@ class PageReading:
     """Texts that were found but not read, since the time was up."""
 
 
-def read_lines(image: "Image") -> list[TextLine]:
-    """Return the texts in an RGB `image`, row by row from the top, each row from the left."""
-    return read_page(image, math.inf).lines
+def read_lines(image: "Image", least_side: int = _DETECTED_SIDE) -> list[TextLine]:
+    """Return the texts in an RGB `image`, row by row from the top, each row from the left.
+
+    Args:
+        image: Its texts may be as small as 8 pixels.
+        least_side: The detector enlarges a picture until its shorter side has so many pixels.
+    """
+    return read_page(image, math.inf, least_side).lines
 
 
-def read_page(image: "Image", seconds: float) -> PageReading:
+def read_page(image: "Image", seconds: float, least_side: int = _DETECTED_SIDE) -> PageReading:
     """Return the texts in an RGB `image`, read from the top for at most about `seconds`."""
     import cv2
     import numpy as np
@@ -73,7 +79,8 @@ def read_page(image: "Image", seconds: float) -> PageReading:
     unread = 0
     for top, band in _bands(np.asarray(pixels, dtype=np.uint8)):
         padded, border = _padded(band)
-        quads, _ = _engine().auto_text_det(padded)
+        engine().text_det.limit_side_len = least_side
+        quads, _ = engine().auto_text_det(padded)
         for some in _portions(quads):
             if time.monotonic() > end:
                 unread += len(some)
@@ -91,7 +98,8 @@ def _scale(size: tuple[int, int]) -> float:
 
 
 @cache
-def _engine() -> Any:
+def engine() -> Any:
+    """Return the detector and the recogniser, loaded once."""
     import cv2
     from rapidocr_onnxruntime import RapidOCR
 
@@ -123,8 +131,7 @@ def _portions(quads: Any) -> Iterator[Sequence[Any]]:
 
 def _read(band: "Pixels", quads: Sequence[Any]) -> Iterator[tuple[TextLine, Any]]:
     """Yield what reads as text in `quads`, with its quad."""
-    engine = _engine()
-    crops = engine.get_crop_img_list(band, quads)
+    crops = engine().get_crop_img_list(band, quads)
     readings = _best_readings(crops)
     for quad, (crop, (text, confidence, columns)) in zip(quads, readings, strict=True):
         if confidence < _LEAST_CONFIDENCE or not text.strip():
@@ -138,12 +145,12 @@ def _best_readings(crops: Sequence["Pixels"]) -> list[tuple["Pixels", Any]]:
 
     The package's own classifier of upside-down lines is not asked: it turns long lines wrongly.
     """
-    readings, _ = _engine().text_rec(list(crops), True)
+    readings, _ = engine().text_rec(list(crops), True)
     best = list(zip(crops, readings, strict=True))
     poor = [place for place, (_, reading) in enumerate(best) if reading[1] < _POOR]
     if poor:
         turned = [crops[place][::-1, ::-1].copy() for place in poor]
-        again, _ = _engine().text_rec(turned, True)
+        again, _ = engine().text_rec(turned, True)
         for place, crop, reading in zip(poor, turned, again, strict=True):
             if reading[1] > best[place][1][1]:
                 best[place] = (crop, reading)
@@ -153,8 +160,8 @@ def _best_readings(crops: Sequence["Pixels"]) -> list[tuple["Pixels", Any]]:
 def _padded(band: "Pixels") -> tuple["Pixels", tuple[int, int]]:
     """Return the band in the middle of a plain border, and the border's width and height.
 
-    The detector enlarges a picture until its shorter side has 736 pixels, so a narrow strip would
-    become enormous.
+    The detector enlarges a picture until its shorter side has some hundred pixels, so a narrow
+    strip would become enormous.
     """
     import cv2
     import numpy as np

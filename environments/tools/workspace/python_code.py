@@ -24,7 +24,10 @@ from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 
-_HEAD_BYTES, _TAIL_BYTES = 30_000, 30_000
+_HEAD_BYTES, _TAIL_BYTES = 250_000, 250_000
+_END_CHARS = 30_000
+"""Of what a failed program printed, at either end: its traceback stands at the very end."""
+
 _DEFAULT_TIMEOUT_SECONDS = 60.0
 NOTHING_PRINTED = "The code ran and printed nothing."
 _PR_SET_DUMPABLE = 4
@@ -134,17 +137,25 @@ def _kill_group(process: "subprocess.Popen[bytes]") -> None:
 
 def _outcome(code: int | None, printed: str, seconds: float, script: str) -> ToolResult:
     printed = printed.replace(script, "code.py").strip("\n")
-    shown = f"\n{printed}" if printed else " It printed nothing."
+    if code == 0:
+        return ToolResult(text=printed or NOTHING_PRINTED)
+    shown = f"\n{_ends(printed)}" if printed else " It printed nothing."
     if code is None:
         text = f"The code was stopped after {seconds:.0f} s (timeout_seconds).{shown}"
         return ToolResult(text=text, error=ToolErrorKind.LIMIT)
-    if code == 0:
-        return ToolResult(text=printed or NOTHING_PRINTED)
     if code < 0:
         return _killed(-code, shown)
     is_limit = _LIMIT_MESSAGE.search(printed.rpartition("\n")[2])
     text = f"The code failed with exit code {code}.{shown}"
     return ToolResult(text=text, error=ToolErrorKind.LIMIT if is_limit else ToolErrorKind.REFUSED)
+
+
+def _ends(printed: str) -> str:
+    left_out = len(printed) - 2 * _END_CHARS
+    if left_out <= 0:
+        return printed
+    mark = f"\n[... {left_out} characters left out ...]\n"
+    return printed[:_END_CHARS] + mark + printed[-_END_CHARS:]
 
 
 def _killed(number: int, shown: str) -> ToolResult:

@@ -49,6 +49,7 @@ class Journal:
                 seconds=reply.seconds,
                 waited_seconds=reply.waited_seconds,
                 failed_attempts=reply.failed_attempts,
+                cached=reply.cached,
             )
         )
 

@@ -97,6 +97,31 @@ def test_a_program_asks_its_model_through_the_proxy(sandbox, wire, evaluate, ask
     assert {seen.headers["Authorization"] for seen in wire.seen} == {f"Bearer {KEY}"}
 
 
+def test_a_program_of_anthropics_format_asks_too(wire, evaluate, task, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    wire.then(wire.says("Five.", input_tokens=100))
+    body = """
+request = urllib.request.Request(
+    os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages",
+    json.dumps({"model": os.environ["NIGHTSHIFT_MODEL"], "max_tokens": 100,
+                "messages": [{"role": "user", "content": "2+3?"}]}).encode(),
+    {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "content-type": "application/json"},
+)
+with urllib.request.urlopen(request) as answered:
+    print(json.load(answered)["content"][0]["text"])
+"""
+    agent = AgentSpec.parse(
+        "command:anthropic/claude-opus-4-6",
+        label="my-agent",
+        base_url=wire.url,
+        command=("python3", "-c", ASKING + body),
+    )
+    outcome, _ = evaluate(agent, task)
+    assert (outcome.final_answer, outcome.usage.input_tokens) == ("Five.", 100)
+    assert outcome.cost_usd == pytest.approx(100 * 5e-6 + 5 * 25e-6)
+    assert wire.seen[0].headers["x-api-key"] == KEY
+
+
 def test_the_real_key_is_nowhere_but_at_the_provider(
     sandbox, wire, evaluate, asking, task, tmp_path: Path, caplog
 ):

@@ -22,9 +22,9 @@ def new_agent(request, wire, monkeypatch):
     """Make an agent of each adapter, its model behind the scripted provider."""
     monkeypatch.setenv("COMPATIBLE_API_KEY", KEY)
 
-    def make(**settings) -> AgentSpec:
+    def make(provider: str = "compatible", **settings) -> AgentSpec:
         return AgentSpec.parse(
-            f"{request.param}:compatible/m", base_url=wire.openai_url, **settings
+            f"{request.param}:{provider}/m", base_url=wire.openai_url, **settings
         )
 
     return make
@@ -35,7 +35,7 @@ def called(number, behaviour):
 
     async def behave(seen, request):
         answer = await behaviour(seen, request)
-        body = answer.body.replace(b'"call_', f'"call_{number}_'.encode())
+        body = answer.body.replace(b'"call_0"', f'"call_{number}"'.encode())
         return web.Response(body=body, content_type="application/json")
 
     return behave
@@ -55,6 +55,19 @@ def test_a_task_is_worked_on_to_its_end(wire, evaluate, new_agent, task):
     assert first["temperature"] == 0.5
     assert {tool["function"]["name"] for tool in first["tools"]} >= {"write_file", "finish"}
     assert second["messages"][-1]["role"] == "tool"
+
+
+def test_the_responses_format_is_spoken_where_the_model_wants_it(
+    wire, evaluate, new_agent, task, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    wire.then(called(1, wire.says("", WRITE)), wire.says("Five.", input_tokens=20))
+    agent = new_agent("openai-responses", reasoning_effort="low")
+    outcome, _ = evaluate(agent, task)
+    assert (outcome.ending, outcome.final_answer) == (Ending.FINISHED, "Five.")
+    assert [seen.path for seen in wire.seen] == ["/v1/responses"] * 2
+    assert wire.seen[0].body["reasoning"]["effort"] == "low"
+    assert (outcome.tool_calls, outcome.usage.input_tokens) == (1, 30)
 
 
 def test_a_reply_without_a_call_is_the_answer(wire, evaluate, new_agent, task):

@@ -1,0 +1,75 @@
+"""What each tool needs before it can look at its arguments.
+
+The worker loads it before it touches anything of the agent's, so that a failure up to there is
+ours; the Python that stays loads it once for all calls.
+"""
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+
+_PICTURES = (
+    "PIL.Image",
+    "PIL.ImageDraw",
+    "PIL.PngImagePlugin",
+    "PIL.JpegImagePlugin",
+    "PIL.ImageOps",
+    "PIL.ImageStat",
+    "numpy",
+)
+_OCR = (*_PICTURES, "cv2", "environments.tools.images.text_lines:engine")
+_WORKBOOKS = ("openpyxl", "openpyxl.chart", "openpyxl.packaging.extended")
+_PDF = ("reportlab.platypus", "reportlab.pdfbase.ttfonts", "urllib.request")
+_PLOT = ("matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.font_manager")
+_SOUND = ("numpy", "imageio_ffmpeg")
+
+LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Calculator": (),
+        "Solver": ("sympy",),
+        "Prover": ("z3",),
+        "Plot": _PLOT,
+        "ReadCSV": (),
+        "ReadXLSX": _WORKBOOKS,
+        "ReadDOCX": ("docx",),
+        "ReadPDF": ("pdfplumber",),
+        "ReadPPTX": ("pptx",),
+        "CsvFileGenerator": (),
+        "XlsxFileGenerator": _WORKBOOKS,
+        "DocxFileGenerator": ("docx",),
+        "PdfFileGenerator": _PDF,
+        "PptxFileGenerator": ("pptx", "pptx.chart.data"),
+        "HtmlFileGenerator": (),
+        "OCR": _OCR,
+        "MathOCR": (*_PICTURES, "cv2"),
+        "DrawBox": _PICTURES,
+        "AddText": _PICTURES,
+        "ImageStylization": (*_PICTURES, "cv2"),
+        "ImageQualityTest": (*_PICTURES, "cv2"),
+        "AudioClipTool": ("imageio_ffmpeg",),
+        "NoiseReduction": (*_SOUND, "noisereduce"),
+        "PitchShifting": ("imageio_ffmpeg",),
+        "SoundCharacteristicExtraction": _SOUND,
+        "SpeechToText": (*_SOUND, "pocketsphinx"),
+        "VideoClip": ("imageio_ffmpeg",),
+        "VideoOCR": (*_OCR, "imageio_ffmpeg"),
+        "AddTextVideoTool": (*_PICTURES, "imageio_ffmpeg"),
+        "VideoObjectDetection": ("numpy", "cv2", "imageio_ffmpeg"),
+        "list_files": (),
+        "read_file": (),
+        "write_file": (),
+    }
+)
+"""By tool: modules to import, and functions to call once as `module:function`.
+
+A tool that is missing here runs code of the agent's, and never in a process that stays.
+"""
+
+
+def load(names: Iterable[str]) -> None:
+    """Import modules and call functions that keep what they made; raises ImportError and others."""
+    for name in names:
+        module, _, function = name.partition(":")
+        loaded = import_module(module)
+        if function:
+            getattr(loaded, function)()

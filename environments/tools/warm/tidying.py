@@ -1,0 +1,96 @@
+"""What the Python that stays does after a call, so that none can reach the next.
+
+Only ever inside a sandbox: there, every process but a few is a call's.
+"""
+
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import time
+from pathlib import Path
+
+_SECONDS_TO_DIE = 5.0
+_TEMPORARY = ("/tmp", "/dev/shm")  # noqa: S108 the sandbox's own
+_FIRST_PROCESS = 1
+_CPU_SHARE, _MEMORY_SHARE, _ADDRESS_SHARE = 1 / 4, 1 / 4, 1 / 2
+
+
+def kill_others() -> bool:
+    """Kill every process but the first, ours and our parent; returns whether all are gone."""
+    kept = {_FIRST_PROCESS, os.getpid(), os.getppid()}
+    if os.getppid() == _FIRST_PROCESS:
+        # All at one moment, so that none can fork meanwhile.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+    deadline = time.monotonic() + _SECONDS_TO_DIE
+    while others := _running(kept):
+        if time.monotonic() > deadline:
+            return False
+        for pid in others:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.001)
+    return True
+
+
+def _running(kept: set[int]) -> list[int]:
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) in kept:
+            continue
+        with contextlib.suppress(OSError):
+            status = Path(f"/proc/{name}/stat").read_text(errors="replace")
+            if status.rpartition(")")[2].split()[0] not in "ZX":
+                found.append(int(name))
+    return found
+
+
+def empty_temporary_folders() -> bool:
+    """Remove what a call left in them; returns whether nothing is left."""
+    try:
+        for folder in _TEMPORARY:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        shutil.rmtree(entry.path)
+                    else:
+                        os.unlink(entry.path)
+    except (OSError, RecursionError):
+        return False
+    return True
+
+
+def has_grown_large(memory_bytes: int) -> bool:
+    """Return whether what is loaded takes so much that the next call would feel it.
+
+    Args:
+        memory_bytes: What all processes of the sandbox together may use.
+    """
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_limit, _ = resource.getrlimit(resource.RLIMIT_CPU)
+    address_limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    sizes = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    anonymous, addresses = (int(sizes[name].split()[0]) * 1024 for name in ("RssAnon", "VmSize"))
+    return (
+        0 <= cpu_limit * _CPU_SHARE < own.ru_utime + own.ru_stime
+        or memory_bytes * _MEMORY_SHARE < anonymous
+        or 0 <= address_limit * _ADDRESS_SHARE < addresses
+    )
+
+
+def other_threads_sleep() -> bool:
+    """Return whether it is safe to fork: no other thread is at work, with a lock perhaps.
+
+    Only `onnxruntime` starts one when it is imported, which waits from then on.
+    """
+    mine = str(os.getpid())
+    for thread in os.listdir("/proc/self/task"):
+        if thread == mine:
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            status = Path(f"/proc/self/task/{thread}/stat").read_text(errors="replace")
+            if status.rpartition(")")[2].split()[0] != "S":
+                return False
+    return True

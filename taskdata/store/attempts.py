@@ -1,0 +1,167 @@
+"""Attempts at trials in the store: which one is due, and what came of each.
+
+Every trial asks for its attempt and records its outcome, so both are put together once and without
+the ORM, whose objects cost several times what the database does.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, func, select
+
+from taskdata.errors import Misuse
+from taskdata.schema.run import Deliverable, OutcomeStatus, Trial, TrialOutcome
+from taskdata.schema.transcript import Usage
+from taskdata.store.connection import StoreConnection
+from taskdata.tables import DeliverableRow, OutcomeRow, TrialRow
+
+FINISHED = OutcomeStatus.FINISHED.value
+
+TRIALS: sa.Table = TrialRow.__table__  # type: ignore[attr-defined]
+OUTCOMES: sa.Table = OutcomeRow.__table__  # type: ignore[attr-defined]
+_DELIVERABLES: sa.Table = DeliverableRow.__table__  # type: ignore[attr-defined]
+
+_ATTEMPT = (
+    sa.select(
+        *TRIALS.columns,
+        func.max(OUTCOMES.c.attempt).label("attempts"),
+        func.max(sa.case((OUTCOMES.c.status == FINISHED, 1), else_=0)).label("finished"),
+    )
+    .select_from(TRIALS.outerjoin(OUTCOMES))
+    .where(TRIALS.c.id == sa.bindparam("trial"))
+    .group_by(TRIALS.c.id)
+)
+_HAS_FINISHED = sa.select(OUTCOMES.c.id).where(
+    OUTCOMES.c.trial_id == sa.bindparam("trial"), OUTCOMES.c.status == FINISHED
+)
+_ADD_OUTCOME = sa.insert(OUTCOMES)
+_ADD_DELIVERABLES = sa.insert(_DELIVERABLES)
+
+
+class AttemptStore(StoreConnection):
+    """What the store knows of attempts at trials."""
+
+    def trial(self, trial_id: str) -> Trial:
+        """Return the trial of that id.
+
+        Raises:
+            Misuse: if there is none.
+        """
+        with self._reading() as session:
+            row = session.get(TrialRow, trial_id)
+        if row is None:
+            raise _unknown(trial_id)
+        return Trial.model_validate(row.model_dump())
+
+    def attempt_due(self, trial_id: str) -> tuple[Trial, int] | None:
+        """Return the trial and the number of the attempt that would come now, from 1.
+
+        None if it has finished.
+
+        Raises:
+            Misuse: if there is no such trial.
+        """
+        with self._reading() as session:
+            row = session.connection().execute(_ATTEMPT, {"trial": trial_id}).mappings().first()
+        if row is None:
+            raise _unknown(trial_id)
+        fields = dict(row)
+        attempts, finished = fields.pop("attempts"), fields.pop("finished")
+        return None if finished else (Trial.model_validate(fields), (attempts or 0) + 1)
+
+    def failures(self, run_id: str, round_: int) -> dict[str, str]:
+        """Return the latest cause of each trial of the round in which an attempt has failed."""
+        query = (
+            sa.select(OUTCOMES.c.trial_id, OUTCOMES.c.error)
+            .join(TRIALS, TRIALS.c.id == OUTCOMES.c.trial_id)
+            .where(TRIALS.c.run_id == run_id, TRIALS.c.round == round_)
+            .where(OUTCOMES.c.status != FINISHED)
+            .order_by(OUTCOMES.c.attempt)
+        )
+        with self._reading() as session:
+            rows = session.connection().execute(query)
+            return {trial_id: error or "" for trial_id, error in rows}
+
+    def record_outcome(self, outcome: TrialOutcome) -> bool:
+        """Store what happened; False, changing nothing, if the trial has finished before."""
+        fields = outcome.model_dump(exclude={"deliverables", "usage", "limits"})
+        fields["limits"] = outcome.limits.model_dump(mode="json") if outcome.limits else None
+        fields["rejected_files"] = list(outcome.rejected_files)
+        fields |= _counts(outcome.usage)
+        try:
+            with self._writing() as session:
+                return _add_outcome(session.connection(), fields, outcome.deliverables)
+        except IntegrityError:
+            # Another worker finished the same trial between our look and our write.
+            if self.outcome(outcome.trial_id) is None:
+                raise
+            return False
+
+    def outcome(self, trial_id: str) -> TrialOutcome | None:
+        """Return the finished outcome, else the latest infrastructure error, else None."""
+        with self._reading() as session:
+            row = self._finished(session, trial_id)
+            if row is None:
+                row = session.exec(
+                    select(OutcomeRow)
+                    .where(OutcomeRow.trial_id == trial_id)
+                    .order_by(col(OutcomeRow.attempt).desc())
+                    .limit(1)
+                ).first()
+            if row is None:
+                return None
+            query = select(DeliverableRow).where(DeliverableRow.outcome_id == row.id)
+            return outcome_of(row, list(session.exec(query.order_by(DeliverableRow.name))))
+
+    @staticmethod
+    def _finished(session: Session, trial_id: str) -> OutcomeRow | None:
+        return session.exec(
+            select(OutcomeRow).where(OutcomeRow.trial_id == trial_id, OutcomeRow.status == FINISHED)
+        ).first()
+
+
+def _unknown(trial_id: str) -> Misuse:
+    return Misuse(f"trial {trial_id!r} is not in the store; `nightshift show` lists them")
+
+
+def _add_outcome(
+    connection: sa.Connection, fields: dict[str, Any], deliverables: Sequence[Deliverable]
+) -> bool:
+    if connection.execute(_HAS_FINISHED, {"trial": fields["trial_id"]}).first() is not None:
+        return False
+    added = connection.execute(_ADD_OUTCOME, fields).inserted_primary_key
+    if deliverables and added is not None:
+        files = [{"outcome_id": added[0], **file.model_dump()} for file in deliverables]
+        connection.execute(_ADD_DELIVERABLES, files)
+    return True
+
+
+def outcome_id(row: OutcomeRow) -> int:
+    if row.id is None:
+        raise ValueError(f"outcome of trial {row.trial_id} has not been written yet")
+    return row.id
+
+
+def _counts(usage: Usage | None) -> dict[str, Any]:
+    return {name: None if usage is None else getattr(usage, name) for name in Usage.model_fields}
+
+
+def _usage(row: OutcomeRow) -> Usage | None:
+    counts = {name: getattr(row, name) for name in Usage.model_fields}
+    return None if counts["input_tokens"] is None else Usage(**counts)
+
+
+def outcome_of(row: OutcomeRow, deliverables: Sequence[DeliverableRow]) -> TrialOutcome:
+    fields = row.model_dump(exclude={"id", *Usage.model_fields})
+    return TrialOutcome.model_validate(
+        fields
+        | {
+            "usage": _usage(row),
+            "deliverables": tuple(
+                Deliverable(name=d.name, sha256=d.sha256, size_bytes=d.size_bytes)
+                for d in deliverables
+            ),
+        }
+    )
