@@ -1,5 +1,6 @@
 """Settings: the only reader of the environment and of `nightshift.toml`."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -85,15 +86,20 @@ class Settings(BaseSettings):
 def load_settings() -> Settings:
     """Return the settings of this process.
 
+    Rooms below, and worker processes, find the state's folder where the environment says, also
+    when it was `nightshift.toml` that said it.
+
     Raises:
         Misuse: if the environment or `nightshift.toml` does not fit; names the field.
     """
     try:
-        return Settings()
+        settings = Settings()
     except ValidationError as exc:
         raise Misuse(f"settings (environment or nightshift.toml): {describe(exc)}") from exc
     except ValueError as exc:
         raise Misuse(f"nightshift.toml: {exc}") from exc
+    os.environ["NIGHTSHIFT_HOME"] = str(settings.home.resolve())
+    return settings
 
 
 def run_config(settings: Settings, **changes: Any) -> RunConfig:

@@ -50,14 +50,28 @@ ONE_AFTER_THE_OTHER = {
 }
 """End-to-end files that share a costly fixture, or the machine, stay in one process."""
 
+LONG = ("served", "night", "test_starter_bank.py")
+"""Groups, and files, of minutes each: begun last, they would leave the other process idle."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let pytest-xdist deal files in our order, not those with the most tests first."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep each file in one process where `make test` runs several: its fixtures are made once."""
+    rank: dict[pytest.Item, int] = {}
     for item in items:
         end_to_end = item.get_closest_marker("e2e")
         group = ONE_AFTER_THE_OTHER.get(item.path.name) if end_to_end else None
         item.add_marker(pytest.mark.xdist_group(group or str(item.path)))
+        name = group or item.path.name
+        rank[item] = LONG.index(name) if name in LONG else len(LONG)
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: rank[item])
 
 
 def free_port() -> int:
@@ -225,14 +239,13 @@ def new_task():
 def new_run(store: Store):
     """Make a run over tasks of one's own; returns it as stored."""
 
-    def make(*tasks: Task, agents: tuple[str, ...] = ("nop",), **config: object) -> Run:
+    def make(*tasks: Task, agents: tuple[str | AgentSpec, ...] = ("nop",), **config: object) -> Run:
+        specs = [a if isinstance(a, AgentSpec) else AgentSpec.parse(a) for a in agents]
         release = store.add_release("test", tasks or (make_task(),), {})
         run = Run(
             id=f"run-{len(store.runs())}",
             status=RunStatus.RUNNING,
-            config=RunConfig.model_validate(
-                {"bank": "test", "agents": [AgentSpec.parse(a) for a in agents], **config}
-            ),
+            config=RunConfig.model_validate({"bank": "test", "agents": specs, **config}),
             release_hash=release.hash,
             code_version="test",
             created_at=datetime.now(UTC),

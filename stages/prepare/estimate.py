@@ -112,7 +112,8 @@ def at_most(agent: AgentSpec, trials: int) -> Effort:
 
 
 def _dearest(price: Price) -> float:
-    return max(price.input, price.output, price.cache_write or 0.0)
+    rates = (price, *price.tiers)
+    return max(max(each.input, each.output, each.cache_write or 0.0) for each in rates)
 
 
 def _mean(efforts: Sequence[PastEffort]) -> Effort:

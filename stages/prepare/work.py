@@ -40,7 +40,8 @@ def require(config: RunConfig) -> None:
         require_agent(agent)
         if agent.model is not None:
             require_model(agent.model, agent.base_url)
-            if agent.budget.max_usd is not None and price_of(agent.model) is None:
+            capped = agent.budget.max_usd is not None or config.max_usd is not None
+            if capped and price_of(agent.model) is None:
                 raise Misuse(
                     f"agent {agent.name!r}: a budget in USD needs a known price, and "
                     f"{agent.model} is not in the price table"

@@ -36,7 +36,7 @@ _ATTEMPT = (
 _HAS_FINISHED = sa.select(OUTCOMES.c.id).where(
     OUTCOMES.c.trial_id == sa.bindparam("trial"), OUTCOMES.c.status == FINISHED
 )
-_ADD_OUTCOME = sa.insert(OUTCOMES)
+_ADD_OUTCOME = sa.insert(OUTCOMES).returning(OUTCOMES.c.id)
 _ADD_DELIVERABLES = sa.insert(_DELIVERABLES)
 
 
@@ -131,14 +131,15 @@ def _add_outcome(
 ) -> bool:
     if connection.execute(_HAS_FINISHED, {"trial": fields["trial_id"]}).first() is not None:
         return False
-    added = connection.execute(_ADD_OUTCOME, fields).inserted_primary_key
-    if deliverables and added is not None:
-        files = [{"outcome_id": added[0], **file.model_dump()} for file in deliverables]
+    added = connection.execute(_ADD_OUTCOME, fields).scalar_one()
+    if deliverables:
+        files = [{"outcome_id": added, **file.model_dump()} for file in deliverables]
         connection.execute(_ADD_DELIVERABLES, files)
     return True
 
 
 def outcome_id(row: OutcomeRow) -> int:
+    """Return the key of a row that has been written."""
     if row.id is None:
         raise ValueError(f"outcome of trial {row.trial_id} has not been written yet")
     return row.id
@@ -154,6 +155,7 @@ def _usage(row: OutcomeRow) -> Usage | None:
 
 
 def outcome_of(row: OutcomeRow, deliverables: Sequence[DeliverableRow]) -> TrialOutcome:
+    """Return the outcome that a row and those of its deliverables hold."""
     fields = row.model_dump(exclude={"id", *Usage.model_fields})
     return TrialOutcome.model_validate(
         fields

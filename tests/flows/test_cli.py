@@ -56,21 +56,28 @@ def test_a_flow_that_failed_is_not_told_twice():
         (["bank", "show", "no-such-task"], "no-such-task"),
     ],
 )
-def test_misuse_is_one_line_and_exit_code_2(nightshift, arguments, message):
-    done = nightshift(*arguments)
+def test_misuse_is_one_line_and_exit_code_2(command, arguments, message):
+    done = command(*arguments)
     assert done.returncode == 2, done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_runs_of_a_new_home_are_none(nightshift):
-    done = nightshift("runs", "--json")
+def test_misuse_ends_the_process_with_code_2(nightshift):
+    done = nightshift("run", "--agent", "telepath")
+    assert done.returncode == 2
+    assert "telepath" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_runs_of_a_new_home_are_none(command):
+    done = command("runs", "--json")
     assert json.loads(done.stdout) == {"runs": []}
 
 
-def test_bank_list_names_the_starter_tasks(nightshift):
-    listed = json.loads(nightshift("bank", "list", "--json").stdout)
+def test_bank_list_names_the_starter_tasks(command):
+    listed = json.loads(command("bank", "list", "--json").stdout)
     assert len([t for t in listed["tasks"] if t["tier"] == "workflow"]) >= 12
     assert len([t for t in listed["tasks"] if t["tier"] == "atomic"]) >= 8
 

@@ -157,6 +157,17 @@ def test_effort_is_summed_over_trials_and_cost_is_unknown_if_one_price_is(
     assert agent(first, unpriced, tasks=tasks).score_per_usd is None
 
 
+def test_effort_is_unknown_if_that_of_one_trial_is(tasks: list[Task], make_result: MakeResult):
+    known = make_result(task=tasks[0], leaves=leaves(8.0), wall_seconds=30.0, turns=4)
+    unknown = {"wall_seconds": None, "turns": None, "tool_calls": None, "tool_errors": None}
+    imported = make_result(task=tasks[1], leaves=leaves(4.0), usage=None, **unknown)
+
+    found = agent(known, imported, tasks=tasks)
+
+    assert (found.wall_s, found.turns, found.tool_sr, found.tokens) == (None,) * 4
+    assert found.root_score.mean == pytest.approx(6.0)
+
+
 def test_an_agent_that_called_no_tool_has_no_tool_success_rate_and_a_free_one_no_score_per_dollar(
     tasks: list[Task], make_result: MakeResult
 ):

@@ -1,0 +1,1 @@
+"""How an agent that we did not write reaches its model: a proxy that counts and holds the key."""

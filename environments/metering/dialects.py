@@ -1,0 +1,108 @@
+"""The wire formats that the proxy speaks: where each is, and how each says no."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from environments.models.openai.account import account_headers
+from environments.models.wire.transport import Endpoint
+
+Family = Literal["openai", "anthropic"]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One wire format."""
+
+    name: Literal["chat", "responses", "messages"]
+    path: str
+    """At the proxy."""
+    behind: str
+    """At the provider, below its base URL."""
+    limits: tuple[str, ...]
+    """Fields that limit the reply's tokens; the first one is set where a request has none."""
+
+
+CHAT = Dialect(
+    "chat",
+    "/v1/chat/completions",
+    "/chat/completions",
+    ("max_tokens", "max_completion_tokens"),
+)
+# Newer models of OpenAI refuse `max_tokens`; most compatible servers know nothing else.
+_CHAT_OF_OPENAI = Dialect(
+    "chat",
+    "/v1/chat/completions",
+    "/chat/completions",
+    ("max_completion_tokens", "max_tokens"),
+)
+RESPONSES = Dialect("responses", "/v1/responses", "/responses", ("max_output_tokens",))
+MESSAGES = Dialect("messages", "/v1/messages", "/v1/messages", ("max_tokens",))
+
+
+def family_of(endpoint: Endpoint) -> Family:
+    """Return whose formats the endpoint speaks."""
+    return "anthropic" if endpoint.spec.provider.startswith("anthropic") else "openai"
+
+
+def limited_as(endpoint: Endpoint) -> str:
+    """Return under which name the provider's rate limits are shared with all other callers."""
+    return f"{endpoint.spec.provider.partition('-')[0]}@{endpoint.host}"
+
+
+def dialects_of(endpoint: Endpoint) -> tuple[Dialect, ...]:
+    """Return the formats that programs may use with the endpoint."""
+    if family_of(endpoint) == "anthropic":
+        return (MESSAGES,)
+    chat = _CHAT_OF_OPENAI if endpoint.spec.provider.startswith("openai") else CHAT
+    return (chat, RESPONSES)
+
+
+def variables(endpoint: Endpoint, root: str, token: str) -> tuple[tuple[str, str], ...]:
+    """Return the environment variables from which SDKs take the proxy and its token.
+
+    Args:
+        endpoint: Behind the proxy.
+        root: URL of the proxy, without `/v1`.
+        token: What programs send as their key.
+    """
+    named = ("NIGHTSHIFT_MODEL", endpoint.spec.model)
+    if family_of(endpoint) == "anthropic":
+        return (named, ("ANTHROPIC_BASE_URL", root), ("ANTHROPIC_API_KEY", token))
+    return (named, ("OPENAI_BASE_URL", f"{root}/v1"), ("OPENAI_API_KEY", token))
+
+
+def real_headers(endpoint: Endpoint, asked: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of a forwarded request: with the real key, and little of the program's."""
+    headers = {"content-type": "application/json"}
+    if family_of(endpoint) == "openai":
+        return {**headers, **account_headers(endpoint)}
+    headers |= {"x-api-key": endpoint.key, "anthropic-version": "2023-06-01"}
+    kept = ("anthropic-version", "anthropic-beta")
+    return headers | {name: asked[name] for name in kept if name in asked}
+
+
+def error_body(family: Family, kind: str, message: str) -> dict[str, Any]:
+    """Return an error in the family's own form."""
+    if family == "anthropic":
+        return {"type": "error", "error": {"type": kind, "message": message}}
+    return {"error": {"message": message, "type": kind, "code": kind, "param": None}}
+
+
+def model_list(endpoint: Endpoint) -> dict[str, Any]:
+    """Return the answer to "which models are there": the one, in both families' forms."""
+    return {"object": "list", "data": [model_entry(endpoint)], "has_more": False}
+
+
+def model_entry(endpoint: Endpoint) -> dict[str, Any]:
+    """Return the one model as an entry of a list."""
+    model = endpoint.spec.model
+    return {
+        "id": model,
+        "object": "model",
+        "type": "model",
+        "created": 0,
+        "created_at": "1970-01-01T00:00:00Z",
+        "display_name": model,
+        "owned_by": endpoint.spec.provider,
+    }

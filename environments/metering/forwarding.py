@@ -1,0 +1,393 @@
+"""One call on its way to the provider and back, and what is learned from it."""
+
+import asyncio
+import io
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from environments.metering.dialects import (
+    Dialect,
+    error_body,
+    family_of,
+    limited_as,
+    real_headers,
+)
+from environments.metering.ledger import Ledger, Reservation
+from environments.metering.replies import read_answer
+from environments.metering.requests import Asked, limited
+from environments.metering.streams import EventSplitter, event_data, is_usage_alone, new_reply
+from environments.models.client import Answer
+from environments.models.faults import AttemptFailed, from_status, one_line
+from environments.models.limits.headers import allowances, retry_after
+from environments.models.limits.purse import Purse
+from environments.models.limits.seam import Allowance, Limiter, Outcome
+from environments.models.money.spending import Spending
+from environments.models.wire.transport import MAX_ANSWER_BYTES, Endpoint
+from environments.ports import ModelReply
+from environments.sandbox.shielding import to_the_end
+from taskdata.errors import BudgetExhausted, ModelRejected, ModelUnavailable
+from taskdata.schema.usage import Usage
+
+if TYPE_CHECKING:
+    import aiohttp
+    from aiohttp import web
+
+Record = Callable[[ModelReply, datetime], None]
+Fault = ModelUnavailable | ModelRejected | BudgetExhausted
+"""Why a call was not answered, other than through the program."""
+
+LONGEST_CALL_SECONDS = 900.0
+_SECONDS_TO_SETTLE = 5.0
+_MAX_ERROR_BYTES = 64 * 1024
+_OURS_TO_MEND = frozenset({401, 402, 403, 404, 407})
+"""A key, an account, a base URL or a model's name of ours is wrong: not the program's doing."""
+_LIMITING = frozenset({429, 503, 529})
+_PASSED_ON = ("retry-after", "retry-after-ms", "x-should-retry", "request-id", "x-request-id")
+
+
+@dataclass
+class _Call:
+    """What is known of a call while it runs."""
+
+    dialect: Dialect
+    request: "web.Request"
+    asked: Asked
+    room: Reservation
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    started: float = field(default_factory=time.monotonic)
+    paid_usd: float = 0.0
+    """What it cost, as far as that is known; 0 where nobody answered."""
+    waited: float = 0.0
+    """Seconds in line for the provider's rate limits, before `started`."""
+    was_sent: bool = False
+    answer: Answer | None = None
+    """Set once the provider has answered, be it in part."""
+    is_whole: bool = False
+    used: Spending | None = None
+    """Of a call that was not answered; None: we cut it off, and it may have used all it could."""
+    outcome: Outcome | None = None
+    """For the provider's rate limits; None: nothing is learned from it."""
+    allowances: dict[str, Allowance | None] = field(default_factory=dict)
+    """What the provider said is left of its limits."""
+
+
+class Forwarder:
+    """Sends calls on with the real key; settles and records each of them."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        ledger: Ledger,
+        record: Record,
+        limiter: Limiter | None,
+        purse: Purse | None,
+        session: "aiohttp.ClientSession",
+    ) -> None:
+        self._endpoint = endpoint
+        self._ledger = ledger
+        self._record = record
+        self._limiter = limiter
+        self._purse = purse
+        self._session = session
+        self._in_flight: set[asyncio.Task[web.StreamResponse]] = set()
+        self.faults = 0
+        """Calls that failed for the provider's fault, or for ours."""
+        self.last_fault: Fault | None = None
+        """Of the call that ended last; None where that was answered."""
+
+    @classmethod
+    @asynccontextmanager
+    async def opened(
+        cls,
+        endpoint: Endpoint,
+        ledger: Ledger,
+        record: Record,
+        limiter: Limiter | None,
+        purse: Purse | None,
+    ) -> "AsyncIterator[Forwarder]":
+        """Yield a forwarder with connections of its own."""
+        import aiohttp
+
+        async with aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=30.0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # A local server is reached directly, whatever proxy the environment names.
+            trust_env=endpoint.spec.provider != "local",
+        ) as session:
+            forwarder = cls(endpoint, ledger, record, limiter, purse, session)
+            try:
+                yield forwarder
+            finally:
+                await to_the_end(forwarder.settled())
+
+    async def forward(
+        self, dialect: Dialect, request: "web.Request", asked: Asked, room: Reservation
+    ) -> "web.StreamResponse":
+        """Return the provider's answer to the program, whatever it is.
+
+        A call whose program has left goes on, so that what it comes to is known.
+        """
+        task = asyncio.create_task(self._paid(_Call(dialect, request, asked, room)))
+        self._in_flight.add(task)
+        task.add_done_callback(self._in_flight.discard)
+        return await asyncio.shield(task)
+
+    async def settled(self) -> None:
+        """Return once no call is in flight any more; what takes long is cut off."""
+        tasks = set(self._in_flight)
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_SECONDS_TO_SETTLE)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _paid(self, call: _Call) -> "web.StreamResponse":
+        """Forward the call once there is money of the run's for the most that it may cost."""
+        bound = call.room.bound.usd
+        if self._purse is None or bound == 0:
+            return await self._forward(call)
+        async with AsyncExitStack() as stack:
+            try:
+                if bound is None:
+                    raise BudgetExhausted(
+                        f"max_usd: the price of so long a request to {self._endpoint} is unknown"
+                    )
+                async with asyncio.timeout(self._ledger.seconds_left):
+                    payment = await stack.enter_async_context(self._purse.holding(bound))
+            except BudgetExhausted as exc:
+                self._ledger.settle(call.room, Spending())
+                self._count(exc)
+                return self._error(429, "insufficient_quota", "the run's money is used up")
+            except TimeoutError:
+                self._ledger.settle(call.room, Spending())
+                return self._error(504, "timeout_error", "the trial's time is up")
+            try:
+                answer = await self._forward(call)
+            finally:
+                payment.cost_usd = call.paid_usd
+        return answer
+
+    async def _forward(self, call: _Call) -> "web.StreamResponse":
+        seconds = min(LONGEST_CALL_SECONDS, self._ledger.seconds_left)
+        try:
+            async with asyncio.timeout(seconds), AsyncExitStack() as stack:
+                await self._wait_in_line(call, stack, seconds)
+                return await self._exchange(call)
+        except TimeoutError:
+            said = f"{self._endpoint}: no answer within {seconds:.3g} s"
+            if seconds < LONGEST_CALL_SECONDS:
+                # The trial's own time is up: its program is told, and nobody is to blame.
+                return self._error(504, "timeout_error", said)
+            return self._failed(call, ModelUnavailable(said), 504)
+        except ModelUnavailable as exc:
+            return self._failed(call, exc, 502)
+        except Exception as exc:
+            self._count(ModelUnavailable(f"the metering proxy failed: {type(exc).__name__}"))
+            raise
+        finally:
+            self._settle(call)
+
+    async def _wait_in_line(self, call: _Call, stack: AsyncExitStack, seconds: float) -> None:
+        if self._limiter is None:
+            return
+        tokens = call.asked.input_tokens // 4 + call.room.reply_tokens
+        name = limited_as(self._endpoint)
+        slot = await stack.enter_async_context(self._limiter.slot(name, tokens, seconds))
+        call.waited, call.started = slot.waited_seconds, time.monotonic()
+
+        def report() -> None:
+            if call.outcome is not None:
+                slot.report(call.outcome.model_copy(update=call.allowances))
+
+        stack.callback(report)
+
+    async def _exchange(self, call: _Call) -> "web.StreamResponse":
+        import aiohttp
+
+        dialect, asked = call.dialect, call.asked
+        body = json.dumps(limited(asked, dialect, call.room.reply_tokens)).encode()
+        url = self._endpoint.base_url.rstrip("/") + dialect.behind
+        headers = real_headers(self._endpoint, call.request.headers)
+        call.was_sent = True
+        try:
+            # A redirect would take the key along to another host.
+            async with self._session.post(
+                url, data=io.BytesIO(body), headers=headers, allow_redirects=False
+            ) as answered:
+                requests, tokens = allowances(answered.headers)
+                call.allowances = {"requests": requests, "input_tokens": tokens}
+                if answered.status >= 300:
+                    return await self._turned_down(call, answered)
+                if answered.content_type == "text/event-stream":
+                    return await self._streamed(call, answered)
+                return await self._whole(call, answered)
+        except (aiohttp.ClientError, OSError) as exc:
+            cause = one_line(str(exc) or type(exc).__name__, self._endpoint.key)
+            raise AttemptFailed(f"{self._endpoint}: the connection failed: {cause}") from None
+
+    async def _turned_down(
+        self, call: _Call, answered: "aiohttp.ClientResponse"
+    ) -> "web.StreamResponse":
+        from aiohttp import web
+
+        status, content = answered.status, await answered.content.read(_MAX_ERROR_BYTES)
+        fault = from_status(
+            str(self._endpoint), status, answered.headers, _decoded(content), self._endpoint.key
+        )
+        if status < 400 or status in _OURS_TO_MEND:
+            # What the provider says of our key is not for the program.
+            return self._failed(call, fault, status if status >= 400 else 502)
+        if isinstance(fault, AttemptFailed) or status == 429:
+            self._failed(call, fault, status)
+            call.outcome = Outcome(
+                kind="limited" if status in _LIMITING else "fault",
+                retry_after_seconds=retry_after(answered.headers),
+            )
+        else:
+            call.used, self.last_fault = Spending(1), None
+        kept = {name: answered.headers[name] for name in _PASSED_ON if name in answered.headers}
+        return web.Response(
+            body=self._without_key(content),
+            status=status,
+            headers=kept,
+            content_type=answered.content_type,
+        )
+
+    async def _whole(self, call: _Call, answered: "aiohttp.ClientResponse") -> "web.Response":
+        from aiohttp import web
+
+        content = await _all_of(answered, str(self._endpoint))
+        body = _decoded(content)
+        if not isinstance(body, dict):
+            raise AttemptFailed(f"{self._endpoint}: the answer is not JSON, {len(content)} bytes")
+        if body.get("error"):
+            # Some compatible servers report a failure with status 200.
+            raise AttemptFailed(f"{self._endpoint}: an error instead of an answer")
+        self._answered(call, read_answer(call.dialect, body))
+        return web.Response(body=self._without_key(content), content_type="application/json")
+
+    async def _streamed(
+        self, call: _Call, answered: "aiohttp.ClientResponse"
+    ) -> "web.StreamResponse":
+        import aiohttp
+        from aiohttp import web
+
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(call.request)
+        reply, events = new_reply(call.dialect), EventSplitter()
+        try:
+            async for chunk in answered.content.iter_any():
+                for event in events.feed(chunk):
+                    data = event_data(event)
+                    if data is not None:
+                        reply.add(data)
+                        if call.asked.hides_usage and is_usage_alone(data):
+                            continue
+                    await _passed_on(response, self._without_key(event))
+            await _passed_on(response, events.rest())
+        except (aiohttp.ClientError, OSError, ValueError) as exc:
+            reply.error = f"the stream broke off: {exc or type(exc).__name__}"
+        finally:
+            call.answer = read_answer(call.dialect, reply.body())
+            if not reply.is_whole or reply.error:
+                # An end that looks like one would be taken for the provider's.
+                _hang_up(call.request)
+        if reply.is_whole and not reply.error:
+            self._answered(call, call.answer)
+        else:
+            cause = one_line(reply.error or "the stream ended early", self._endpoint.key)
+            self._failed(call, ModelUnavailable(f"{self._endpoint}: {cause}"), 502)
+        return response
+
+    def _answered(self, call: _Call, answer: Answer) -> None:
+        call.answer, call.is_whole, self.last_fault = answer, True, None
+        used = None if answer.usage is None else answer.usage.total
+        call.outcome = Outcome(kind="ok", tokens=used)
+
+    def _settle(self, call: _Call) -> None:
+        """Count what the call used, and record it where there was an answer to pay for."""
+        if call.answer is None and call.was_sent and call.used is None:
+            # We cut it off: what it cost is not known, and that must be seen.
+            call.answer = Answer(text="", model="", stop_reason="")
+        if call.answer is None:
+            self._ledger.settle(call.room, call.used or Spending())
+            return
+        usage = call.answer.usage if call.is_whole else None
+        cost = None if usage is None else self._ledger.cost_usd(usage)
+        spent = _spent(usage, cost, call.room.bound)
+        self._ledger.settle(call.room, spent)
+        call.paid_usd = spent.usd or 0.0
+        self._record(
+            ModelReply(
+                text=call.answer.text,
+                model=call.answer.model or self._endpoint.spec.model,
+                tool_calls=call.answer.tool_calls,
+                usage=call.answer.usage or Usage(),
+                cost_usd=cost,
+                stop_reason=call.answer.stop_reason if call.is_whole else "cut",
+                seconds=time.monotonic() - call.started,
+                waited_seconds=call.waited,
+            ),
+            call.started_at,
+        )
+
+    def _failed(self, call: _Call, fault: Fault, status: int) -> "web.Response":
+        """Book the call to the provider and return what its program is told."""
+        self._count(fault)
+        call.used = Spending()
+        call.outcome = Outcome(kind="fault")
+        return self._error(status, "api_error", "the model's provider failed")
+
+    def _count(self, fault: Fault) -> None:
+        self.faults += 1
+        self.last_fault = fault
+
+    def _error(self, status: int, kind: str, message: str) -> "web.Response":
+        from aiohttp import web
+
+        body = error_body(family_of(self._endpoint), kind, message)
+        return web.json_response(body, status=status)
+
+    def _without_key(self, content: bytes) -> bytes:
+        key = self._endpoint.key.encode()
+        return content.replace(key, b"[key]") if len(key) > 8 else content
+
+
+async def _all_of(answered: "aiohttp.ClientResponse", where: str) -> bytes:
+    content = bytearray()
+    async for piece in answered.content.iter_any():
+        content += piece
+        if len(content) > MAX_ANSWER_BYTES:
+            raise AttemptFailed(f"{where}: the answer has more than {MAX_ANSWER_BYTES} bytes")
+    return bytes(content)
+
+
+def _spent(usage: Usage | None, cost: float | None, bound: Spending) -> Spending:
+    """Return what an answered call used; where the provider does not say, what it used at most."""
+    if usage is None or usage.total == 0:
+        return bound
+    return Spending(1, usage.total, bound.usd if cost is None else cost)
+
+
+def _hang_up(request: "web.Request") -> None:
+    if request.transport is not None:
+        request.transport.close()
+
+
+async def _passed_on(response: "web.StreamResponse", event: bytes) -> None:
+    # A program that has left still owes for the rest, so that is read to its end.
+    with suppress(ConnectionError):
+        await response.write(event)
+
+
+def _decoded(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None

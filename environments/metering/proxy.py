@@ -1,0 +1,266 @@
+"""The proxy of one trial: calls to the model, let through, counted and held to a budget.
+
+The program has a token that is good for nothing but this proxy; the real key goes no further than
+here. Whatever model the program names, the agent's answers. What the provider says comes through as
+it is, streams included, except for what it says of the key.
+"""
+
+import asyncio
+import logging
+import secrets
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from environments.metering.dialects import (
+    Dialect,
+    dialects_of,
+    error_body,
+    family_of,
+    model_entry,
+    model_list,
+    variables,
+)
+from environments.metering.forwarding import Forwarder, Record
+from environments.metering.ledger import Ledger
+from environments.metering.requests import Asked, read_request
+from environments.models.limits.purse import Purse
+from environments.models.limits.seam import Limiter
+from environments.models.wire.transport import Endpoint
+from environments.ports import Door
+from taskdata.errors import BudgetExhausted, ModelRejected, ModelUnavailable, SandboxFailed
+from taskdata.schema.transcript import Ending
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+_logger = logging.getLogger(__name__)
+
+PORT = 8411
+"""Where sandboxed programs find the proxy, on their own loopback."""
+MAX_REQUEST_BYTES = 16 * 1024 * 1024
+CALLS_AT_ONCE = 8
+_MAX_NOTES = 50
+_TOKEN_BYTES = 24
+
+Handler = Callable[["web.Request"], Awaitable["web.StreamResponse"]]
+
+
+@dataclass
+class Notices:
+    """What the record of the trial is told beside the calls, a bounded number of times."""
+
+    tell: Callable[[str], None]
+    _told: set[str] = field(default_factory=set)
+
+    def once(self, text: str) -> None:
+        """Tell it unless it was told before."""
+        if text not in self._told and len(self._told) < _MAX_NOTES:
+            self._told.add(text)
+            self.tell(text)
+
+
+class MeteringProxy:
+    """What a harness, or a sandbox, is given to reach the agent's model."""
+
+    def __init__(self, endpoint: Endpoint, ledger: Ledger, forwarder: Forwarder) -> None:
+        self.endpoint = endpoint
+        self.ledger = ledger
+        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self.url = ""
+        """Of the proxy on our own loopback, without `/v1`; empty where it does not listen there."""
+        self.doors: tuple[Door, ...] = ()
+        """Through which a sandbox reaches it; none where it has no socket."""
+        self._forwarder = forwarder
+
+    @property
+    def ending(self) -> Ending | None:
+        """The limit for which a call was refused, if one was."""
+        return self.ledger.ending
+
+    async def settled(self) -> None:
+        """Return once no call is in flight any more; for when the program has ended."""
+        await self._forwarder.settled()
+
+    def require_provider(self) -> None:
+        """Return unless the provider left the program without the answer it asked for last.
+
+        Raises:
+            ModelUnavailable: It did: whatever the program made of that is not its own doing.
+            ModelRejected: The same, and trying again does not help.
+            BudgetExhausted: The run's money was used up.
+        """
+        fault, faults = self._forwarder.last_fault, self._forwarder.faults
+        if fault is None:
+            return
+        if isinstance(fault, BudgetExhausted):
+            raise fault
+        kind = ModelRejected if isinstance(fault, ModelRejected) else ModelUnavailable
+        raise kind(f"{fault} ({faults} of the agent's calls failed at the provider)") from fault
+
+
+class _Server:
+    """The proxy's HTTP side."""
+
+    def __init__(self, proxy: MeteringProxy, forwarder: Forwarder, notices: Notices) -> None:
+        self._proxy = proxy
+        self._forwarder = forwarder
+        self._notices = notices
+        self._family = family_of(proxy.endpoint)
+        self._slots = asyncio.Semaphore(CALLS_AT_ONCE)
+
+    def application(self) -> "web.Application":
+        from aiohttp import web
+
+        @web.middleware
+        async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+            return await self._guarded(request, handler)
+
+        app = web.Application(client_max_size=MAX_REQUEST_BYTES, middlewares=[guarded])
+        for dialect in dialects_of(self._proxy.endpoint):
+            app.router.add_post(dialect.path, self._calls(dialect))
+        app.router.add_get("/v1/models", self._models)
+        app.router.add_get("/v1/models/{model:.+}", self._model)
+        return app
+
+    async def _guarded(self, request: "web.Request", handler: Handler) -> "web.StreamResponse":
+        from aiohttp import web
+
+        if not self._is_ours(request):
+            return self._error(401, "authentication_error", "the key is not this trial's")
+        try:
+            return await handler(request)
+        except web.HTTPRequestEntityTooLarge:
+            return self._error(
+                413, "request_too_large", f"a request has at most {MAX_REQUEST_BYTES} bytes"
+            )
+        except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
+            offered = ", ".join(d.path for d in dialects_of(self._proxy.endpoint))
+            return self._error(
+                404,
+                "not_found_error",
+                f"this evaluation offers {offered} and /v1/models",
+            )
+
+    def _is_ours(self, request: "web.Request") -> bool:
+        bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+        given = request.headers.get("x-api-key") or bearer
+        return secrets.compare_digest(
+            given.encode("utf-8", "surrogateescape"), self._proxy.token.encode()
+        )
+
+    def _error(self, status: int, kind: str, message: str) -> "web.Response":
+        from aiohttp import web
+
+        # SDKs would ask again at a 429, and the answer cannot change.
+        return web.json_response(
+            error_body(self._family, kind, message),
+            status=status,
+            headers={"x-should-retry": "false"},
+        )
+
+    async def _models(self, request: "web.Request") -> "web.StreamResponse":
+        from aiohttp import web
+
+        return web.json_response(model_list(self._proxy.endpoint))
+
+    async def _model(self, request: "web.Request") -> "web.StreamResponse":
+        from aiohttp import web
+
+        return web.json_response(model_entry(self._proxy.endpoint))
+
+    def _calls(self, dialect: Dialect) -> Handler:
+        async def call(request: "web.Request") -> "web.StreamResponse":
+            async with self._slots:
+                return await self._call(dialect, request)
+
+        return call
+
+    async def _call(self, dialect: Dialect, request: "web.Request") -> "web.StreamResponse":
+        model = self._proxy.endpoint.spec.model
+        try:
+            asked = read_request(dialect, await request.read(), model)
+        except ModelRejected as exc:
+            self._notices.once(f"A call was not made: {exc}.")
+            return self._error(400, "invalid_request_error", str(exc))
+        if asked.model != model:
+            self._notices.once(f"The program asked for model {asked.model!r}; {model} answers.")
+        return await self._let_through(dialect, request, asked)
+
+    async def _let_through(
+        self, dialect: Dialect, request: "web.Request", asked: Asked
+    ) -> "web.StreamResponse":
+        room = await self._proxy.ledger.reserve(asked.input_tokens, asked.reply_tokens)
+        if isinstance(room, Ending):
+            said = f"the trial's budget is spent: {room.replace('_', ' ')}"
+            self._notices.once(f"A call was not made: {said}.")
+            if self._family == "anthropic":
+                return self._error(402, "billing_error", said)
+            return self._error(429, "insufficient_quota", said)
+        return await self._forwarder.forward(dialect, request, asked, room)
+
+
+@asynccontextmanager
+async def metering_proxy(
+    endpoint: Endpoint,
+    ledger: Ledger,
+    record: Record,
+    tell: Callable[[str], None],
+    *,
+    folder: Path | None = None,
+    limiter: Limiter | None = None,
+    purse: Purse | None = None,
+) -> AsyncIterator[MeteringProxy]:
+    """Yield a listening proxy; afterwards no call of its trial is in flight any more.
+
+    Args:
+        endpoint: The agent's model and the real key to it.
+        ledger: The trial's budget.
+        record: Takes every call that the provider answered.
+        tell: Takes notices for the trial's record: refused calls and the like.
+        folder: Private to us; the socket of the proxy's door is made in it. None: the proxy
+            listens on a port of our own loopback instead.
+        limiter: Shares the provider's rate limits with all other callers.
+        purse: Holds the money that all calls of the run may cost; None: as much as they do.
+
+    Raises:
+        SandboxFailed: It cannot listen.
+    """
+    from aiohttp import web
+
+    async with Forwarder.opened(endpoint, ledger, record, limiter, purse) as forwarder:
+        proxy = MeteringProxy(endpoint, ledger, forwarder)
+        server = _Server(proxy, forwarder, Notices(tell))
+        runner = web.AppRunner(
+            server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
+        await runner.setup()
+        try:
+            try:
+                await _listen(proxy, runner, folder)
+            except OSError as exc:
+                raise SandboxFailed(f"the metering proxy cannot listen: {exc}") from exc
+            yield proxy
+        finally:
+            await runner.cleanup()
+
+
+async def _listen(proxy: MeteringProxy, runner: "web.AppRunner", folder: Path | None) -> None:
+    from aiohttp import web
+
+    if folder is None:
+        bound = socket.create_server(("127.0.0.1", 0))
+        await web.SockSite(runner, bound).start()
+        proxy.url = f"http://127.0.0.1:{bound.getsockname()[1]}"
+        return
+    # A folder of its own, open to the user that programs have; `folder` keeps all others out.
+    path = folder / "model" / "proxy.sock"
+    path.parent.mkdir()
+    path.parent.chmod(0o755)
+    await web.UnixSite(runner, str(path)).start()
+    path.chmod(0o666)
+    told = variables(proxy.endpoint, f"http://127.0.0.1:{PORT}", proxy.token)
+    proxy.doors = (Door(PORT, path, told),)

@@ -1,0 +1,155 @@
+"""What a provider answered, read from a whole body or put together from a stream.
+
+Programs get every byte of it whatever it is; this is for the record and for the bill, so a field
+that is missing or odd is left out, and usage that cannot be read is unknown.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from environments.metering.dialects import Dialect
+from environments.models.client import Answer
+from environments.models.openai.usage import usage_of
+from environments.models.wire.arguments import clean_text, read_arguments
+from taskdata.schema.transcript import ToolCall
+from taskdata.schema.usage import Usage
+
+MAX_TEXT_CHARS = 200_000
+_MAX_CALLS = 128
+_MAX_NAME_CHARS = 200
+
+_MESSAGES_COUNTS = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cached_input_tokens": "cache_read_input_tokens",
+    "cache_write_tokens": "cache_creation_input_tokens",
+}
+_STOP_REASONS = {
+    "content_filter": "refused",
+    "function_call": "tool_calls",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "refusal": "refused",
+}
+
+
+def read_answer(dialect: Dialect, body: Mapping[str, Any]) -> Answer:
+    """Return a successful reply's text, calls and usage, as far as they can be read."""
+    return _READERS[dialect.name](body)
+
+
+def _chat(body: Mapping[str, Any]) -> Answer:
+    choice = _first(body.get("choices"))
+    message = _object(choice.get("message"))
+    functions = [
+        (_text(call.get("id")), _object(call.get("function")))
+        for call in _objects(message.get("tool_calls"))
+    ]
+    calls = ((id_, _text(f.get("name")), _text(f.get("arguments"))) for id_, f in functions)
+    said = _text(message.get("refusal")) or _text(message.get("content"))
+    return _answer(
+        body, said, calls, _text(choice.get("finish_reason")), usage_of(body.get("usage"))
+    )
+
+
+def _responses(body: Mapping[str, Any]) -> Answer:
+    items = _objects(body.get("output"))
+    parts = [
+        part
+        for item in items
+        if item.get("type") == "message"
+        for part in _objects(item.get("content"))
+    ]
+    said = "".join(_text(part.get("text")) or _text(part.get("refusal")) for part in parts)
+    calls = [
+        (
+            _text(item.get("call_id")),
+            _text(item.get("name")),
+            _text(item.get("arguments")) or _text(item.get("input")),
+        )
+        for item in items
+        if item.get("type") in ("function_call", "custom_tool_call")
+    ]
+    reason = _text(_object(body.get("incomplete_details")).get("reason"))
+    stop = reason or ("tool_calls" if calls else "stop")
+    return _answer(body, said, calls, stop, usage_of(body.get("usage")))
+
+
+def _messages(body: Mapping[str, Any]) -> Answer:
+    blocks = _objects(body.get("content"))
+    said = "".join(_text(block.get("text")) for block in blocks if block.get("type") == "text")
+    calls = (
+        (_text(block.get("id")), _text(block.get("name")), json.dumps(block.get("input") or {}))
+        for block in blocks
+        if block.get("type") == "tool_use"
+    )
+    return _answer(body, said, calls, _text(body.get("stop_reason")), _usage_of_messages(body))
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], Answer]] = {
+    "chat": _chat,
+    "responses": _responses,
+    "messages": _messages,
+}
+
+
+def _answer(
+    body: Mapping[str, Any],
+    text: str,
+    calls: Iterable[tuple[str, str, str]],
+    stop: str,
+    usage: Usage | None,
+) -> Answer:
+    return Answer(
+        text=clean_text(text)[:MAX_TEXT_CHARS],
+        model=clean_text(_text(body.get("model")))[:_MAX_NAME_CHARS],
+        stop_reason=_STOP_REASONS.get(stop, clean_text(stop)[:_MAX_NAME_CHARS]),
+        tool_calls=tuple(_call(*call) for call in list(calls)[:_MAX_CALLS]),
+        usage=usage,
+    )
+
+
+def _call(id_: str, tool: str, raw: str) -> ToolCall:
+    raw = clean_text(raw)[:MAX_TEXT_CHARS]
+    return ToolCall(
+        id=clean_text(id_)[:_MAX_NAME_CHARS],
+        tool=clean_text(tool)[:_MAX_NAME_CHARS],
+        arguments=read_arguments(raw),
+        raw=raw,
+    )
+
+
+def _usage_of_messages(body: Mapping[str, Any]) -> Usage | None:
+    used = _object(body.get("usage"))
+    counts = {name: used.get(told) for name, told in _MESSAGES_COUNTS.items()}
+    try:
+        parts = Usage.model_validate({n: c for n, c in counts.items() if c is not None})
+    except ValidationError:
+        return None
+    if counts["input_tokens"] is None or counts["output_tokens"] is None:
+        return None
+    # Anthropic counts what it read from or wrote to its cache beside the input.
+    read = parts.input_tokens + parts.cached_input_tokens + parts.cache_write_tokens
+    return parts.model_copy(update={"input_tokens": read})
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _first(value: object) -> Mapping[str, Any]:
+    return next(iter(_objects(value)), {})

@@ -1,0 +1,248 @@
+"""Server-sent events on their way through: passed on as they come, put together for the record."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from environments.metering.dialects import Dialect
+from environments.metering.replies import MAX_TEXT_CHARS
+
+MAX_EVENT_BYTES = 8 * 1024 * 1024
+_MAX_PARTS = 256
+
+
+class Reply(Protocol):
+    """A reply that is put together from the events of its stream."""
+
+    error: str
+    """What the provider reported instead of the rest; empty if nothing."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has come to its end."""
+        ...
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Take the next event."""
+        ...
+
+    def body(self) -> dict[str, Any]:
+        """Return it as it would have come without a stream, as far as it came."""
+        ...
+
+
+class EventSplitter:
+    """Cuts a stream of bytes into whole events."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield the events that are whole now, each with the blank line that ends it.
+
+        Raises:
+            ValueError: An event is longer than any provider's.
+        """
+        self._rest += chunk
+        while (end := _end_of_event(self._rest)) is not None:
+            event = bytes(self._rest[:end])
+            del self._rest[:end]
+            yield event
+        if len(self._rest) > MAX_EVENT_BYTES:
+            raise ValueError(f"an event of the stream has more than {MAX_EVENT_BYTES} bytes")
+
+    def rest(self) -> bytes:
+        """Return what came after the last whole event."""
+        return bytes(self._rest)
+
+
+def _end_of_event(data: bytearray) -> int | None:
+    ends = [
+        place + len(blank) for blank in (b"\n\n", b"\r\n\r\n") if (place := data.find(blank)) >= 0
+    ]
+    return min(ends, default=None)
+
+
+def event_data(event: bytes) -> Mapping[str, Any] | None:
+    """Return the JSON object that an event carries; None for comments and end marks."""
+    lines = [line[5:].strip() for line in event.splitlines() if line.startswith(b"data:")]
+    try:
+        data = json.loads(b"\n".join(lines))
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def is_end_mark(event: bytes) -> bool:
+    """Whether an event is the one that ends a stream of chat completions."""
+    return event.strip() == b"data: [DONE]"
+
+
+def is_usage_alone(data: Mapping[str, Any]) -> bool:
+    """Whether an event of a chat completion carries the usage and nothing else."""
+    return data.get("choices") == [] and data.get("usage") is not None
+
+
+def new_reply(dialect: Dialect) -> Reply:
+    """Return an empty reply in that format."""
+    kinds: dict[str, type[Reply]] = {
+        "chat": ChatReply,
+        "responses": ResponsesReply,
+        "messages": MessagesReply,
+    }
+    return kinds[dialect.name]()
+
+
+class _Texts:
+    """Pieces of text by place, each kept up to a length."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, str] = {}
+
+    def add(self, place: object, piece: object) -> None:
+        if isinstance(piece, str) and (place in self._kept or len(self._kept) < _MAX_PARTS):
+            kept = self._kept.get(place, "")
+            if len(kept) < MAX_TEXT_CHARS:
+                self._kept[place] = kept + piece
+
+    def __getitem__(self, place: object) -> str:
+        return self._kept.get(place, "")
+
+
+class ChatReply:
+    """A chat completion; it is whole once a reason to stop was given."""
+
+    def __init__(self) -> None:
+        self.error = ""
+        self._told: dict[str, Any] = {}
+        self._stop = ""
+        self._texts = _Texts()
+        self._calls: dict[int, str] = {}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has come to its end."""
+        return bool(self._stop)
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Take the next chunk."""
+        if event.get("error"):
+            self.error = _message_of(event["error"])
+        self._told |= {key: event[key] for key in ("model", "usage") if event.get(key)}
+        for choice in _objects(event.get("choices")):
+            if choice.get("index", 0) == 0:
+                self._stop = self._stop or str(choice.get("finish_reason") or "")
+                self._add_delta(choice.get("delta"))
+
+    def body(self) -> dict[str, Any]:
+        """Return it as far as it came."""
+        calls = [
+            {
+                "id": self._calls[index],
+                "function": {key: self._texts[index, key] for key in ("name", "arguments")},
+            }
+            for index in sorted(self._calls)
+        ]
+        message = {key: self._texts[key] for key in ("content", "refusal")} | {"tool_calls": calls}
+        return self._told | {"choices": [{"message": message, "finish_reason": self._stop}]}
+
+    def _add_delta(self, delta: object) -> None:
+        if not isinstance(delta, dict):
+            return
+        for key in ("content", "refusal"):
+            self._texts.add(key, delta.get(key))
+        for piece in _objects(delta.get("tool_calls")):
+            index, function = piece.get("index"), piece.get("function")
+            if not isinstance(index, int) or len(self._calls) >= _MAX_PARTS:
+                continue
+            self._calls[index] = self._calls.get(index) or str(piece.get("id") or "")
+            for key in ("name", "arguments"):
+                self._texts.add((index, key), _object(function).get(key))
+
+
+class ResponsesReply:
+    """A response; its last event holds all of it."""
+
+    def __init__(self) -> None:
+        self.is_whole = False
+        self.error = ""
+        self._body: dict[str, Any] = {}
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Take the next event."""
+        kind = event.get("type")
+        response = event.get("response")
+        if kind == "error":
+            self.error = _message_of(event.get("error") or event)
+        if isinstance(response, dict):
+            self._body = response
+            self.is_whole = kind in ("response.completed", "response.incomplete")
+            if kind == "response.failed":
+                self.error = _message_of(response.get("error"))
+
+    def body(self) -> dict[str, Any]:
+        """Return it as the last event showed it."""
+        return self._body
+
+
+class MessagesReply:
+    """A message; the usage of its end adds to the usage of its start."""
+
+    def __init__(self) -> None:
+        self.is_whole = False
+        self.error = ""
+        self._message: dict[str, Any] = {}
+        self._texts = _Texts()
+        self._blocks: dict[int, dict[str, Any]] = {}
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Take the next event."""
+        kind, index, delta = event.get("type"), event.get("index"), _object(event.get("delta"))
+        if kind == "error":
+            self.error = _message_of(event.get("error"))
+        elif kind == "message_start":
+            self._message = _object(event.get("message"))
+        elif kind == "content_block_start" and isinstance(index, int):
+            if len(self._blocks) < _MAX_PARTS:
+                self._blocks[index] = _object(event.get("content_block"))
+        elif kind == "content_block_delta" and isinstance(index, int):
+            self._texts.add((index, "text"), delta.get("text"))
+            self._texts.add((index, "input"), delta.get("partial_json"))
+        elif kind == "message_delta":
+            self._add_end(delta, _object(event.get("usage")))
+        self.is_whole = self.is_whole or kind == "message_stop"
+
+    def body(self) -> dict[str, Any]:
+        """Return it as far as it came."""
+        return self._message | {"content": [self._block(index) for index in sorted(self._blocks)]}
+
+    def _block(self, index: int) -> dict[str, Any]:
+        block = self._blocks[index]
+        if block.get("type") == "text":
+            return block | {"text": str(block.get("text", "")) + self._texts[index, "text"]}
+        written = self._texts[index, "input"]
+        if not written:
+            return block
+        try:
+            return block | {"input": json.loads(written)}
+        except (ValueError, RecursionError):
+            return block | {"input": {"unreadable": written}}
+
+    def _add_end(self, delta: dict[str, Any], usage: dict[str, Any]) -> None:
+        told = {name: count for name, count in usage.items() if count is not None}
+        self._message |= {"usage": _object(self._message.get("usage")) | told}
+        if delta.get("stop_reason"):
+            self._message["stop_reason"] = delta["stop_reason"]
+
+
+def _object(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _message_of(error: object) -> str:
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) and message else "an error without a message"

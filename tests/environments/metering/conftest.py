@@ -1,0 +1,126 @@
+"""A proxy in front of the scripted provider, and programs that call it."""
+
+import asyncio
+import inspect
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from environments.metering.ledger import Ledger
+from environments.metering.proxy import MeteringProxy, metering_proxy
+from environments.models.money.prices import Price
+from environments.models.wire.transport import Endpoint
+from environments.ports import ModelReply
+from taskdata.schema.agent import Budget, ModelSpec
+
+KEY = "sk-canary-0123456789"
+PRICE = Price(input=10, output=100, cached_input=1)
+
+
+@dataclass
+class Program:
+    """What a program can do: call the proxy; and what the trial's record got of it."""
+
+    proxy: MeteringProxy
+    session: aiohttp.ClientSession
+    replies: list[ModelReply] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    async def post(
+        self, path: str, token: str | None = None, **body: Any
+    ) -> tuple[int, dict[str, Any]]:
+        headers = {"authorization": f"Bearer {self.proxy.token if token is None else token}"}
+        url = self.proxy.url + path
+        async with self.session.post(url, json=body, headers=headers) as answered:
+            return answered.status, await answered.json()
+
+    async def chat(self, **body: Any) -> tuple[int, dict[str, Any]]:
+        """Ask in the OpenAI format."""
+        asked = {"model": "model-1", "messages": [{"role": "user", "content": "Hello"}]} | body
+        return await self.post("/v1/chat/completions", **asked)
+
+    async def message(self, **body: Any) -> tuple[int, dict[str, Any]]:
+        """Ask in the Anthropic format."""
+        asked = {
+            "model": "model-1",
+            "max_tokens": 100,
+            "messages": [{"role": "user", "content": "Hello"}],
+        }
+        return await self.post("/v1/messages", **(asked | body))
+
+    async def stream(self, path: str, **body: Any) -> bytes:
+        """Return a stream as it came."""
+        headers = {"x-api-key": self.proxy.token}
+        asked = {"messages": [], "stream": True} | body
+        async with self.session.post(self.proxy.url + path, json=asked, headers=headers) as got:
+            return await got.read()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run tests that are coroutines, each in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
+
+
+@pytest.fixture
+def key() -> str:
+    return KEY
+
+
+@pytest.fixture
+def program(wire):
+    """Open a proxy to the scripted provider and yield a program of its trial."""
+
+    @asynccontextmanager
+    async def opened(
+        provider: str = "openai", price: Price | None = PRICE, **budget: Any
+    ) -> AsyncIterator[Program]:
+        spec = ModelSpec(provider=provider, model="model-1")
+        dialect = "anthropic" if provider == "anthropic" else "openai"
+        ledger = Ledger(Budget.model_validate(budget), price)
+        replies: list[ModelReply] = []
+        notices: list[str] = []
+        async with (
+            metering_proxy(
+                Endpoint(spec, wire.base_url(dialect), KEY),
+                ledger,
+                lambda reply, _: replies.append(reply),
+                notices.append,
+            ) as proxy,
+            aiohttp.ClientSession() as session,
+        ):
+            ledger.begin()
+            yield Program(proxy, session, replies, notices)
+
+    return opened
+
+
+@pytest.fixture
+def streams():
+    """Answer with server-sent events; `breaks_off` hangs up after them."""
+
+    def make(*events: dict[str, Any] | str, breaks_off: bool = False):
+        async def behave(seen: Any, request: web.Request) -> web.StreamResponse:
+            response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+            await response.prepare(request)
+            for event in events:
+                data = event if isinstance(event, str) else json.dumps(event)
+                kind = f"event: {event['type']}\n" if "type" in event else ""
+                await response.write(f"{kind}data: {data}\n\n".encode())
+            if breaks_off:
+                request.transport.close()
+            return response
+
+        return behave
+
+    return make

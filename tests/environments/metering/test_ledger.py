@@ -1,0 +1,96 @@
+"""A trial's budget: what fits is reserved, what was not used is given back."""
+
+import asyncio
+
+import pytest
+
+from environments.metering.ledger import Ledger, Reservation
+from environments.models.money.prices import Price
+from environments.models.money.spending import Spending
+from taskdata.schema.agent import Budget
+from taskdata.schema.transcript import Ending
+
+PRICE = Price(input=10, output=100, cached_input=1)
+
+
+def budget(**fields) -> Budget:
+    return Budget.model_validate({"max_reply_tokens": 1_000} | fields)
+
+
+async def test_a_reply_is_shortened_to_what_is_left():
+    ledger = Ledger(budget(max_tokens=1_500), None)
+    first = await ledger.reserve(800, 1_000)
+    assert isinstance(first, Reservation)
+    assert first.reply_tokens == 700
+    ledger.settle(first, Spending(1, 900))
+    assert (await ledger.reserve(300, None)).reply_tokens == 300
+
+
+async def test_no_call_is_made_for_a_reply_of_a_few_words():
+    ledger = Ledger(budget(max_tokens=1_000), None)
+    assert await ledger.reserve(990, 1_000) is Ending.OUT_OF_TOKENS
+    assert isinstance(await ledger.reserve(990, 10), Reservation)
+
+
+async def test_money_is_held_to_what_a_call_costs_at_most():
+    ledger = Ledger(budget(max_usd=0.05), PRICE)
+    room = await ledger.reserve(1_000, 1_000)
+    assert room.bound.usd <= 0.05
+    assert room.reply_tokens == 400
+
+
+async def test_a_model_without_a_price_has_no_room_under_a_limit_in_money():
+    assert await Ledger(budget(max_usd=100), None).reserve(1, 1) is Ending.OUT_OF_MONEY
+
+
+async def test_a_call_waits_for_what_others_give_back():
+    ledger = Ledger(budget(max_tokens=2_500), None)
+    first = await ledger.reserve(1_000, 1_000)
+    second = asyncio.create_task(ledger.reserve(1_000, 1_000))
+    await asyncio.sleep(0.01)
+    assert not second.done()
+    ledger.settle(first, Spending(1, 100))
+    assert (await second).reply_tokens == 1_000
+
+
+async def test_a_call_that_waits_is_refused_when_the_room_is_used_up():
+    ledger = Ledger(budget(max_turns=1), None)
+    first = await ledger.reserve(1, 100)
+    second = asyncio.create_task(ledger.reserve(1, 100))
+    await asyncio.sleep(0.01)
+    ledger.settle(first, Spending(1, 100))
+    assert await second is Ending.OUT_OF_TURNS
+
+
+async def test_what_a_failed_call_held_is_there_again():
+    ledger = Ledger(budget(max_turns=1), None)
+    ledger.settle(await ledger.reserve(1, 100), Spending())
+    assert isinstance(await ledger.reserve(1, 100), Reservation)
+
+
+async def test_time_runs_from_the_beginning_of_the_work():
+    now = [0.0]
+    ledger = Ledger(budget(max_seconds=10), None, clock=lambda: now[0])
+    now[0] = 100
+    assert ledger.seconds_left == 10
+    ledger.begin()
+    now[0] = 104
+    assert ledger.seconds_left == 6
+    now[0] = 111
+    assert await ledger.reserve(1, 1) is Ending.OUT_OF_TIME
+
+
+async def test_the_limit_that_was_reached_first_is_the_ending():
+    ledger = Ledger(budget(max_turns=1, max_tokens=500), None)
+    ledger.settle(await ledger.reserve(1, 100), Spending(1, 400))
+    await ledger.reserve(1, 100)
+    await ledger.reserve(1_000, 100)
+    assert ledger.ending is Ending.OUT_OF_TURNS
+
+
+async def test_what_tools_cost_counts_too():
+    ledger = Ledger(budget(max_usd=0.05), PRICE)
+    ledger.add_cost(None)
+    ledger.add_cost(0.05)
+    assert await ledger.reserve(1, 64) is Ending.OUT_OF_MONEY
+    assert ledger.spent.usd == pytest.approx(0.05)
