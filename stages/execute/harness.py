@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from stages.execute.adapters.installed import require_adapter
 from stages.execute.assignment import Harness
 from stages.execute.command import Command, require_command, with_room
-from stages.execute.function_calling import FunctionCalling
+from stages.execute.harnesses.function_calling import FunctionCalling
+from stages.execute.harnesses.nop import Nop
+from stages.execute.harnesses.react import React
+from stages.execute.harnesses.reference import Reference
+from stages.execute.harnesses.step_by_step import IN_CALLS, IN_TEXT, StepByStep
 from stages.execute.imported.taking import require_results
 from stages.execute.metered import Reach
-from stages.execute.nop import Nop
-from stages.execute.react import React
-from stages.execute.reference import Reference
-from stages.execute.step_by_step import IN_CALLS, IN_TEXT, StepByStep
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import Resources, Task

@@ -12,7 +12,7 @@ from environments.sandbox.workspace import new_workspace
 from environments.tools.toolbox import Toolbox
 from environments.tools.workspace.python_code import NOTHING_PRINTED
 from stages.execute.assignment import Assignment
-from stages.execute.reference import Reference
+from stages.execute.harnesses.reference import Reference
 from stages.score.matching import storable
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import AgentSpec

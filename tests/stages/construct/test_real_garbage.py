@@ -44,9 +44,7 @@ def connect(served):
 @pytest.fixture
 def drafted(store, started, new_task):
     """A candidate with a sound draft that is to be classified; returns it."""
-    refresh = started(
-        model=SMALL, base="starter", tools="base", max_asks=2, max_reply_tokens=48
-    )
+    refresh = started(model=SMALL, tools="base", max_asks=2, max_reply_tokens=16)
     (candidate,) = store.candidates(refresh.id)
     task = new_task()
     fields = {name: getattr(task, name) for name in TaskDraft.model_fields if name != "files"}

@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from environments.ports import Media, Message
@@ -109,6 +109,7 @@ STEPS = st.one_of(
 
 
 @given(st.lists(STEPS, max_size=20))
+@example([("turn", 1, 401), ("shorten", 0, 0)])
 def test_whatever_is_left_out_no_call_is_parted_from_its_results(steps):
     context = Context(OPENING)
     for kind, first, second in steps:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from environments.ports import Message, ModelReply
 from environments.tools.finish import ENDING_TOOLS
-from stages.execute import function_calling, react
 from stages.execute.assignment import Assignment, Tools
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.conversation import Conversation
 from stages.execute.dialogue.inputs import shown_inputs
-from stages.execute.react_text import STOP, Act, Answer, read_step
+from stages.execute.harnesses import function_calling, react
+from stages.execute.harnesses.react_text import STOP, Act, Answer, read_step
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import ReferenceSolution, ReferenceStep, Task

@@ -4,7 +4,7 @@ from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.conversation import Conversation, final_answer
 from stages.execute.dialogue.inputs import shown_inputs
-from stages.execute.react_text import STOP, Act, Answer, observation, read_step
+from stages.execute.harnesses.react_text import STOP, Act, Answer, observation, read_step
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.transcript import Ending, ToolCall, Transcript
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.execute.react_text import Act, Answer, Unreadable, observation, read_step
+from stages.execute.harnesses.react_text import Act, Answer, Unreadable, observation, read_step
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 
 
