@@ -37,11 +37,14 @@ def doctor(as_json: JsonOption = False) -> None:
 
 
 def _say_ready(what: str, states: Sequence[dict[str, str]]) -> None:
-    """Say how many are ready, and of each of the others why not."""
+    """Say which are ready, and of each of the others why not."""
     lacking = [one for one in states if one["state"] != READY]
-    console.say(f"{what}: {len(states) - len(lacking)} of {len(states)} ready")
-    for one in lacking:
-        console.say(f"  {one['name']}: {one['state']}")
+    ready = [one["name"] for one in states if one["state"] == READY]
+    console.say(f"{what}: {len(ready)} of {len(states)} ready")
+    if ready:
+        console.say("  " + ", ".join(ready))
+    if lacking:
+        console.table([{"not ready": one["name"], "why": one["state"]} for one in lacking])
 
 
 def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
@@ -53,6 +56,7 @@ def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     for model in ("openai/any", "anthropic/any", "local/smollm2-135m"):
         yield f"models {model.partition('/')[0]}", _model(model)
     yield "prefect server", _prefect(settings)
+    yield "leftovers", _leftovers()
 
 
 def _servers(settings: "Settings") -> Iterator[tuple[str, str]]:
@@ -102,8 +106,23 @@ def _model(name: str) -> str:
     try:
         require_model(ModelSpec.parse(name), None)
     except Misuse as exc:
-        return str(exc)
+        return str(exc).removeprefix(f"model {name}: ")
     return READY
+
+
+def _leftovers() -> str:
+    from environments.reaper.reap import reap
+
+    try:
+        found = reap()
+    except NightshiftError as exc:
+        return str(exc)
+    if not found.owners:
+        return f"{READY}: none"
+    return (
+        f"{READY}: removed what {found.owners} killed processes had left: {found.processes} "
+        f"programs, {found.containers} containers, {found.folders} folders"
+    )
 
 
 def _prefect(settings: "Settings") -> str:
