@@ -50,8 +50,8 @@ ONE_AFTER_THE_OTHER = {
 }
 """End-to-end files that share a costly fixture, or the machine, stay in one process."""
 
-LONG = ("served", "night", "test_starter_bank.py")
-"""Groups, and files, of minutes each: begun last, they would leave the other process idle."""
+LONG = ("served", "night")
+"""Groups of minutes each: begun last, they would leave the other process idle."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,8 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         end_to_end = item.get_closest_marker("e2e")
         group = ONE_AFTER_THE_OTHER.get(item.path.name) if end_to_end else None
         item.add_marker(pytest.mark.xdist_group(group or str(item.path)))
-        name = group or item.path.name
-        rank[item] = LONG.index(name) if name in LONG else len(LONG)
+        rank[item] = LONG.index(group) if group in LONG else len(LONG)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: rank[item])
 

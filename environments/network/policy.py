@@ -7,16 +7,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from taskdata.schema.network import split_pattern
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+from taskdata.schema.network import Address, is_public, split_pattern
 
 _USUAL_PORTS = (80, 443)
 _SECONDS_TO_RESOLVE = 10.0
-# NAT64, and what IPv6 once had for the same.
-_TRANSLATED = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
-# Inside Azure, the platform itself.
-_PLATFORM = ipaddress.IPv4Address("168.63.129.16")
 
 
 class Refused(Exception):
@@ -74,7 +68,7 @@ class Policy:
         if not self._names(host, port):
             raise Refused("not in the task's list of hosts")
         found = await self._resolver.addresses(host, port)
-        allowed = tuple(str(a) for a in found if _is_public(a) or self._names(str(a), port))
+        allowed = tuple(str(a) for a in found if is_public(a) or self._names(str(a), port))
         if not allowed:
             raise Refused("leads to an address that is not public and not in the task's list")
         return allowed
@@ -90,14 +84,3 @@ def _matches(pattern: str, host: str) -> bool:
     if pattern.startswith("*."):
         return host.endswith(pattern[1:]) and len(host) >= len(pattern)
     return host == pattern
-
-
-def _is_public(address: Address) -> bool:
-    """Return whether it is one of the internet, and no other way to write one that is not."""
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour
-        if any(address in network for network in _TRANSLATED):
-            inner = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
-        if inner is not None:
-            return _is_public(inner)
-    return address.is_global and not address.is_multicast and address != _PLATFORM

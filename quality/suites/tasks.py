@@ -8,11 +8,13 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quality.gates import Suite
 from quality.suites.expectations import between, empty, filled, like, one_of, unique
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck
+from taskdata.schema.network import private_addresses
 from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Capability, Category, Task, Tier
 
@@ -43,6 +45,7 @@ TASK_COLUMNS = (
     "repeated_paths",
     "has_reference",
     "reference_tools_not_allowed",
+    "private_addresses",
 )
 
 
@@ -56,6 +59,8 @@ class TaskRules:
     """Something of every task can be verified without a judge."""
     needs_files: bool = False
     needs_reference: bool = False
+    may_reach_private_addresses: bool = False
+    """Who wrote the tasks may open this machine's network to agents."""
     query_length: tuple[int, int] = (20, 20_000)
     workflow_leaves: tuple[int, int] = (3, 19)
     """GTA-2, section 6.2.1: short trees have 3-7 leaves, long ones 13-19."""
@@ -71,6 +76,8 @@ def rules_for(config: RunConfig) -> TaskRules:
         needs_check=config.judge is None,
         needs_files=starter,
         needs_reference=starter,
+        # Of one's own folder only: a stored bank may have come from anywhere.
+        may_reach_private_addresses=Path(config.bank).is_dir(),
     )
 
 
@@ -128,6 +135,7 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "reference_tools_not_allowed": _listed(
             {s.tool for s in steps} - set(task.tools) - ALWAYS_ALLOWED
         ),
+        "private_addresses": _listed(private_addresses(task.resources.network)),
     }
 
 
@@ -223,6 +231,9 @@ def _hand_outs(rules: TaskRules) -> list["Expectation"]:
         empty("repeated_paths", "the paths of a task's files and deliverables are distinct"),
         empty("reference_tools_not_allowed", "a reference solution uses the task's own tools"),
     ]
+    if not rules.may_reach_private_addresses:
+        says = "the hosts on a task's network list are public"
+        hand_outs.append(empty("private_addresses", says))
     if rules.needs_files:
         hand_outs.append(_at_least("files", 1))
     if rules.needs_reference:

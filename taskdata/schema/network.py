@@ -2,12 +2,19 @@
 
 import ipaddress
 import re
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
 
 from taskdata.schema.base import Value
 
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# NAT64, and what IPv6 once had for the same.
+_TRANSLATED = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
+# Inside Azure, the platform itself.
+_PLATFORM = ipaddress.IPv4Address("168.63.129.16")
 _PATTERN = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::([0-9]{1,5}))?")
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 
@@ -40,6 +47,32 @@ def _is_name(host: str) -> bool:
 def _pattern(text: str) -> str:
     split_pattern(text)
     return text.lower()
+
+
+def is_public(address: Address) -> bool:
+    """Return whether it is one of the internet, and no other way to write one that is not."""
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour
+        if any(address in network for network in _TRANSLATED):
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+        if inner is not None:
+            return is_public(inner)
+    return address.is_global and not address.is_multicast and address != _PLATFORM
+
+
+def private_addresses(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Return the patterns that name an address inside some network: a machine's own, a cloud's.
+
+    Names are not among them: they lead to public addresses or nowhere.
+    """
+    return tuple(pattern for pattern in patterns if _is_private(split_pattern(pattern)[0]))
+
+
+def _is_private(host: str) -> bool:
+    try:
+        return not is_public(ipaddress.ip_address(host))
+    except ValueError:
+        return False
 
 
 HostPattern = Annotated[

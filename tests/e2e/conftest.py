@@ -131,7 +131,7 @@ def scripted_model() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def documented_model() -> Iterator[str]:
     """The scripted model where docs/task-bank.md has it."""
     with scripted_model_at(8765) as url:

@@ -48,7 +48,7 @@ def test_a_flow_that_failed_is_not_told_twice():
         (["run", "--mode", "step-by-step"], "name agents of harness react"),
         (["run", "--mode", "by-step"], "there are end-to-end, step-by-step"),
         (["run", "--resume", "no-such-run"], "no-such-run"),
-        (["run", "--resume", "x", "--agent", "nop"], "no other option"),
+        (["run", "--resume", "x", "--agent", "nop"], "besides it goes only --max-usd"),
         (["results", "no-such-run"], "no-such-run"),
         (["results"], "no run yet"),
         (["show", "no-such-trial"], "no-such-trial"),

@@ -13,6 +13,7 @@ from taskdata.schema.task import (
     InputFile,
     ReferenceSolution,
     ReferenceStep,
+    Resources,
     Task,
     TaskEnvironment,
 )
@@ -217,3 +218,12 @@ def test_a_tool_is_named_only_where_its_name_cannot_be_an_ordinary_word(
     query: str, named: set[str]
 ):
     assert tools_named(query, {"Plot", "finish", "ReadCSV", "python_execute"}) == named
+
+
+def test_a_task_from_elsewhere_may_not_reach_into_this_machines_network(make_task: MakeTask):
+    inside = Resources(network=("169.254.169.254", "example.org", "[::1]:8080"))
+    task = make_task(resources=inside)
+    (failure,) = gate(task, rules=TaskRules()).failures
+    assert "public" in failure.expectation
+    assert "169.254.169.254, [::1]:8080" in failure.expectation
+    assert gate(task, rules=TaskRules(may_reach_private_addresses=True)).success

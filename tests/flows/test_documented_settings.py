@@ -1,0 +1,46 @@
+"""What the guides say can be written into settings can be."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from pydantic import TypeAdapter
+
+from environments.models.money.prices import PriceTable
+from flows.config import Settings, run_config
+from taskdata.schema.service import MailService, PostgresqlService
+from taskdata.schema.task import Resources
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("block", blocks("agents.md", "toml"))
+def test_settings_of_agents_and_limits_are_taken(block):
+    run = tomllib.loads(block)["run"]
+    config = run_config(Settings(run=run))
+    for provider, limits in run.get("limits", {}).items():
+        assert config.limits[provider].model_dump(exclude_defaults=True) == limits
+    for agent, given in zip(config.agents, run.get("agents", ()), strict=False):
+        assert agent.budget.max_usd == given["budget"]["max_usd"]
+
+
+def test_a_price_table_is_taken():
+    (block,) = blocks("agents.md", "yaml")
+    table = TypeAdapter(PriceTable).validate_python(yaml.safe_load(block))
+    assert table["compatible"].models["my-model"].output == 1.6
+    assert table["compatible"].models["another"] is None
+
+
+def test_what_a_task_has_around_it_is_taken():
+    (block,) = blocks("environments.md", "yaml")
+    task = yaml.safe_load(block)
+    assert Resources.model_validate(task["resources"]).network[0] == "api.example.org"
+    database, mail = task["environment"]["services"]
+    assert PostgresqlService.model_validate(database).user == "agent"
+    assert MailService.model_validate(mail).accounts[0].address == "ana@example.org"
