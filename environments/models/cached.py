@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from environments.models.faults import NotRecorded
+from environments.models.wire.writing import ToolSets
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.base import Value
@@ -24,6 +25,7 @@ from taskdata.schema.usage import FailedAttempt
 from taskdata.store.replies import ReplyStore
 
 _KEY_PART = "reply key"
+_TOOL_SETS = ToolSets(lambda tool: tool.model_dump(mode="json"))
 
 
 class KeptReply(Value):
@@ -117,7 +119,7 @@ def reply_key(spec: ModelSpec, base_url: str | None, request: ModelRequest, samp
     asked: dict[str, Any] = {
         "model": str(spec),
         "host": _host(spec, base_url),
-        "tools": [tool.model_dump(mode="json") for tool in request.tools],
+        "tools": len(request.tools),
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "stop": list(request.stop),
@@ -127,17 +129,20 @@ def reply_key(spec: ModelSpec, base_url: str | None, request: ModelRequest, samp
         asked["reasoning_effort"] = request.reasoning_effort
     if sample:
         asked["sample"] = sample
-    parts = {name: _canonical(value) for name, value in asked.items()}
-    parts["messages"] = b"[%s]" % b",".join(_message_key(m) for m in request.messages)
-    named = (b'"%s":%s' % (name.encode(), parts[name]) for name in sorted(parts))
-    return hashlib.sha256(b"{%s}" % b",".join(named)).hexdigest()
+    key = hashlib.sha256(_canonical(asked))
+    for tool in _TOOL_SETS.json(request.tools):
+        key.update(hashlib.sha256(tool).digest())
+    for message in request.messages:
+        key.update(_message_digest(message))
+    return key.hexdigest()
 
 
-def _message_key(message: Message) -> bytes:
+def _message_digest(message: Message) -> bytes:
     """Return a message's part of the key, made once: conversations grow by their ends."""
     known = message.wire.get(_KEY_PART)
     if known is None:
-        known = message.wire[_KEY_PART] = _canonical(_plain(message))
+        plain = _canonical(_plain(message))
+        known = message.wire[_KEY_PART] = hashlib.sha256(plain).digest()
     return known
 
 

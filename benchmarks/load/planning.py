@@ -1,0 +1,103 @@
+"""A planned run in a new store: many trials of one agent over a bank of small tasks."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from load.model_server import TOOL
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.checkpoint import Checkpoint, ToolResultCheck
+from taskdata.schema.run import Run, RunConfig, RunStatus, Trial
+from taskdata.schema.task import Capability, Category, InputFile, Task, Tier
+from taskdata.store import Store, StoreAddress
+
+PROVIDERS = {"openai": "compatible", "anthropic": "anthropic"}
+"""Wire format to the provider whose client speaks it."""
+_KEYS = {"openai": "COMPATIBLE_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+_REPETITIONS = 20
+_INPUT = b"region,quarter,units\nnorth,1,1204\nsouth,1,988\n" * 50
+
+
+@contextmanager
+def new_store() -> Iterator[tuple[Store, Path]]:
+    """Yield an empty SQLite store and the folder around it; both go with the block."""
+    with TemporaryDirectory(prefix="nightshift-benchmark-") as folder:
+        address = StoreAddress(
+            database_url=f"sqlite:///{folder}/nightshift.db", artifacts_url=f"file://{folder}/files"
+        )
+        store = Store.open(address)
+        try:
+            yield store, Path(folder)
+        finally:
+            store.close()
+
+
+def agent_of(wire: str, root_url: str) -> AgentSpec:
+    """Return the agent that works over that wire format at the server; sets its key."""
+    os.environ[_KEYS[wire]] = "sk-benchmark"
+    base_url = f"{root_url}/v1" if wire == "openai" else root_url
+    return AgentSpec.parse(f"function_calling:{PROVIDERS[wire]}/benchmark", base_url=base_url)
+
+
+def plan(store: Store, run_id: str, agent: AgentSpec, trials: int, in_flight: int) -> list[str]:
+    """Store a run of so many trials and return their ids."""
+    repetitions = min(trials, _REPETITIONS)
+    sha256 = store.artifacts.put_bytes(_INPUT)
+    file = InputFile(path="sales.csv", sha256=sha256, size_bytes=len(_INPUT))
+    tasks = [_task(number, file) for number in range(-(-trials // repetitions))]
+    release = store.add_release(run_id, tasks, {})
+    store.add_run(
+        Run(
+            id=run_id,
+            status=RunStatus.RUNNING,
+            config=RunConfig(
+                bank="benchmark",
+                agents=(agent,),
+                repetitions=repetitions,
+                refinement_rounds=0,
+                trials_per_worker=in_flight,
+            ),
+            release_hash=release.hash,
+            code_version="benchmark",
+            created_at=datetime.now(UTC),
+        )
+    )
+    planned = [
+        Trial(
+            id=Trial.make_id(run_id, agent.name, task.id, repetition, 0),
+            run_id=run_id,
+            agent=agent.name,
+            task_id=task.id,
+            task_hash=task.content_hash,
+            tier=task.tier,
+            category=task.category,
+            repetition=repetition,
+            round=0,
+        )
+        for task in tasks
+        for repetition in range(repetitions)
+    ][:trials]
+    store.plan_trials(planned)
+    return [trial.id for trial in planned]
+
+
+def _task(number: int, file: InputFile) -> Task:
+    leaf = Checkpoint(
+        id="waited",
+        requirement="It waited.",
+        verifier=ToolResultCheck(tools=(TOOL,), contains=("waited",)),
+    )
+    return Task(
+        id=f"benchmark-{number:05d}",
+        tier=Tier.WORKFLOW,
+        category=list(Category)[number % len(Category)],
+        capabilities=(Capability.OPERATION,),
+        title=f"Wait for {number} machines",
+        query=f"Wait ten times, for {number} machines, then say that you are done. " * 5,
+        files=(file,),
+        tools=(TOOL,),
+        checkpoints=Checkpoint(id="root", requirement="The work was done.", children=(leaf,)),
+    )

@@ -1,0 +1,52 @@
+"""The benchmarks of the execute stage do their work and report it as they promise."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run_benchmark(name: str, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "benchmarks" / name), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_throughput_prints_one_line_of_figures(provider):
+    small = ("--trials", "4", "--in-flight", "2", "--latency", "0.02", "--turns", "2")
+
+    done = run_benchmark("throughput.py", *small, "--provider", provider, "--json")
+
+    (line,) = done.stdout.splitlines()
+    figures = json.loads(line)
+    assert (figures["trials"], figures["calls"]) == (4, 12)
+    assert figures["bound_s"] == pytest.approx(12 * 0.02 / 2)
+    assert figures["wall_s"] >= figures["bound_s"]
+    assert figures["cpu_ms_per_call"] > 0
+    assert figures["peer_wall_s"] is None
+
+
+def test_a_peer_that_is_not_installed_is_null_and_said(tmp_path: Path):
+    small = ("--trials", "1", "--latency", "0", "--turns", "1")
+
+    done = run_benchmark("throughput.py", *small, "--peer", "inspect", "--json")
+
+    assert json.loads(done.stdout)["peer_wall_s"] is None
+    (note,) = done.stderr.splitlines()
+    assert "--peer-python" in note
+
+
+def test_scale_times_runs_and_a_resumed_one(tmp_path: Path):
+    plot = tmp_path / "scale.svg"
+
+    done = run_benchmark("scale.py", "--trials", "3", "6", "--plot", str(plot), "--json")
+
+    figures = json.loads(done.stdout)
+    assert [cost["trials"] for cost in figures["costs"]] == [3, 6]
+    assert figures["resumed"]["finished"] == 6
+    assert figures["resumed"]["first_trial_s"] >= figures["resumed"]["prepare_s"]
+    assert "<svg" in plot.read_text()
