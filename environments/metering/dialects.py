@@ -74,12 +74,19 @@ def variables(endpoint: Endpoint, root: str, token: str) -> tuple[tuple[str, str
 
 def real_headers(endpoint: Endpoint, asked: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of a forwarded request: with the real key, and little of the program's."""
-    headers = {"content-type": "application/json"}
+    headers = {"content-type": "application/json", **revision_headers(endpoint, asked)}
     if family_of(endpoint) == "openai":
         return {**headers, **account_headers(endpoint)}
-    headers |= {"x-api-key": endpoint.key, "anthropic-version": "2023-06-01"}
+    return {**headers, "x-api-key": endpoint.key}
+
+
+def revision_headers(endpoint: Endpoint, asked: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that say in which revision of its format a request is."""
+    if family_of(endpoint) == "openai":
+        return {}
     kept = ("anthropic-version", "anthropic-beta")
-    return headers | {name: asked[name] for name in kept if name in asked}
+    given = {name: asked[name] for name in kept if name in asked}
+    return {"anthropic-version": "2023-06-01", **given}
 
 
 def error_body(family: Family, kind: str, message: str) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from environments.metering.calls import Call
 from environments.metering.dialects import (
     Dialect,
     error_body,
@@ -18,20 +18,20 @@ from environments.metering.dialects import (
     real_headers,
 )
 from environments.metering.ledger import Ledger, Reservation
+from environments.metering.paid import PaidAnswer, PaidAnswers, request_key
+from environments.metering.passage import Passage
 from environments.metering.replies import read_answer
-from environments.metering.requests import Asked, limited
-from environments.metering.streams import EventSplitter, event_data, is_usage_alone, new_reply
+from environments.metering.requests import Asked
 from environments.models.client import Answer
 from environments.models.faults import AttemptFailed, from_status, one_line
 from environments.models.limits.headers import allowances, retry_after
 from environments.models.limits.purse import Purse
-from environments.models.limits.seam import Allowance, Limiter, Outcome
+from environments.models.limits.seam import Limiter, Outcome
 from environments.models.money.spending import Spending
 from environments.models.wire.transport import MAX_ANSWER_BYTES, Endpoint
 from environments.ports import ModelReply
 from environments.sandbox.shielding import to_the_end
-from taskdata.errors import BudgetExhausted, ModelRejected, ModelUnavailable
-from taskdata.schema.usage import Usage
+from taskdata.errors import BudgetExhausted, ModelRejected, ModelUnavailable, StoreUnavailable
 
 if TYPE_CHECKING:
     import aiohttp
@@ -42,38 +42,14 @@ Fault = ModelUnavailable | ModelRejected | BudgetExhausted
 """Why a call was not answered, other than through the program."""
 
 LONGEST_CALL_SECONDS = 900.0
+_JSON, _STREAM = "application/json", "text/event-stream"
+_UNKEPT = "an answer could not be kept, so no call is made any more"
 _SECONDS_TO_SETTLE = 5.0
 _MAX_ERROR_BYTES = 64 * 1024
 _OURS_TO_MEND = frozenset({401, 402, 403, 404, 407})
 """A key, an account, a base URL or a model's name of ours is wrong: not the program's doing."""
 _LIMITING = frozenset({429, 503, 529})
 _PASSED_ON = ("retry-after", "retry-after-ms", "x-should-retry", "request-id", "x-request-id")
-
-
-@dataclass
-class _Call:
-    """What is known of a call while it runs."""
-
-    dialect: Dialect
-    request: "web.Request"
-    asked: Asked
-    room: Reservation
-    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    started: float = field(default_factory=time.monotonic)
-    paid_usd: float = 0.0
-    """What it cost, as far as that is known; 0 where nobody answered."""
-    waited: float = 0.0
-    """Seconds in line for the provider's rate limits, before `started`."""
-    was_sent: bool = False
-    answer: Answer | None = None
-    """Set once the provider has answered, be it in part."""
-    is_whole: bool = False
-    used: Spending | None = None
-    """Of a call that was not answered; None: we cut it off, and it may have used all it could."""
-    outcome: Outcome | None = None
-    """For the provider's rate limits; None: nothing is learned from it."""
-    allowances: dict[str, Allowance | None] = field(default_factory=dict)
-    """What the provider said is left of its limits."""
 
 
 class Forwarder:
@@ -86,6 +62,7 @@ class Forwarder:
         record: Record,
         limiter: Limiter | None,
         purse: Purse | None,
+        paid: PaidAnswers | None,
         session: "aiohttp.ClientSession",
     ) -> None:
         self._endpoint = endpoint
@@ -93,12 +70,15 @@ class Forwarder:
         self._record = record
         self._limiter = limiter
         self._purse = purse
+        self._answers = paid
         self._session = session
         self._in_flight: set[asyncio.Task[web.StreamResponse]] = set()
         self.faults = 0
         """Calls that failed for the provider's fault, or for ours."""
         self.last_fault: Fault | None = None
         """Of the call that ended last; None where that was answered."""
+        self.unkept: StoreUnavailable | None = None
+        """Why an answer could not be kept; no call is made any more then."""
 
     @classmethod
     @asynccontextmanager
@@ -109,6 +89,7 @@ class Forwarder:
         record: Record,
         limiter: Limiter | None,
         purse: Purse | None,
+        paid: PaidAnswers | None,
     ) -> "AsyncIterator[Forwarder]":
         """Yield a forwarder with connections of its own."""
         import aiohttp
@@ -120,7 +101,7 @@ class Forwarder:
             # A local server is reached directly, whatever proxy the environment names.
             trust_env=endpoint.spec.provider != "local",
         ) as session:
-            forwarder = cls(endpoint, ledger, record, limiter, purse, session)
+            forwarder = cls(endpoint, ledger, record, limiter, purse, paid, session)
             try:
                 yield forwarder
             finally:
@@ -129,11 +110,11 @@ class Forwarder:
     async def forward(
         self, dialect: Dialect, request: "web.Request", asked: Asked, room: Reservation
     ) -> "web.StreamResponse":
-        """Return the provider's answer to the program, whatever it is.
+        """Return the answer to the program, whatever it is: the provider's, or a kept one.
 
         A call whose program has left goes on, so that what it comes to is known.
         """
-        task = asyncio.create_task(self._paid(_Call(dialect, request, asked, room)))
+        task = asyncio.create_task(self._paid(Call(dialect, request, asked, room)))
         self._in_flight.add(task)
         task.add_done_callback(self._in_flight.discard)
         return await asyncio.shield(task)
@@ -147,10 +128,16 @@ class Forwarder:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _paid(self, call: _Call) -> "web.StreamResponse":
-        """Forward the call once there is money of the run's for the most that it may cost."""
+    async def _paid(self, call: Call) -> "web.StreamResponse":
+        """Answer the call once there is money of the run's for the most that it may cost."""
+        if self.unkept is not None:
+            self._ledger.settle(call.room, Spending())
+            return self._error(500, "api_error", _UNKEPT)
+        if self._answers is not None:
+            call.key = request_key(self._endpoint, call.dialect, call.request.headers, call.body)
+            call.kept = self._answers.take(call.key)
         bound = call.room.bound.usd
-        if self._purse is None or bound == 0:
+        if self._purse is None or bound == 0 or call.kept is not None:
             return await self._forward(call)
         async with AsyncExitStack() as stack:
             try:
@@ -173,10 +160,12 @@ class Forwarder:
                 payment.cost_usd = call.paid_usd
         return answer
 
-    async def _forward(self, call: _Call) -> "web.StreamResponse":
+    async def _forward(self, call: Call) -> "web.StreamResponse":
         seconds = min(LONGEST_CALL_SECONDS, self._ledger.seconds_left)
         try:
             async with asyncio.timeout(seconds), AsyncExitStack() as stack:
+                if call.kept is not None:
+                    return await self._again(call, call.kept)
                 await self._wait_in_line(call, stack, seconds)
                 return await self._exchange(call)
         except TimeoutError:
@@ -185,6 +174,9 @@ class Forwarder:
                 # The trial's own time is up: its program is told, and nobody is to blame.
                 return self._error(504, "timeout_error", said)
             return self._failed(call, ModelUnavailable(said), 504)
+        except StoreUnavailable as exc:
+            self.unkept = exc
+            return self._error(500, "api_error", _UNKEPT)
         except ModelUnavailable as exc:
             return self._failed(call, exc, 502)
         except Exception as exc:
@@ -193,7 +185,7 @@ class Forwarder:
         finally:
             self._settle(call)
 
-    async def _wait_in_line(self, call: _Call, stack: AsyncExitStack, seconds: float) -> None:
+    async def _wait_in_line(self, call: Call, stack: AsyncExitStack, seconds: float) -> None:
         if self._limiter is None:
             return
         tokens = call.asked.input_tokens // 4 + call.room.reply_tokens
@@ -207,12 +199,11 @@ class Forwarder:
 
         stack.callback(report)
 
-    async def _exchange(self, call: _Call) -> "web.StreamResponse":
+    async def _exchange(self, call: Call) -> "web.StreamResponse":
         import aiohttp
 
-        dialect, asked = call.dialect, call.asked
-        body = json.dumps(limited(asked, dialect, call.room.reply_tokens)).encode()
-        url = self._endpoint.base_url.rstrip("/") + dialect.behind
+        body = json.dumps(call.body).encode()
+        url = self._endpoint.base_url.rstrip("/") + call.dialect.behind
         headers = real_headers(self._endpoint, call.request.headers)
         call.was_sent = True
         try:
@@ -224,15 +215,15 @@ class Forwarder:
                 call.allowances = {"requests": requests, "input_tokens": tokens}
                 if answered.status >= 300:
                     return await self._turned_down(call, answered)
-                if answered.content_type == "text/event-stream":
-                    return await self._streamed(call, answered)
-                return await self._whole(call, answered)
+                if answered.content_type == _STREAM:
+                    return await self._streamed(call, answered.content.iter_any())
+                return await self._whole(call, await _all_of(answered, str(self._endpoint)))
         except (aiohttp.ClientError, OSError) as exc:
             cause = one_line(str(exc) or type(exc).__name__, self._endpoint.key)
             raise AttemptFailed(f"{self._endpoint}: the connection failed: {cause}") from None
 
     async def _turned_down(
-        self, call: _Call, answered: "aiohttp.ClientResponse"
+        self, call: Call, answered: "aiohttp.ClientResponse"
     ) -> "web.StreamResponse":
         from aiohttp import web
 
@@ -259,58 +250,67 @@ class Forwarder:
             content_type=answered.content_type,
         )
 
-    async def _whole(self, call: _Call, answered: "aiohttp.ClientResponse") -> "web.Response":
+    async def _again(self, call: Call, kept: PaidAnswer) -> "web.StreamResponse":
+        """Return what an earlier attempt was answered; it counts as if it came now."""
+        if kept.content_type == _STREAM:
+            return await self._streamed(call, _in_one_piece(kept.content))
+        return await self._whole(call, kept.content)
+
+    async def _whole(self, call: Call, content: bytes) -> "web.Response":
         from aiohttp import web
 
-        content = await _all_of(answered, str(self._endpoint))
         body = _decoded(content)
         if not isinstance(body, dict):
             raise AttemptFailed(f"{self._endpoint}: the answer is not JSON, {len(content)} bytes")
         if body.get("error"):
             # Some compatible servers report a failure with status 200.
             raise AttemptFailed(f"{self._endpoint}: an error instead of an answer")
-        self._answered(call, read_answer(call.dialect, body))
-        return web.Response(body=self._without_key(content), content_type="application/json")
+        clean = self._without_key(content)
+        await self._answered(call, read_answer(call.dialect, body), _JSON, clean)
+        return web.Response(body=clean, content_type=_JSON)
 
-    async def _streamed(
-        self, call: _Call, answered: "aiohttp.ClientResponse"
-    ) -> "web.StreamResponse":
-        import aiohttp
+    async def _streamed(self, call: Call, pieces: AsyncIterator[bytes]) -> "web.StreamResponse":
         from aiohttp import web
 
-        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
-        await response.prepare(call.request)
-        reply, events = new_reply(call.dialect), EventSplitter()
+        response = web.StreamResponse(headers={"content-type": _STREAM})
+        passage = Passage(call.dialect, call.asked.hides_usage, self._without_key)
+        is_through = False
         try:
-            async for chunk in answered.content.iter_any():
-                for event in events.feed(chunk):
-                    data = event_data(event)
-                    if data is not None:
-                        reply.add(data)
-                        if call.asked.hides_usage and is_usage_alone(data):
-                            continue
-                    await _passed_on(response, self._without_key(event))
-            await _passed_on(response, events.rest())
-        except (aiohttp.ClientError, OSError, ValueError) as exc:
-            reply.error = f"the stream broke off: {exc or type(exc).__name__}"
+            # A program that has left still owes for the answer, so that is read to its end.
+            with suppress(ConnectionError):
+                await response.prepare(call.request)
+            await passage.begin(pieces, response)
+            if passage.is_whole:
+                answer = read_answer(call.dialect, passage.reply.body())
+                await self._answered(call, answer, _STREAM, passage.content)
+                await passage.end(pieces, response)
+                is_through = True
         finally:
-            call.answer = read_answer(call.dialect, reply.body())
-            if not reply.is_whole or reply.error:
+            call.answer = call.answer or read_answer(call.dialect, passage.reply.body())
+            if not is_through:
                 # An end that looks like one would be taken for the provider's.
                 _hang_up(call.request)
-        if reply.is_whole and not reply.error:
-            self._answered(call, call.answer)
-        else:
-            cause = one_line(reply.error or "the stream ended early", self._endpoint.key)
+        if not is_through:
+            cause = one_line(passage.reply.error or "the stream ended early", self._endpoint.key)
             self._failed(call, ModelUnavailable(f"{self._endpoint}: {cause}"), 502)
         return response
 
-    def _answered(self, call: _Call, answer: Answer) -> None:
-        call.answer, call.is_whole, self.last_fault = answer, True, None
-        used = None if answer.usage is None else answer.usage.total
-        call.outcome = Outcome(kind="ok", tokens=used)
+    async def _answered(
+        self, call: Call, answer: Answer, content_type: str, content: bytes | None
+    ) -> None:
+        """Count a whole answer; return once it is kept, before its program has the end of it."""
+        usage = answer.usage
+        if call.kept is not None:
+            cost = call.kept.cost_usd
+        else:
+            cost = None if usage is None else self._ledger.cost_usd(usage)
+        whole = call.reply(answer, self._endpoint.spec.model, cost, answer.stop_reason)
+        call.answer, call.whole, self.last_fault = answer, whole, None
+        call.outcome = Outcome(kind="ok", tokens=None if usage is None else usage.total)
+        if self._answers is not None and call.kept is None:
+            await self._answers.keep(call.key, whole, content_type, content)
 
-    def _settle(self, call: _Call) -> None:
+    def _settle(self, call: Call) -> None:
         """Count what the call used, and record it where there was an answer to pay for."""
         if call.answer is None and call.was_sent and call.used is None:
             # We cut it off: what it cost is not known, and that must be seen.
@@ -318,26 +318,13 @@ class Forwarder:
         if call.answer is None:
             self._ledger.settle(call.room, call.used or Spending())
             return
-        usage = call.answer.usage if call.is_whole else None
-        cost = None if usage is None else self._ledger.cost_usd(usage)
-        spent = _spent(usage, cost, call.room.bound)
+        spent = call.spent()
         self._ledger.settle(call.room, spent)
         call.paid_usd = spent.usd or 0.0
-        self._record(
-            ModelReply(
-                text=call.answer.text,
-                model=call.answer.model or self._endpoint.spec.model,
-                tool_calls=call.answer.tool_calls,
-                usage=call.answer.usage or Usage(),
-                cost_usd=cost,
-                stop_reason=call.answer.stop_reason if call.is_whole else "cut",
-                seconds=time.monotonic() - call.started,
-                waited_seconds=call.waited,
-            ),
-            call.started_at,
-        )
+        cut = call.reply(call.answer, self._endpoint.spec.model, None, "cut")
+        self._record(call.whole or cut, call.started_at)
 
-    def _failed(self, call: _Call, fault: Fault, status: int) -> "web.Response":
+    def _failed(self, call: Call, fault: Fault, status: int) -> "web.Response":
         """Book the call to the provider and return what its program is told."""
         self._count(fault)
         call.used = Spending()
@@ -368,22 +355,13 @@ async def _all_of(answered: "aiohttp.ClientResponse", where: str) -> bytes:
     return bytes(content)
 
 
-def _spent(usage: Usage | None, cost: float | None, bound: Spending) -> Spending:
-    """Return what an answered call used; where the provider does not say, what it used at most."""
-    if usage is None or usage.total == 0:
-        return bound
-    return Spending(1, usage.total, bound.usd if cost is None else cost)
+async def _in_one_piece(content: bytes) -> AsyncIterator[bytes]:
+    yield content
 
 
 def _hang_up(request: "web.Request") -> None:
     if request.transport is not None:
         request.transport.close()
-
-
-async def _passed_on(response: "web.StreamResponse", event: bytes) -> None:
-    # A program that has left still owes for the rest, so that is read to its end.
-    with suppress(ConnectionError):
-        await response.write(event)
 
 
 def _decoded(content: bytes) -> Any:

@@ -26,6 +26,7 @@ from environments.metering.dialects import (
 )
 from environments.metering.forwarding import Forwarder, Record
 from environments.metering.ledger import Ledger
+from environments.metering.paid import PaidAnswers
 from environments.metering.requests import Asked, read_request
 from environments.models.limits.purse import Purse
 from environments.models.limits.seam import Limiter
@@ -92,7 +93,10 @@ class MeteringProxy:
             ModelUnavailable: It did: whatever the program made of that is not its own doing.
             ModelRejected: The same, and trying again does not help.
             BudgetExhausted: The run's money was used up.
+            StoreUnavailable: What was paid for could not be kept.
         """
+        if self._forwarder.unkept is not None:
+            raise self._forwarder.unkept
         fault, faults = self._forwarder.last_fault, self._forwarder.faults
         if fault is None:
             return
@@ -213,6 +217,7 @@ async def metering_proxy(
     folder: Path | None = None,
     limiter: Limiter | None = None,
     purse: Purse | None = None,
+    paid: PaidAnswers | None = None,
 ) -> AsyncIterator[MeteringProxy]:
     """Yield a listening proxy; afterwards no call of its trial is in flight any more.
 
@@ -225,13 +230,15 @@ async def metering_proxy(
             listens on a port of our own loopback instead.
         limiter: Shares the provider's rate limits with all other callers.
         purse: Holds the money that all calls of the run may cost; None: as much as they do.
+        paid: Keeps what calls are answered, and answers what an earlier attempt paid for; None:
+            nothing is kept.
 
     Raises:
         SandboxFailed: It cannot listen.
     """
     from aiohttp import web
 
-    async with Forwarder.opened(endpoint, ledger, record, limiter, purse) as forwarder:
+    async with Forwarder.opened(endpoint, ledger, record, limiter, purse, paid) as forwarder:
         proxy = MeteringProxy(endpoint, ledger, forwarder)
         server = _Server(proxy, forwarder, Notices(tell))
         runner = web.AppRunner(

@@ -46,7 +46,9 @@ def capability_table() -> dict[str, ProviderCapabilities]:
 
 def capabilities_of(spec: ModelSpec) -> Capabilities:
     """Return what is known of a model; of one that is not in the table, `NOTHING_KNOWN`."""
-    provider = capability_table().get(spec.provider)
+    # `openai-chat` and `openai-responses` are ways to ask, not sellers.
+    seller = "openai" if spec.provider.startswith("openai-") else spec.provider
+    provider = capability_table().get(seller)
     if provider is None:
         return NOTHING_KNOWN
     models = provider.models

@@ -18,6 +18,9 @@ from taskdata.schema.agent import ModelSpec
 from taskdata.schema.model_call import ModelCall
 from taskdata.store.calls import CallStore
 
+METERED = "metered"
+"""In a kept reply, the name of a metered program's answer; such a reply is no `KeptReply`."""
+
 
 class CallWriter:
     """Writes calls of many trials at once: while one transaction runs, the next one collects."""
@@ -89,7 +92,8 @@ class PaidClient:
         self._attempt = attempt
         self._earlier: dict[str, deque[KeptReply]] = defaultdict(deque)
         for call in earlier:
-            self._earlier[call.key].append(KeptReply.model_validate(call.reply))
+            if call.reply is not None and METERED not in call.reply:
+                self._earlier[call.key].append(KeptReply.model_validate(call.reply))
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         """Return the reply that an earlier attempt paid for, else the model's, which is kept.

@@ -7,12 +7,18 @@ of the provider is no part of that time; it has the same length for itself.
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar
+
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception_type,
+    wait_exponential_jitter,
+)
 
 from environments.models.faults import AttemptFailed, NoAnswerInTime, one_line
 from environments.models.limits.seam import Outcome, Slot
@@ -76,6 +82,8 @@ class RetriedCall:
     """Opens a slot for one attempt, given the longest wait for it."""
     failed: list[FailedAttempt] = field(default_factory=list)
     waited_seconds: float = 0.0
+    _counted: int = 0
+    """Failed attempts without those that only taught us how to ask."""
     _started: float = field(default_factory=time.monotonic)
 
     @property
@@ -91,21 +99,21 @@ class RetriedCall:
             NoAnswerInTime: The time ran out during the very first attempt.
             ModelRejected: As raised by `attempt`. All of them carry the failed attempts.
         """
-        counted = 0
-        while True:
-            try:
-                return await self._once(attempt)
-            except AttemptFailed as exc:
-                counted += not exc.at_once
-                pause = self._pause(counted, exc)
-                over = counted >= self.policy.attempts or self.seconds + pause >= self.total_seconds
-                if over:
-                    raise self._exhausted(exc) from None
-                _logger.warning("attempt %d: %s; again in %.1f s", len(self.failed), exc, pause)
-                await asyncio.sleep(pause)
-            except (ModelUnavailable, ModelRejected) as exc:
-                exc.failed_attempts = tuple(self.failed)
-                raise
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type(AttemptFailed),
+            after=self._count,
+            wait=_waiting(self.policy),
+            stop=self._is_over,
+            before_sleep=_log,
+            reraise=True,
+        )
+        try:
+            return await retrying(self._once, attempt)
+        except AttemptFailed as exc:
+            raise self._exhausted(exc) from None
+        except (ModelUnavailable, ModelRejected) as exc:
+            exc.failed_attempts = tuple(self.failed)
+            raise
 
     async def _once(self, attempt: Callable[[float, Slot], Awaitable[T]]) -> T:
         async with self.admission(self.total_seconds - self.waited_seconds) as slot:
@@ -138,17 +146,50 @@ class RetriedCall:
             )
         )
 
-    def _pause(self, number: int, fault: AttemptFailed) -> float:
-        if fault.at_once:
-            return 0.0
-        policy = self.policy
-        # Drawn, so that calls which failed together do not come back together.
-        jitter = random.uniform(0, policy.first_wait_seconds)  # noqa: S311
-        backoff = policy.first_wait_seconds * 2.0 ** min(number - 1, 30) + jitter
-        return min(max(backoff, fault.retry_after_seconds or 0.0), policy.longest_wait_seconds)
+    def _count(self, state: RetryCallState) -> None:
+        self._counted += not _fault(state).at_once
+
+    def _is_over(self, state: RetryCallState) -> bool:
+        # Tenacity's own limit would count the time in line.
+        too_late = self.seconds + state.upcoming_sleep >= self.total_seconds
+        return too_late or self._counted >= self.policy.attempts
 
     def _exhausted(self, last: AttemptFailed) -> ModelUnavailable:
         attempts = f"{len(self.failed)} attempt{'s' * (len(self.failed) != 1)}"
         over = ModelUnavailable(f"{last} (gave up after {attempts} in {self.seconds:.1f} s)")
         over.status, over.failed_attempts = last.status, tuple(self.failed)
         return over
+
+
+def _waiting(policy: RetryPolicy) -> Callable[[RetryCallState], float]:
+    # With jitter, so that calls which failed together do not come back together.
+    backoff = wait_exponential_jitter(
+        multiplier=policy.first_wait_seconds,
+        max=policy.longest_wait_seconds,
+        jitter=policy.first_wait_seconds,
+    )
+
+    def wait(state: RetryCallState) -> float:
+        fault = _fault(state)
+        if fault.at_once:
+            return 0.0
+        asked = min(fault.retry_after_seconds or 0.0, policy.longest_wait_seconds)
+        return max(backoff(state), asked)
+
+    return wait
+
+
+def _fault(state: RetryCallState) -> AttemptFailed:
+    fault = state.outcome and state.outcome.exception()
+    if not isinstance(fault, AttemptFailed):
+        raise TypeError(f"only failed attempts are made again, not {fault!r}")
+    return fault
+
+
+def _log(state: RetryCallState) -> None:
+    _logger.warning(
+        "attempt %d: %s; again in %.1f s",
+        state.attempt_number,
+        _fault(state),
+        state.upcoming_sleep,
+    )

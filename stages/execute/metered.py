@@ -5,6 +5,7 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import Literal
 
 from environments.metering.ledger import Ledger
+from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy, metering_proxy
 from environments.models.money.prices import price_of
 from environments.models.registry import ModelClients, model_endpoint
@@ -18,7 +19,12 @@ Reach = Literal["door", "loopback"]
 
 @asynccontextmanager
 async def metered(
-    agent: AgentSpec, reach: Reach, base_url: str | None, journal: Journal, clients: ModelClients
+    agent: AgentSpec,
+    reach: Reach,
+    base_url: str | None,
+    journal: Journal,
+    clients: ModelClients,
+    paid: PaidAnswers,
 ) -> AsyncIterator[MeteringProxy | None]:
     """Yield the proxy to the agent's model, whose calls go into the journal; None without a model.
 
@@ -28,6 +34,7 @@ async def metered(
         base_url: Of the model; None for the provider's own.
         journal: Of the trial.
         clients: Those of the other agents, with which it shares rate limits and money.
+        paid: Keeps what the trial pays for, and knows what it has paid for before.
 
     Raises:
         Misuse: The model cannot be used; says what is missing.
@@ -36,6 +43,7 @@ async def metered(
     if agent.model is None:
         yield None
         return
+    is_local = agent.model.provider == "local"
     with ExitStack() as stack:
         async with metering_proxy(
             model_endpoint(agent.model, base_url),
@@ -43,8 +51,9 @@ async def metered(
             journal.model_call,
             lambda text: journal.message("system", text),
             folder=stack.enter_context(working_folder()) if reach == "door" else None,
-            # A local model's server has a line of its own.
-            limiter=None if agent.model.provider == "local" else clients.limiter,
+            # A local model's server has a line of its own, and is paid by nobody.
+            limiter=None if is_local else clients.limiter,
             purse=clients.purse,
+            paid=None if is_local else paid,
         ) as proxy:
             yield proxy

@@ -13,6 +13,7 @@ from typing import Any
 from zlib import crc32
 
 from environments.mcp.offer import Offer, offered, server_tools
+from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy
 from environments.models.cached import CachedClient
 from environments.models.faults import one_line
@@ -206,9 +207,11 @@ async def _way_to_model(
     if kind.metered is None:
         yield None
         return
-    bench = attempt.bench
-    base_url = _base_url(bench, agent, attempt.trial)
-    async with metered(agent, kind.metered, base_url, attempt.journal, bench.clients) as proxy:
+    bench, trial = attempt.bench, attempt.trial
+    earlier = await asyncio.to_thread(bench.store.paid_calls, trial.id)
+    paid = PaidAnswers(bench.calls, Attempt(trial.id, attempt.facts["attempt"]), earlier)
+    base_url, clients = _base_url(bench, agent, trial), bench.clients
+    async with metered(agent, kind.metered, base_url, attempt.journal, clients, paid) as proxy:
         yield proxy
 
 

@@ -192,6 +192,7 @@ async def _execute(
             async with bench.provider.pooled(run.id, at_once, len(trial_ids)):
                 slots = range(min(at_once, len(trial_ids)))
                 await asyncio.gather(*(_work_off(bench, waiting, done) for _ in slots))
+            await bench.calls.close()
     if done.first_failure is not None:
         raise done.first_failure
     return BatchCounts(

@@ -38,6 +38,11 @@ def require(config: RunConfig) -> None:
     for agent in config.agents:
         require_harness(agent.harness)
         require_agent(agent)
+        if config.replies != "ask" and harness_kind(agent.harness).metered is not None:
+            raise Misuse(
+                f"agent {agent.name!r}: asks its model by itself, so its replies cannot be kept "
+                f"for other runs; leave --replies {config.replies} out"
+            )
         if agent.model is not None:
             require_model(agent.model, agent.base_url)
             capped = agent.budget.max_usd is not None or config.max_usd is not None

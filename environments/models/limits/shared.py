@@ -36,7 +36,9 @@ class SharedLimiter:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Speak to the coordinator as `worker`, a name that no other process of the run has."""
+        self._process = worker
         self._worker = worker
+        self._times = 0
         self.exchange = exchange
         """The way to the coordinator; may be changed while nothing is running."""
         self._local = LocalLimiter(clock=clock, waits_for_share=True)
@@ -58,7 +60,14 @@ class SharedLimiter:
 
     @contextmanager
     def running(self) -> Iterator["SharedLimiter"]:
-        """Speak to the coordinator for the length of the block, and once more at its end."""
+        """Speak to the coordinator for the length of the block, and once more at its end.
+
+        What was learned of the providers stays from block to block; money does not: each time it
+        is another worker with a purse of its own, for the coordinator may be another, too.
+        """
+        self._times += 1
+        self._worker = f"{self._process}/{self._times}"
+        self.purse = Purse(self._news.set)
         self._ended.clear()
         thread = threading.Thread(target=self._speak_on, name="limits", daemon=True)
         thread.start()

@@ -1,7 +1,6 @@
 """What the web providers share: one HTTP session, the retries, the faults, the key kept secret."""
 
 import json
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +10,7 @@ from environments.models import faults
 from environments.models.faults import AttemptFailed
 from environments.models.retry import RetryPolicy, with_retries
 from environments.models.wire.reading import Wire
-from taskdata.errors import Misuse, ModelRejected, ModelUnavailable, ToolUnavailable
+from taskdata.errors import ModelRejected, ModelUnavailable, ToolUnavailable
 
 if TYPE_CHECKING:
     import aiohttp
@@ -20,14 +19,6 @@ MAX_BODY_BYTES = 2_000_000
 
 _CALL_SECONDS = 60.0
 W = TypeVar("W", bound=Wire)
-
-
-def required_key(variable: str) -> str:
-    """Return the key in that environment variable; raises `Misuse` if there is none."""
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise Misuse(f"set the environment variable {variable}")
-    return key
 
 
 class SearchService:

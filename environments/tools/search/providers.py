@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from environments.models.keys import required_key
 from environments.ports import SearchProvider
 from environments.tools.search.cassette import Recorded, require_cassette
 from environments.tools.search.corpus import open_corpus, require_corpus
-from environments.tools.search.http import required_key
 from environments.tools.search.web import SERPER_KEY, TAVILY_KEY, Serper, Tavily
 from taskdata.errors import Misuse
 from taskdata.schema.tool_backends import ToolBackends

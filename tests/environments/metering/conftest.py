@@ -13,7 +13,9 @@ import pytest
 from aiohttp import web
 
 from environments.metering.ledger import Ledger
+from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy, metering_proxy
+from environments.models.limits.purse import Purse
 from environments.models.money.prices import Price
 from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
@@ -83,7 +85,11 @@ def program(wire):
 
     @asynccontextmanager
     async def opened(
-        provider: str = "openai", price: Price | None = PRICE, **budget: Any
+        provider: str = "openai",
+        price: Price | None = PRICE,
+        paid: PaidAnswers | None = None,
+        purse: Purse | None = None,
+        **budget: Any,
     ) -> AsyncIterator[Program]:
         spec = ModelSpec(provider=provider, model="model-1")
         dialect = "anthropic" if provider == "anthropic" else "openai"
@@ -96,6 +102,8 @@ def program(wire):
                 ledger,
                 lambda reply, _: replies.append(reply),
                 notices.append,
+                purse=purse,
+                paid=paid,
             ) as proxy,
             aiohttp.ClientSession() as session,
         ):

@@ -28,3 +28,10 @@ def test_every_model_with_a_price_is_in_the_table():
     for provider in ("openai", "anthropic"):
         priced = set(price_table()[provider].models)
         assert priced <= set(capability_table()[provider].models)
+
+
+@pytest.mark.parametrize("way", ["openai-chat", "openai-responses"])
+def test_a_model_can_do_the_same_whichever_way_it_is_asked(way):
+    known = capabilities_of(ModelSpec.parse("openai/gpt-5.2"))
+    assert known.inputs
+    assert capabilities_of(ModelSpec.parse(f"{way}/gpt-5.2")) == known

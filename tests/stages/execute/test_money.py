@@ -63,3 +63,11 @@ def test_what_was_spent_before_counts(planned, store, wire, tmp_path):
     run = planned(max_usd=5.0)
     work.do(store, run.id, 0, tmp_path)
     assert work.spent_usd(store, store.run(run.id)) == pytest.approx(10 * CALL_USD)
+
+
+def test_money_of_an_earlier_stage_counts_once(planned, store, wire, tmp_path):
+    run = planned(max_usd=0.16)
+    work.do(store, run.id, 0, tmp_path)
+    # All ten were made: 0.10 spent and once more 0.03 for the last one fit into 0.16.
+    assert len(wire.seen) == 10
+    assert store.spent_usd(run.id) == pytest.approx(10 * CALL_USD)

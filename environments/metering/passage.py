@@ -1,0 +1,118 @@
+"""A stream on its way to the program: passed on as it comes, and its end held back.
+
+A program that has seen the end of an answer acts on it, so the end waits until the answer is kept.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from environments.metering.dialects import Dialect
+from environments.metering.paid import MAX_KEPT_BYTES
+from environments.metering.streams import (
+    MAX_EVENT_BYTES,
+    EventSplitter,
+    event_data,
+    is_end_mark,
+    is_usage_alone,
+    new_reply,
+)
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+_SECONDS_AFTER_END = 1.0
+"""For a provider to hang up, so that the connection can be used again."""
+
+
+class Passage:
+    """One stream, from its first byte to its end."""
+
+    def __init__(
+        self, dialect: Dialect, hides_usage: bool, without_key: Callable[[bytes], bytes]
+    ) -> None:
+        """Read a stream of that format; `hides_usage`: the program did not ask for the usage."""
+        self.reply = new_reply(dialect)
+        self._has_end_mark = dialect.name == "chat"
+        self._hides_usage = hides_usage
+        self._without_key = without_key
+        self._events = EventSplitter()
+        self._held = bytearray()
+        self._content = bytearray()
+        self._has_ended = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the stream has come to its end, and the reply too."""
+        return self._has_ended and self.reply.is_whole and not self.reply.error
+
+    @property
+    def content(self) -> bytes | None:
+        """All that came, the key taken out; None: more than is kept of an answer."""
+        return None if len(self._content) > MAX_KEPT_BYTES else bytes(self._content)
+
+    async def begin(self, pieces: AsyncIterator[bytes], response: "web.StreamResponse") -> None:
+        """Pass on all but the end; what breaks the stream off is the reply's `error` then."""
+        import aiohttp
+
+        try:
+            async for event in self._begun(pieces):
+                await _passed_on(response, event)
+        except (aiohttp.ClientError, OSError, ValueError) as exc:
+            self.reply.error = f"the stream broke off: {exc or type(exc).__name__}"
+
+    async def end(self, pieces: AsyncIterator[bytes], response: "web.StreamResponse") -> None:
+        """Pass on what was held back."""
+        import aiohttp
+
+        await _passed_on(response, bytes(self._held))
+        with suppress(TimeoutError, aiohttp.ClientError, OSError):
+            async with asyncio.timeout(_SECONDS_AFTER_END):
+                async for _ in pieces:
+                    pass
+
+    async def _begun(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for piece in pieces:
+            for event in self._events.feed(piece):
+                if passed := self._taken(event):
+                    yield passed
+                if self._is_last(event):
+                    self._has_ended = True
+                    return
+        if rest := self._without_key(self._events.rest()):
+            self._note(rest)
+            self._hold(rest)
+        self._has_ended = True
+
+    def _taken(self, event: bytes) -> bytes:
+        """Note an event and return what may be passed on of it."""
+        data, clean = event_data(event), self._without_key(event)
+        self._note(clean)
+        if data is not None:
+            self.reply.add(data)
+            if self._hides_usage and is_usage_alone(data):
+                return b""
+        if not self.reply.is_whole:
+            return b"" if is_end_mark(event) else clean
+        self._hold(clean)
+        return b""
+
+    def _is_last(self, event: bytes) -> bool:
+        # A chat completion's usage comes after its reason to stop.
+        return is_end_mark(event) if self._has_end_mark else self.reply.is_whole
+
+    def _note(self, clean: bytes) -> None:
+        if len(self._content) <= MAX_KEPT_BYTES:
+            self._content += clean
+
+    def _hold(self, clean: bytes) -> None:
+        self._held += clean
+        if len(self._held) > MAX_EVENT_BYTES:
+            raise ValueError(f"more than {MAX_EVENT_BYTES} bytes follow the reply")
+
+
+async def _passed_on(response: "web.StreamResponse", event: bytes) -> None:
+    # A program that has left still owes for the rest, so that is read to its end.
+    with suppress(ConnectionError):
+        await response.write(event)
