@@ -9,7 +9,7 @@ one that stays (first, then warm); one of an MCP server in the sandbox, spoken t
 
 Cleanup: workers are killed at random for some seconds, and what is left of them is counted.
 
-`python benchmarks/environments_cost.py [--trials 8] [--seconds 10]`; 0 seconds: no kills.
+`python benchmarks/environments_cost.py [--trials 8] [--seconds 60]`; 0 seconds: no kills.
 """
 
 import argparse
@@ -41,7 +41,7 @@ CALLS = 10
 THINKING_SECONDS = 2.0
 """What an agent waits for its model in a short trial; the machine is idle meanwhile."""
 GOALS = {"bubblewrap": 0.15, "docker": 0.5}
-"""Seconds from due to ready, warm: half of the trials are to be faster."""
+"""Seconds from due to a first program's end, warm: half of the trials are to be faster."""
 
 EXPRESSION = {"expression": "6 * 7"}
 ECHO_SERVER = """
@@ -167,7 +167,7 @@ def main() -> None:
     """Print the figures of every provider that works here."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=10.0, help="of killing workers")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of killing workers")
     asked = parser.parse_args()
     usable = []
     for name in PROVIDERS:
@@ -180,9 +180,9 @@ def main() -> None:
         cold = asyncio.run(starts(provider, asked.trials, 0.0))
         warm = asyncio.run(warm_starts(provider, asked.trials))
         show("due to ready, cold", cold.ready)
-        show("due to ready, warm", warm.ready, GOALS.get(name))
+        show("due to ready, warm", warm.ready)
         show("due to first program done, cold", cold.acted)
-        show("due to first program done, warm", warm.acted)
+        show("due to first program done, warm", warm.acted, GOALS.get(name))
         for kind, seconds in asyncio.run(calls(provider)).items():
             show(f"tool call, {kind}", seconds)
     if asked.seconds and usable:

@@ -36,6 +36,11 @@ if [ "$base" = debootstrap ]; then
     base=nightshift-base:$suite-postgresql
     network=none
     if ! docker image inspect "$base" >/dev/null 2>&1; then
+        [ "$(id -u)" -eq 0 ] || { echo "build.sh: BASE=debootstrap needs root: run it with sudo" >&2; exit 1; }
+        command -v debootstrap >/dev/null || {
+            echo "build.sh: BASE=debootstrap needs debootstrap: apt-get install debootstrap" >&2
+            exit 1
+        }
         echo "Making the base image $base with debootstrap" >&2
         debootstrap --variant=minbase --include=python3,postgresql \
             "$suite" "$context/base" "$mirror" >&2
@@ -45,7 +50,7 @@ if [ "$base" = debootstrap ]; then
     fi
 fi
 
-python=$(docker run --rm --network none --entrypoint python3 "$base" -c \
+python=$(docker run --rm --label nightshift=image-build --network none --entrypoint python3 "$base" -c \
     'import sys; print("%d.%d" % sys.version_info[:2])')
 echo "Installing the libraries for Python $python" >&2
 cd -- "$project"
@@ -64,6 +69,13 @@ chmod -R u+rwX,go+rX,go-w "$context/libraries"
 cp -- "$here/Dockerfile" "$context/Dockerfile"
 rm -- "$context/constraints.txt" "$context/overrides.txt"
 
+former=$(docker image inspect --format '{{.Id}}' "$image" 2>/dev/null || true)
 echo "Building $image on $base" >&2
 docker build --quiet --network "$network" --build-arg "BASE=$base" \
     --build-arg "NEEDLESS=$needless" --tag "$image" "$context"
+
+# Its name has gone to the new one, unless they are the same; with another name it is somebody's.
+if [ -n "$former" ] && tags=$(docker image inspect --format '{{join .RepoTags " "}}' "$former" \
+    2>/dev/null) && [ -z "$tags" ]; then
+    docker image rm "$former" >/dev/null || echo "build.sh: the former image is left" >&2
+fi

@@ -1,13 +1,13 @@
 """Whether the MCP servers of the catalogue work here: each is started and asked one thing."""
 
 import asyncio
-import tempfile
 from pathlib import Path
 
 from environments.mcp.client.launch import not_installed
-from environments.mcp.install import is_installed
+from environments.mcp.install import is_installed, is_installed_for_some_python
 from environments.mcp.servers import RemoteServer, Server, known_servers, server
 from environments.ports import SandboxProvider
+from environments.reaper.owner import working_folder
 from environments.sandbox.providers import sandbox_provider
 from environments.sandbox.workspace import new_workspace
 from taskdata.errors import NightshiftError
@@ -18,22 +18,16 @@ READY = "ready"
 _CALL_SECONDS = 30.0
 
 
-def server_state(name: str, home: Path, sandbox: str = "bubblewrap") -> str:
-    """Return `ready`, or in one line what the server lacks and how to get it.
+def server_states(home: Path, sandbox: str = "bubblewrap") -> dict[str, str]:
+    """Return `ready`, or in one line what is lacking and how to get it, by server's name.
 
     Args:
-        name: Of a server in the catalogue.
-        home: Where servers are installed.
-        sandbox: The provider in whose sandbox it is tried; it takes a second or more to start.
+        home: Where servers are installed, with a catalogue of its own.
+        sandbox: The provider in whose sandbox all are tried at once; it takes a second or more.
 
     Raises:
-        Misuse: there is no such server, or no such provider.
+        Misuse: there is no such provider, or the catalogue cannot be read.
     """
-    return asyncio.run(_state(server(name, home), home, sandbox_provider(sandbox)))
-
-
-def server_states(home: Path, sandbox: str = "bubblewrap") -> dict[str, str]:
-    """Return the state of every server in the catalogue by name; all are tried at once."""
     provider = sandbox_provider(sandbox)
 
     async def tried() -> list[str]:
@@ -66,10 +60,11 @@ def missing_server(name: str, home: Path, sandbox: str = "bubblewrap") -> str | 
 
 
 def _missing(entry: Server, home: Path, sandbox: str) -> str | None:
-    # In Docker, the image's Python decides which libraries are looked for.
-    if isinstance(entry, RemoteServer) or sandbox == "docker" or is_installed(entry, home):
+    if isinstance(entry, RemoteServer):
         return None
-    return not_installed(entry)
+    # In Docker, the image's Python decides which libraries are looked for.
+    installed = is_installed_for_some_python if sandbox == "docker" else is_installed
+    return None if installed(entry, home) else not_installed(entry)
 
 
 async def _tried(entry: Server, home: Path, provider: SandboxProvider) -> str:
@@ -81,10 +76,7 @@ async def _tried(entry: Server, home: Path, provider: SandboxProvider) -> str:
     from environments.mcp.client.trial import connected
 
     check, resources = entry.check, Resources()
-    with (
-        tempfile.TemporaryDirectory(prefix="nightshift-") as parent,
-        new_workspace(Path(parent), {}) as workspace,
-    ):
+    with working_folder() as parent, new_workspace(parent, {}) as workspace:
         async with provider.open(workspace, resources, "doctor") as sandbox:
             connection = await connected(entry, sandbox, resources, home)
             try:

@@ -51,6 +51,13 @@ def is_installed(server: PackagedServer, home: Path, python: str = THIS_PYTHON) 
     return stamp.is_file() and stamp.read_text(encoding="utf-8") == _stamp(server)
 
 
+def is_installed_for_some_python(server: PackagedServer, home: Path) -> bool:
+    """Return whether this version of `server` is installed for whichever version of Python."""
+    folders = folder_of(server, home).parent.glob("python*")
+    pythons = [THIS_PYTHON, *(folder.name.removeprefix("python") for folder in folders)]
+    return any(is_installed(server, home, python) for python in pythons)
+
+
 def install(server: PackagedServer, home: Path, python: str = THIS_PYTHON) -> Path:
     """Install `server` if it is not, and return its folder; safe to interrupt and to run at once.
 

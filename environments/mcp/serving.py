@@ -2,9 +2,13 @@
 
 import asyncio
 import logging
+import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import cast
 
+import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -31,6 +35,7 @@ MAX_CALLS_AT_ONCE = 4
 
 _PAGING = "Ask for a smaller part."
 _MAX_REQUEST_BYTES = 4 << 20
+_CHUNK_BYTES = 1 << 16
 _INSTRUCTIONS = (
     "Every tool runs in a sandbox without network over one workspace: read files below input/, "
     "write files below output/. Paths are relative to the workspace."
@@ -79,9 +84,12 @@ def catalogue_server(tools: Mapping[str, Tool], sandbox: Sandbox) -> Server:
 
 
 async def serve_stdio(server: Server) -> None:
-    """Serve on standard input and output until the input ends."""
-    async with stdio_server() as (read_stream, write_stream):
-        await server.run(read_stream, write_stream, server.create_initialization_options())
+    """Serve on standard input and output until the input ends, or the task is cancelled."""
+    with _private_input() as descriptor:
+        # The SDK's own reader is a thread that cannot be interrupted before the client writes.
+        lines = cast("anyio.AsyncFile[str]", _lines(descriptor))
+        async with stdio_server(stdin=lines) as (read_stream, write_stream):
+            await server.run(read_stream, write_stream, server.create_initialization_options())
 
 
 async def serve_http(server: Server, host: str, port: int) -> None:
@@ -102,6 +110,35 @@ async def serve_http(server: Server, host: str, port: int) -> None:
     app = server.streamable_http_app(host=host, max_request_body_size=_MAX_REQUEST_BYTES)
     config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5)
     await uvicorn.Server(config).serve(sockets=[listening])
+
+
+@contextmanager
+def _private_input() -> Iterator[int]:
+    """Yield a descriptor of standard input, which is empty meanwhile for programs we start."""
+    descriptor = os.dup(0)
+    try:
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
+        yield descriptor
+    finally:
+        os.dup2(descriptor, 0)
+        os.close(descriptor)
+
+
+async def _lines(descriptor: int) -> AsyncIterator[str]:
+    pending = b""
+    while True:
+        # A file cannot be waited for, and reading it does not block.
+        with suppress(PermissionError):
+            await anyio.wait_readable(descriptor)
+        chunk = os.read(descriptor, _CHUNK_BYTES)
+        if not chunk:
+            break
+        *lines, pending = (pending + chunk).split(b"\n")
+        for line in lines:
+            yield line.decode(errors="replace")
+    if pending:
+        yield pending.decode(errors="replace")
 
 
 def _shown(tool: Tool) -> ShownTool:

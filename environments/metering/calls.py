@@ -29,6 +29,8 @@ class Call:
     room: Reservation
     body: dict[str, Any] = field(init=False)
     """As it is forwarded."""
+    content: bytes = b""
+    """The body as it is sent."""
     key: str = ""
     """Of everything that is asked; empty where answers are not kept."""
     kept: PaidAnswer | None = None
@@ -40,6 +42,8 @@ class Call:
     waited: float = 0.0
     """Seconds in line for the provider's rate limits, before `started`."""
     was_sent: bool = False
+    is_settled: bool = False
+    """Its room in the budget was given back."""
     answer: Answer | None = None
     """Set once the provider has answered, be it in part."""
     whole: ModelReply | None = None

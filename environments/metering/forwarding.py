@@ -7,11 +7,12 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from environments.metering.calls import Call
 from environments.metering.dialects import (
     Dialect,
+    dialects_of,
     error_body,
     family_of,
     limited_as,
@@ -20,15 +21,15 @@ from environments.metering.dialects import (
 from environments.metering.ledger import Ledger, Reservation
 from environments.metering.paid import PaidAnswer, PaidAnswers, request_key
 from environments.metering.passage import Passage
-from environments.metering.replies import read_answer
+from environments.metering.replies import all_of, decoded, read_answer
 from environments.metering.requests import Asked
 from environments.models.client import Answer
-from environments.models.faults import AttemptFailed, from_status, one_line
+from environments.models.faults import AttemptFailed, from_status, one_line, says_too_large
 from environments.models.limits.headers import allowances, retry_after
 from environments.models.limits.purse import Purse
 from environments.models.limits.seam import Limiter, Outcome
 from environments.models.money.spending import Spending
-from environments.models.wire.transport import MAX_ANSWER_BYTES, Endpoint
+from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
 from environments.sandbox.shielding import to_the_end
 from taskdata.errors import BudgetExhausted, ModelRejected, ModelUnavailable, StoreUnavailable
@@ -46,8 +47,8 @@ _JSON, _STREAM = "application/json", "text/event-stream"
 _UNKEPT = "an answer could not be kept, so no call is made any more"
 _SECONDS_TO_SETTLE = 5.0
 _MAX_ERROR_BYTES = 64 * 1024
-_OURS_TO_MEND = frozenset({401, 402, 403, 404, 407})
-"""A key, an account, a base URL or a model's name of ours is wrong: not the program's doing."""
+_OURS_TO_MEND = frozenset({401, 402, 403, 407})
+"""A key or an account of ours is wrong: not the program's doing."""
 _LIMITING = frozenset({429, 503, 529})
 _PASSED_ON = ("retry-after", "retry-after-ms", "x-should-retry", "request-id", "x-request-id")
 
@@ -73,6 +74,8 @@ class Forwarder:
         self._answers = paid
         self._session = session
         self._in_flight: set[asyncio.Task[web.StreamResponse]] = set()
+        self._spoken: set[str] = set()
+        """Names of the formats in which a call was answered."""
         self.faults = 0
         """Calls that failed for the provider's fault, or for ours."""
         self.last_fault: Fault | None = None
@@ -129,13 +132,31 @@ class Forwarder:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _paid(self, call: Call) -> "web.StreamResponse":
-        """Answer the call once there is money of the run's for the most that it may cost."""
-        if self.unkept is not None:
-            self._ledger.settle(call.room, Spending())
-            return self._error(500, "api_error", _UNKEPT)
+        """Answer the call; whatever becomes of it, its room in the budget is given back."""
+        try:
+            if self.unkept is not None:
+                return self._error(500, "api_error", _UNKEPT)
+            try:
+                self._prepare(call)
+            except RecursionError:
+                # Written by the program: no fault of ours, or it could escape its score so.
+                self.last_fault = None
+                return self._error(400, "invalid_request_error", "it is nested too deeply")
+            return await self._afforded(call)
+        except Exception as exc:
+            self._count(ModelUnavailable(f"the metering proxy failed: {type(exc).__name__}"))
+            raise
+        finally:
+            self._settle(call)
+
+    def _prepare(self, call: Call) -> None:
+        call.content = json.dumps(call.body).encode()
         if self._answers is not None:
             call.key = request_key(self._endpoint, call.dialect, call.request.headers, call.body)
             call.kept = self._answers.take(call.key)
+
+    async def _afforded(self, call: Call) -> "web.StreamResponse":
+        """Answer the call once there is money of the run's for the most that it may cost."""
         bound = call.room.bound.usd
         if self._purse is None or bound == 0 or call.kept is not None:
             return await self._forward(call)
@@ -148,11 +169,9 @@ class Forwarder:
                 async with asyncio.timeout(self._ledger.seconds_left):
                     payment = await stack.enter_async_context(self._purse.holding(bound))
             except BudgetExhausted as exc:
-                self._ledger.settle(call.room, Spending())
                 self._count(exc)
                 return self._error(429, "insufficient_quota", "the run's money is used up")
             except TimeoutError:
-                self._ledger.settle(call.room, Spending())
                 return self._error(504, "timeout_error", "the trial's time is up")
             try:
                 answer = await self._forward(call)
@@ -179,9 +198,6 @@ class Forwarder:
             return self._error(500, "api_error", _UNKEPT)
         except ModelUnavailable as exc:
             return self._failed(call, exc, 502)
-        except Exception as exc:
-            self._count(ModelUnavailable(f"the metering proxy failed: {type(exc).__name__}"))
-            raise
         finally:
             self._settle(call)
 
@@ -202,14 +218,13 @@ class Forwarder:
     async def _exchange(self, call: Call) -> "web.StreamResponse":
         import aiohttp
 
-        body = json.dumps(call.body).encode()
         url = self._endpoint.base_url.rstrip("/") + call.dialect.behind
         headers = real_headers(self._endpoint, call.request.headers)
         call.was_sent = True
         try:
             # A redirect would take the key along to another host.
             async with self._session.post(
-                url, data=io.BytesIO(body), headers=headers, allow_redirects=False
+                url, data=io.BytesIO(call.content), headers=headers, allow_redirects=False
             ) as answered:
                 requests, tokens = allowances(answered.headers)
                 call.allowances = {"requests": requests, "input_tokens": tokens}
@@ -217,7 +232,7 @@ class Forwarder:
                     return await self._turned_down(call, answered)
                 if answered.content_type == _STREAM:
                     return await self._streamed(call, answered.content.iter_any())
-                return await self._whole(call, await _all_of(answered, str(self._endpoint)))
+                return await self._whole(call, await all_of(answered, str(self._endpoint)))
         except (aiohttp.ClientError, OSError) as exc:
             cause = one_line(str(exc) or type(exc).__name__, self._endpoint.key)
             raise AttemptFailed(f"{self._endpoint}: the connection failed: {cause}") from None
@@ -228,20 +243,20 @@ class Forwarder:
         from aiohttp import web
 
         status, content = answered.status, await answered.content.read(_MAX_ERROR_BYTES)
-        fault = from_status(
-            str(self._endpoint), status, answered.headers, _decoded(content), self._endpoint.key
-        )
-        if status < 400 or status in _OURS_TO_MEND:
+        body = decoded(content)
+        fault = from_status(str(self._endpoint), status, answered.headers, body, self._endpoint.key)
+        if status < 400 or status in _OURS_TO_MEND or (status == 404 and self._is_lost(call)):
             # What the provider says of our key is not for the program.
             return self._failed(call, fault, status if status >= 400 else 502)
-        if isinstance(fault, AttemptFailed) or status == 429:
+        if _is_providers(fault, body):
             self._failed(call, fault, status)
+        else:
+            call.used, self.last_fault = Spending(1), None
+        if (isinstance(fault, AttemptFailed) or status == 429) and not says_too_large(body):
             call.outcome = Outcome(
                 kind="limited" if status in _LIMITING else "fault",
                 retry_after_seconds=retry_after(answered.headers),
             )
-        else:
-            call.used, self.last_fault = Spending(1), None
         kept = {name: answered.headers[name] for name in _PASSED_ON if name in answered.headers}
         return web.Response(
             body=self._without_key(content),
@@ -249,6 +264,14 @@ class Forwarder:
             headers=kept,
             content_type=answered.content_type,
         )
+
+    def _is_lost(self, call: Call) -> bool:
+        """Return whether a 404 means that a base URL or a model's name of ours is wrong.
+
+        A program may try formats that a provider lacks; that says nothing of the model.
+        """
+        usual = dialects_of(self._endpoint)[0].name
+        return call.dialect.name == usual and usual not in self._spoken
 
     async def _again(self, call: Call, kept: PaidAnswer) -> "web.StreamResponse":
         """Return what an earlier attempt was answered; it counts as if it came now."""
@@ -259,7 +282,7 @@ class Forwarder:
     async def _whole(self, call: Call, content: bytes) -> "web.Response":
         from aiohttp import web
 
-        body = _decoded(content)
+        body = decoded(content)
         if not isinstance(body, dict):
             raise AttemptFailed(f"{self._endpoint}: the answer is not JSON, {len(content)} bytes")
         if body.get("error"):
@@ -306,12 +329,16 @@ class Forwarder:
             cost = None if usage is None else self._ledger.cost_usd(usage)
         whole = call.reply(answer, self._endpoint.spec.model, cost, answer.stop_reason)
         call.answer, call.whole, self.last_fault = answer, whole, None
+        self._spoken.add(call.dialect.name)
         call.outcome = Outcome(kind="ok", tokens=None if usage is None else usage.total)
         if self._answers is not None and call.kept is None:
             await self._answers.keep(call.key, whole, content_type, content)
 
     def _settle(self, call: Call) -> None:
-        """Count what the call used, and record it where there was an answer to pay for."""
+        """Count once what the call used, and record it where there was an answer to pay for."""
+        if call.is_settled:
+            return
+        call.is_settled = True
         if call.answer is None and call.was_sent and call.used is None:
             # We cut it off: what it cost is not known, and that must be seen.
             call.answer = Answer(text="", model="", stop_reason="")
@@ -346,13 +373,14 @@ class Forwarder:
         return content.replace(key, b"[key]") if len(key) > 8 else content
 
 
-async def _all_of(answered: "aiohttp.ClientResponse", where: str) -> bytes:
-    content = bytearray()
-    async for piece in answered.content.iter_any():
-        content += piece
-        if len(content) > MAX_ANSWER_BYTES:
-            raise AttemptFailed(f"{where}: the answer has more than {MAX_ANSWER_BYTES} bytes")
-    return bytes(content)
+def _is_providers(fault: ModelRejected | AttemptFailed, body: object) -> bool:
+    """Return whether the provider is to blame for a call, rather than what was asked of it."""
+    if fault.status != 429:
+        return isinstance(fault, AttemptFailed)
+    if isinstance(fault, ModelRejected):
+        # The account is empty: nothing is to be waited for, and a program cannot bring it about.
+        return True
+    return fault.retry_after_seconds is not None and not says_too_large(body)
 
 
 async def _in_one_piece(content: bytes) -> AsyncIterator[bytes]:
@@ -362,10 +390,3 @@ async def _in_one_piece(content: bytes) -> AsyncIterator[bytes]:
 def _hang_up(request: "web.Request") -> None:
     if request.transport is not None:
         request.transport.close()
-
-
-def _decoded(content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        return None

@@ -6,16 +6,21 @@ that is missing or odd is left out, and usage that cannot be read is unknown.
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from environments.metering.dialects import Dialect
 from environments.models.client import Answer
+from environments.models.faults import AttemptFailed
 from environments.models.openai.usage import usage_of
 from environments.models.wire.arguments import clean_text, read_arguments
+from environments.models.wire.transport import MAX_ANSWER_BYTES
 from taskdata.schema.transcript import ToolCall
 from taskdata.schema.usage import Usage
+
+if TYPE_CHECKING:
+    import aiohttp
 
 MAX_TEXT_CHARS = 200_000
 _MAX_CALLS = 128
@@ -153,3 +158,21 @@ def _objects(value: object) -> list[Mapping[str, Any]]:
 
 def _first(value: object) -> Mapping[str, Any]:
     return next(iter(_objects(value)), {})
+
+
+async def all_of(answered: "aiohttp.ClientResponse", where: str) -> bytes:
+    """Return the answer's body; raises `AttemptFailed` where it is too long."""
+    content = bytearray()
+    async for piece in answered.content.iter_any():
+        content += piece
+        if len(content) > MAX_ANSWER_BYTES:
+            raise AttemptFailed(f"{where}: the answer has more than {MAX_ANSWER_BYTES} bytes")
+    return bytes(content)
+
+
+def decoded(content: bytes) -> Any:
+    """Return what the JSON says; None where it is none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None

@@ -23,6 +23,7 @@ _CONTENT_CODES = frozenset({"content_filter", "content_policy_violation", "inval
 _TOO_LONG_WORDS = re.compile(
     r"prompt is too long|context (?:length|window|size)|maximum context", re.IGNORECASE
 )
+_TOO_LARGE_WORDS = re.compile(r"request (?:is )?too large", re.IGNORECASE)
 
 
 class ConversationTooLong(ModelRejected):
@@ -118,6 +119,14 @@ def _fault(
     if words & _CONTENT_CODES:
         return ConversationRefused(message)
     return ModelRejected(message)
+
+
+def says_too_large(body: object) -> bool:
+    """Return whether a decoded error body says that the request will never fit."""
+    error = ProviderError.read(body)
+    if _TOO_LONG_CODES & {error.kind, error.code}:
+        return True
+    return any(words.search(error.message) for words in (_TOO_LONG_WORDS, _TOO_LARGE_WORDS))
 
 
 def from_error(

@@ -45,23 +45,33 @@ class CallWriter:
     async def close(self) -> None:
         """Return when all is stored that was to be kept."""
         if self._writing is not None:
-            await self._writing
+            await asyncio.wait({self._writing})
+        # A task that is cancelled before it has begun leaves everything.
+        await self._write()
 
     async def _write(self) -> None:
-        try:
-            while self._waiting:
-                batch, self._waiting = self._waiting, []
-                calls = [call for call, _ in batch]
-                results = await asyncio.gather(
-                    asyncio.to_thread(self._store.keep_calls, calls), return_exceptions=True
-                )
-                for _, kept in batch:
-                    if isinstance(results[0], BaseException):
-                        kept.set_exception(results[0])
-                    else:
-                        kept.set_result(None)
-        finally:
-            self._writing = None
+        """Store all that waits, cancelled or not: it is paid for."""
+        cancelled: asyncio.CancelledError | None = None
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            calls = [call for call, _ in batch]
+            # Not a task of its own: the end of the loop cancels those.
+            loop = asyncio.get_running_loop()
+            storing = loop.run_in_executor(None, self._store.keep_calls, calls)
+            while not storing.done():
+                try:
+                    await asyncio.wait({storing})
+                except asyncio.CancelledError as error:
+                    cancelled = error
+            fault = storing.exception()
+            for _, kept in batch:
+                if fault is None:
+                    kept.set_result(None)
+                else:
+                    kept.set_exception(fault)
+        self._writing = None
+        if cancelled is not None:
+            raise cancelled
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from environments.ports import Mount, Process, Sandbox
+from environments.services.inside.lines import FAILED, LOST
 from taskdata.errors import ServiceFailed
 
 _MAX_LINE = 64 * 1024
@@ -13,6 +14,10 @@ _MAX_LINE = 64 * 1024
 
 class ServiceStopped(Exception):
     """The program was stopped at a limit of its sandbox, which its clients can bring about."""
+
+
+class ServiceUnable(ServiceFailed):
+    """The program lives, but did not do what it was asked, or not in time."""
 
 
 class Program:
@@ -59,14 +64,15 @@ class Program:
         """Return what the program says under `key`.
 
         Raises:
-            ServiceFailed: it failed, ended, or did not say so in time.
+            ServiceFailed: it ended, or lost what it runs.
+            ServiceUnable: it failed, or did not say so in time.
             ServiceStopped: it was stopped at a limit.
         """
         try:
             async with asyncio.timeout(seconds):
                 line = await self._line()
         except TimeoutError:
-            raise ServiceFailed(
+            raise ServiceUnable(
                 f"service {self._name!r} was not {key} within {seconds:g} s; "
                 "see whether its files are too large or this machine is overloaded"
             ) from None
@@ -74,7 +80,9 @@ class Program:
         if key in said:
             return str(said[key])
         log = f"; its last lines: {said['log']}" if said.get("log") else ""
-        raise ServiceFailed(f"service {self._name!r} failed: {said.get('failed')}{log}")
+        if LOST in said:
+            raise ServiceFailed(f"service {self._name!r} was lost: {said[LOST]}{log}")
+        raise ServiceUnable(f"service {self._name!r} failed: {said.get(FAILED)}{log}")
 
     async def close(self) -> None:
         """End the program."""

@@ -1,6 +1,7 @@
 """The services of one trial: started, healthy, reached through doors, read, and gone with it."""
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,12 +14,14 @@ from environments.sandbox.collect import CollectedFile, collect
 from environments.sandbox.workspace import new_workspace
 from environments.services.inside.lines import DOORS, STATE
 from environments.services.kinds import KINDS, READY, service_state
-from environments.services.program import Program, ServiceStopped
+from environments.services.program import Program, ServiceStopped, ServiceUnable
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import ServiceFailed
 from taskdata.schema.limits import ServiceFacts
 from taskdata.schema.service import FOLDER, Service, ports_of
 from taskdata.schema.task import Resources
+
+_logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -69,10 +72,11 @@ class RunningServices:
     async def final_state(self) -> FinalState:
         """Have the services write down what they hold; once nobody changes it any more.
 
-        A service that was stopped because it was used beyond its limits has no state.
+        A service that was stopped because it was used beyond its limits has no state, nor has one
+        that lives but cannot tell: it could when it started, so that is its clients' doing.
 
         Raises:
-            ServiceFailed: one was lost otherwise, or cannot tell.
+            ServiceFailed: one was lost otherwise.
         """
         states = await _all(_state(one) for one in self._running)
         return FinalState(
@@ -171,8 +175,10 @@ async def _state(one: _Running) -> FinalState:
     place = f"{FOLDER}/{one.service.name}"
     try:
         await one.program.ask(STATE, "done", STATE_SECONDS)
-    except ServiceStopped as error:
-        return FinalState((), (f"{place}: there is no final state, for {error}",))
+    except (ServiceStopped, ServiceUnable) as error:
+        reason = f"{place}: there is no final state, for {error}"
+        _logger.warning("%s", reason)
+        return FinalState((), (reason,))
     finally:
         await one.program.close()
     root = one.workspace.root

@@ -1,5 +1,6 @@
 """docs/tools.md: `python -m environments.tools.document` writes it anew from the catalogue."""
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -75,6 +76,9 @@ def _extra(extra: str | None) -> str:
 
 def main() -> int:
     """Write the page; returns the exit code."""
+    argparse.ArgumentParser(
+        prog="python -m environments.tools.document", description=__doc__
+    ).parse_args()
     PLACE.write_text(as_document(), encoding="utf-8")
     return 0
 

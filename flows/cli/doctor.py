@@ -61,8 +61,9 @@ def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
 
 def _servers(settings: "Settings") -> Iterator[tuple[str, str]]:
     from environments.mcp.health import server_states
+    from flows.config import run_config
 
-    yield from server_states(settings.home).items()
+    yield from server_states(settings.home, run_config(settings).sandbox).items()
 
 
 def _services(settings: "Settings") -> Iterator[tuple[str, str]]:

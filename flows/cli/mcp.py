@@ -1,9 +1,11 @@
 """Commands of the Model Context Protocol: our tools for others, others' servers for our tasks."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -50,6 +52,7 @@ def serve(
     import asyncio
 
     from environments.mcp.serving import servable_tools
+    from environments.reaper.reap import reaped
     from environments.sandbox.providers import sandbox_provider
 
     served = servable_tools([name.strip() for name in tools.split(",") if name.strip()])
@@ -73,7 +76,7 @@ def serve(
                 console.note(f"Serving {len(served)} tools at http://{host}:{port}/mcp")
                 await serve_http(server, host, port)
 
-    with _workspace(workspace) as folder:
+    with _sigterm_as_interrupt(), reaped(), _workspace(workspace) as folder:
         asyncio.run(session(folder))
 
 
@@ -127,17 +130,35 @@ def list_servers(sandbox: SandboxOption = "bubblewrap", as_json: JsonOption = Fa
 
 
 @contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does: what was opened is closed."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        # An event loop has a handler of its own, which cancels what runs in it. None at all is
+        # there in processes that a shell started in the background.
+        interrupt = signal.getsignal(signal.SIGINT)
+        if not callable(interrupt):
+            raise KeyboardInterrupt
+        interrupt(signal.SIGINT, frame)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
 def _workspace(root: Path | None) -> Iterator["Workspace"]:
     """Yield the workspace at `root`, its two folders made, or one that is removed afterwards."""
-    import tempfile
-
     from environments.ports import Workspace
+    from environments.reaper.owner import working_folder
     from environments.sandbox.workspace import new_workspace
 
     with ExitStack() as stack:
         if root is None:
-            parent = stack.enter_context(tempfile.TemporaryDirectory(prefix="nightshift-"))
-            yield stack.enter_context(new_workspace(Path(parent), {}))
+            parent = stack.enter_context(working_folder())
+            yield stack.enter_context(new_workspace(parent, {}))
             return
         workspace = Workspace(root.resolve())
         try:

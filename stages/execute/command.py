@@ -219,17 +219,32 @@ def _described(agent: AgentSpec) -> str:
     line = f"The program: {shlex.join(agent.command)}"
     if agent.program is None:
         return line
-    return f"{line}\n{PROGRAM_FOLDER}: sha256 {_content_hash(Path(agent.program))}"
+    folder = Path(agent.program)
+    return f"{line}\n{PROGRAM_FOLDER}: sha256 {_content_hash(folder, _state(folder))}"
 
 
-@functools.cache
-def _content_hash(folder: Path) -> str:
-    """Return a hash over names and contents; once per process, as folders may be large."""
+def _files(folder: Path) -> list[Path]:
+    return [p for p in sorted(folder.rglob("*")) if p.is_file() and not p.is_symlink()]
+
+
+def _state(folder: Path) -> str:
+    """Return a hash that is another one once a file was written, come or gone; reads none."""
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink():
-            digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
-            with path.open("rb") as file:
-                while chunk := file.read(1 << 20):
-                    digest.update(chunk)
+    for path in _files(folder):
+        stat = path.stat()
+        # A copy may keep the time of its original's last change, but not that of its own.
+        stamps = f"{stat.st_size}\0{stat.st_mtime_ns}\0{stat.st_ctime_ns}"
+        digest.update(f"{path.relative_to(folder)}\0{stamps}\0".encode())
+    return digest.hexdigest()
+
+
+@functools.lru_cache(maxsize=64)
+def _content_hash(folder: Path, state: str) -> str:
+    """Return a hash over names and contents; once per `state`, as folders may be large."""
+    digest = hashlib.sha256()
+    for path in _files(folder):
+        digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
     return digest.hexdigest()

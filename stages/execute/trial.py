@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-import traceback
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from environments.mcp.offer import Offer, offered, server_tools
 from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy
 from environments.models.cached import CachedClient
-from environments.models.faults import one_line
 from environments.models.money.prices import price_of
 from environments.models.paid import Attempt, CallWriter, PaidClient
 from environments.models.registry import ModelClients
@@ -34,20 +32,19 @@ from stages.execute.dialogue.journal import Journal
 from stages.execute.harness import HarnessKind, harness_kind
 from stages.execute.imported.taking import taken_in
 from stages.execute.metered import metered
+from stages.execute.outcome import cause, detail_of, failed_outcome, outcome_of, totals
 from stages.execute.preprocess import initial_files
 from stages.execute.surroundings import Surroundings, surroundings, with_final_state, without_state
-from taskdata.errors import Misuse, NightshiftError
+from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.run import Deliverable, OutcomeStatus, Run, Trial, TrialOutcome
 from taskdata.schema.task import Task
-from taskdata.schema.transcript import Ending, Event, ModelEvent, ToolEvent, Transcript, Usage
+from taskdata.schema.transcript import Ending, Transcript
 from taskdata.store import Store
 from taskdata.version import code_version
 
 _logger = logging.getLogger(__name__)
-_CAUSE_CHARS = 500
-_DETAIL_CHARS = 20_000
 
 
 @dataclass(frozen=True)
@@ -93,41 +90,43 @@ async def run_trial(bench: Workbench, trial: Trial, attempt: int) -> TrialOutcom
     A failure outside the agent (model server, sandbox, disk, a bug of ours) is an outcome too:
     `INFRASTRUCTURE`, with its cause.
     """
-    store, journal = bench.store, Journal()
-    started_at, started = datetime.now(UTC), time.monotonic()
+    journal, started = Journal(), time.monotonic()
     facts: dict[str, Any] = {
         "trial_id": trial.id,
         "attempt": attempt,
         "sandbox": bench.run.config.sandbox,
         "code_version": code_version(),
-        "started_at": started_at,
+        "started_at": datetime.now(UTC),
     }
-    effort: dict[str, Any] = {}
     try:
         work = await _work(bench, trial, journal, facts)
-        effort = work.effort
-        stored = work.transcript.model_dump_json().encode()
-        facts |= {
-            "status": OutcomeStatus.FINISHED,
-            "ending": work.transcript.ending,
-            "final_answer": work.transcript.final_answer,
-            "transcript_sha256": await asyncio.to_thread(store.artifacts.put_bytes, stored),
-            "deliverables": work.deliverables,
-            "rejected_files": work.rejected,
-            "prompt_version": work.prompt_version,
-            "wall_seconds": work.seconds,
-        }
+        finished = await _finished(bench.store, work)
+        return outcome_of(facts | finished | totals(journal.events) | work.effort)
     # One trial must not sink its batch, whatever went wrong; the traceback is kept for us.
     except Exception as exc:  # noqa: BLE001
-        _logger.warning("trial %s: %s", trial.id, _cause(exc))
+        _logger.warning("trial %s: %s", trial.id, cause(exc))
         facts |= {
             "status": OutcomeStatus.INFRASTRUCTURE,
-            "error": _cause(exc),
-            "error_detail": _detail(store, journal, exc),
+            "error": cause(exc),
+            "error_detail": detail_of(bench.store, journal, exc),
             "wall_seconds": time.monotonic() - started,
         }
-    facts["finished_at"] = datetime.now(UTC)
-    return TrialOutcome.model_validate(facts | _totals(journal.events) | effort)
+    return failed_outcome(facts, journal)
+
+
+async def _finished(store: Store, work: _Work) -> dict[str, Any]:
+    """Return what the outcome says of work that was done; its transcript is stored."""
+    stored = work.transcript.model_dump_json().encode()
+    return {
+        "status": OutcomeStatus.FINISHED,
+        "ending": work.transcript.ending,
+        "final_answer": work.transcript.final_answer,
+        "transcript_sha256": await asyncio.to_thread(store.artifacts.put_bytes, stored),
+        "deliverables": work.deliverables,
+        "rejected_files": work.rejected,
+        "prompt_version": work.prompt_version,
+        "wall_seconds": work.seconds,
+    }
 
 
 @dataclass(frozen=True)
@@ -167,16 +166,7 @@ async def _work(bench: Workbench, trial: Trial, journal: Journal, facts: dict[st
                 _toolbox(attempt, offer, workspace, sandbox) as toolbox,
             ):
                 started = time.monotonic()
-                assignment = Assignment(
-                    brief=task.brief(trial.feedback),
-                    agent=agent,
-                    tools=toolbox,
-                    model=model,
-                    journal=journal,
-                    input_folder=workspace.input,
-                    sandbox=sandbox,
-                    proxy=proxy,
-                )
+                assignment = _assigned(attempt, agent, workspace, toolbox, sandbox, model, proxy)
                 transcript = await harness.run(assignment)
                 seconds = time.monotonic() - started
                 if not kind.is_program:
@@ -185,6 +175,27 @@ async def _work(bench: Workbench, trial: Trial, journal: Journal, facts: dict[st
         finally:
             facts["limits"] = around.noted_in(facts["limits"])
     return _Work(transcript, deliverables, rejected, harness.prompt_version, seconds)
+
+
+def _assigned(
+    attempt: _Try,
+    agent: AgentSpec,
+    workspace: Workspace,
+    tools: Toolbox,
+    sandbox: Sandbox,
+    model: ModelClient | None,
+    proxy: MeteringProxy | None,
+) -> Assignment:
+    return Assignment(
+        brief=attempt.task.brief(attempt.trial.feedback),
+        agent=agent,
+        tools=tools,
+        model=model,
+        journal=attempt.journal,
+        input_folder=workspace.input,
+        sandbox=sandbox,
+        proxy=proxy,
+    )
 
 
 async def _begun(attempt: _Try, stack: AsyncExitStack) -> Workspace:
@@ -331,38 +342,3 @@ def _imported(bench: Workbench, agent: AgentSpec, task: Task, journal: Journal) 
         result.effort.seconds,
         result.effort.of_outcome,
     )
-
-
-def _totals(events: Sequence[Event]) -> dict[str, Any]:
-    """Return the outcome's counts; also of a trial that was cut short, for its calls cost too."""
-    models = [event for event in events if isinstance(event, ModelEvent)]
-    tools = [event for event in events if isinstance(event, ToolEvent)]
-    priced: tuple[ModelEvent | ToolEvent, ...] = (*models, *tools)
-    costs = [event.cost_usd for event in priced if event.cost_usd is not None]
-    return {
-        "usage": sum((event.usage for event in models), Usage()),
-        "cost_usd": sum(costs) if len(costs) == len(priced) else None,
-        "turns": len(models) or len(tools),
-        "tool_calls": len(tools),
-        "tool_errors": sum(1 for event in tools if event.error is not None),
-        "model_id": models[-1].model if models else None,
-    }
-
-
-def _cause(exc: Exception) -> str:
-    """Return what went wrong on one line; a type in front of what we did not raise ourselves."""
-    text = one_line(str(exc), limit=_CAUSE_CHARS)
-    return text if isinstance(exc, NightshiftError) else f"{type(exc).__name__}: {text}"
-
-
-def _detail(store: Store, journal: Journal, exc: Exception) -> str:
-    """Return the traceback, and where the events up to the failure are kept."""
-    detail = "".join(traceback.format_exception(exc))[-_DETAIL_CHARS:]
-    if not journal.events:
-        return detail
-    lines = "\n".join(event.model_dump_json() for event in journal.events)
-    try:
-        kept = store.artifacts.put_bytes(lines.encode())
-    except NightshiftError as error:
-        return f"{detail}\nThe events up to here could not be kept: {error}"
-    return f"{detail}\nThe events up to here: artifact {kept}"

@@ -10,8 +10,8 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from environments.models.registry import ModelClients
 from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
+from environments.sandbox.shielding import to_the_end
 from environments.tools.host.services import open_services
 from stages.execute.trial import Workbench, run_trial
 from taskdata.errors import BudgetExhausted
@@ -177,13 +178,14 @@ async def _execute(
         async with (
             ModelClients(limits, purse) as clients,
             open_services(run.config, clients, store) as services,
+            _keeping(store) as calls,
         ):
             bench = Workbench(
                 store=store,
                 run=run,
                 provider=sandbox_provider(run.config.sandbox),
                 clients=clients,
-                calls=CallWriter(store),
+                calls=calls,
                 services=services,
                 endpoints=endpoints,
                 folder=folder,
@@ -192,7 +194,6 @@ async def _execute(
             async with bench.provider.pooled(run.id, at_once, len(trial_ids)):
                 slots = range(min(at_once, len(trial_ids)))
                 await asyncio.gather(*(_work_off(bench, waiting, done) for _ in slots))
-            await bench.calls.close()
     if done.first_failure is not None:
         raise done.first_failure
     return BatchCounts(
@@ -200,6 +201,16 @@ async def _execute(
         infrastructure_errors=done.statuses[OutcomeStatus.INFRASTRUCTURE],
         skipped=done.statuses[None],
     )
+
+
+@asynccontextmanager
+async def _keeping(store: Store) -> AsyncIterator[CallWriter]:
+    """Yield what keeps paid calls; however the batch ends, those that wait are stored."""
+    calls = CallWriter(store)
+    try:
+        yield calls
+    finally:
+        await to_the_end(calls.close())
 
 
 @dataclass
@@ -217,6 +228,7 @@ async def _work_off(bench: Workbench, waiting: Iterator[str], done: _Done) -> No
             done.statuses[await _one(bench, trial_id)] += 1
         # An outcome that cannot be recorded must not keep the other trials from running.
         except Exception as exc:  # noqa: BLE001
+            _logger.warning("trial %s: not recorded: %s: %s", trial_id, type(exc).__name__, exc)
             done.first_failure = done.first_failure or exc
 
 

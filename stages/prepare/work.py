@@ -9,6 +9,7 @@ from environments.mcp.offer import offered
 from environments.models.money.prices import price_of
 from environments.models.registry import require_model
 from environments.sandbox.providers import sandbox_provider
+from environments.services.kinds import READY, service_state
 from environments.tools.catalogue import catalogue
 from environments.tools.states import require_ready
 from stages.execute.command import provider_for
@@ -32,7 +33,8 @@ def require(config: RunConfig) -> None:
     """Check what can be known before the run starts: agents, models, keys, judge, sandbox.
 
     Raises:
-        Misuse: if an agent, provider, model or key is unknown or missing.
+        Misuse: if an agent, provider, model or key is unknown or missing, or a cap on the money
+            could not be held.
         SandboxFailed: if the sandbox does not work on this machine.
     """
     for agent in config.agents:
@@ -51,6 +53,7 @@ def require(config: RunConfig) -> None:
                     f"agent {agent.name!r}: a budget in USD needs a known price, and "
                     f"{agent.model} is not in the price table"
                 )
+    _require_capped_tools(config)
     if config.judge is not None:
         require_model(config.judge, config.judge_base_url)
     provider = sandbox_provider(config.sandbox)
@@ -59,6 +62,16 @@ def require(config: RunConfig) -> None:
         reason = wanted.unavailable()
         if reason:
             raise SandboxFailed(f"sandbox {config.sandbox}: {reason}")
+
+
+def _require_capped_tools(config: RunConfig) -> None:
+    uncapped = {"image_model": config.image_model, "video_model": config.video_model}
+    for field, model in uncapped.items():
+        if config.max_usd is not None and model is not None:
+            raise Misuse(
+                f"max_usd = {config.max_usd:g}: what {field} = {str(model)!r} costs is not under "
+                f"this cap; leave out {field} or max_usd"
+            )
 
 
 def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
@@ -119,20 +132,28 @@ def _not_played(tasks: Collection[Task], config: RunConfig) -> str:
 
 
 def _not_ready(tasks: Iterable[Task], config: RunConfig, home: Path) -> str:
-    """Return how many tasks need tools or servers that cannot run here, and the first reason."""
-    reasons = []
-    for task in tasks:
-        offer = offered(task)
-        try:
-            require_ready(offer.tools, config, config.sandbox)
-        except ToolUnavailable as exc:
-            reasons.append(str(exc))
-            continue
-        missing = (missing_server(name, home, config.sandbox) for name in offer.servers)
-        reasons += [reason for reason in missing if reason][:1]
+    """Return how many tasks need something that cannot run here, and the first reason."""
+    reasons = [reason for task in tasks if (reason := _lacks(task, config, home))]
     if not reasons:
         return ""
-    return f"; {len(reasons)} of them need a tool that is not ready, and cannot run: {reasons[0]}"
+    return (
+        f"; {len(reasons)} of them need a tool or service that is not ready, and cannot run: "
+        f"{reasons[0]}"
+    )
+
+
+def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
+    """Return why a tool, a server or a service of the task cannot run here, None if all can."""
+    offer = offered(task)
+    try:
+        require_ready(offer.tools, config, config.sandbox)
+    except ToolUnavailable as exc:
+        return str(exc)
+    missing = [missing_server(name, home, config.sandbox) for name in offer.servers]
+    for service in task.services:
+        state = service_state(service.kind, config.sandbox)
+        missing.append(None if state == READY else f"service {service.name}: {state}")
+    return next(filter(None, missing), None)
 
 
 def require_usable(task: Task) -> None:

@@ -44,6 +44,14 @@ class CheckSpec:
     version: int = 1
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """Names of the kinds of file it can judge, and `final answer`."""
+        return tuple(
+            "final answer" if kind is str else str(kind.model_fields["kind"].default)  # type: ignore[attr-defined]
+            for kind in self.looks_at
+        )
+
+    @property
     def label(self) -> str:
         """Name and version as stored with every score."""
         return f"check:{self.name}@{self.version}"

@@ -80,8 +80,8 @@ def _parsed(check: Check) -> tuple[CheckSpec, CheckArgs]:
         view = _VIEW_OF.get(PurePosixPath(check.deliverable).suffix.lower())
         if view not in spec.looks_at:
             raise BadTaskData(
-                f"check {check.name!r}: field deliverable: this check cannot look at "
-                f"{check.deliverable!r}"
+                f"check {check.name!r}: field deliverable: this check reads "
+                f"{', '.join(spec.reads)}, which {check.deliverable!r} is not"
             )
     try:
         return spec, spec.args.model_validate(check.args)

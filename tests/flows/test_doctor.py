@@ -36,3 +36,17 @@ def test_configured_services_make_tools_ready(nightshift, tmp_path: Path, monkey
     assert [found[name] for name in ("TextToBbox", "web_search")] == ["ready", "ready"]
     assert "its provider makes no pictures" in found["TextToImage"]
     assert "sk-canary-42" not in str(found)
+
+
+def test_servers_are_tried_in_the_configured_sandbox(nightshift, home: Path, tmp_path, monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no-engine")
+    (tmp_path / "nightshift.toml").write_text('[run]\nsandbox = "docker"\n')
+    url = {"about": "x", "registry": "url", "url": "http://127.0.0.1:9/mcp", "check": {"tool": "x"}}
+    (home / "mcp").mkdir(parents=True)
+    (home / "mcp" / "servers.yaml").write_text(json.dumps({"far": url}))
+
+    found = json.loads(nightshift("doctor", "--json").stdout)["servers"]
+
+    states = {server["name"]: server["state"] for server in found}
+    assert states["far"].startswith("the docker sandbox does not work here")
+    assert states["time"].endswith("is not installed: run `nightshift mcp install time`")

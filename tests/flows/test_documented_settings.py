@@ -8,8 +8,11 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
+from environments.mcp.servers import server
 from environments.models.money.prices import PriceTable
 from flows.config import Settings, run_config
+from stages.score.library import validate_check
+from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.service import MailService, PostgresqlService
 from taskdata.schema.task import Resources
 
@@ -38,9 +41,20 @@ def test_a_price_table_is_taken():
 
 
 def test_what_a_task_has_around_it_is_taken():
-    (block,) = blocks("environments.md", "yaml")
-    task = yaml.safe_load(block)
+    task = yaml.safe_load(blocks("environments.md", "yaml")[0])
     assert Resources.model_validate(task["resources"]).network[0] == "api.example.org"
     database, mail = task["environment"]["services"]
     assert PostgresqlService.model_validate(database).user == "agent"
     assert MailService.model_validate(mail).accounts[0].address == "ana@example.org"
+
+
+def test_a_check_of_what_a_service_holds_is_taken():
+    leaf = Checkpoint.model_validate(yaml.safe_load(blocks("environments.md", "yaml")[1]))
+    assert isinstance(leaf.verifier, Check)
+    validate_check(leaf.verifier)
+
+
+def test_a_server_at_a_url_is_taken(tmp_path):
+    (tmp_path / "mcp").mkdir()
+    (tmp_path / "mcp" / "servers.yaml").write_text(blocks("environments.md", "yaml")[2])
+    assert server("weather", tmp_path).check.tool == "forecast"

@@ -161,6 +161,6 @@ def _refusal(server: str, error: MCPError) -> tuple[str, ToolErrorKind]:
     return f"{server} refused: {text}", kind
 
 
-def all_closed(servers: Sequence[LiveServer]) -> Awaitable[list[None]]:
-    """Return an awaitable that ends when all `servers` have."""
-    return asyncio.gather(*(server.close() for server in servers))
+async def all_closed(servers: Sequence[LiveServer]) -> None:
+    """Return when all `servers` have ended."""
+    await asyncio.gather(*(server.close() for server in servers))

@@ -63,7 +63,7 @@ async def tools_of_servers(
     try:
         yield _named(entries, connections, live, taken)
     finally:
-        await to_the_end(_closed(live))
+        await to_the_end(all_closed(live))
 
 
 async def connected(
@@ -117,10 +117,6 @@ async def _abandoned(connecting: "Sequence[asyncio.Future[Connection]]") -> None
     await asyncio.wait(connecting)
     started = [f.result() for f in connecting if not f.cancelled() and f.exception() is None]
     await asyncio.gather(*(connection.close() for connection in started))
-
-
-async def _closed(servers: Sequence[LiveServer]) -> None:
-    await all_closed(servers)
 
 
 def _named(

@@ -1,5 +1,8 @@
 """A client that makes no call for which there may not be money enough."""
 
+import asyncio
+
+from environments.models.faults import NoAnswerInTime
 from environments.models.limits.purse import Purse
 from environments.models.money.prices import Price
 from environments.models.money.spending import call_bound
@@ -34,6 +37,7 @@ class CappedClient:
 
         Raises:
             BudgetExhausted: So much is not left of the run's money; the call was not made.
+            ModelUnavailable: There was none in time, as other calls held it.
             Misuse: The price of so long a request is unknown.
         """
         bound = call_bound(request, self._price).usd
@@ -41,8 +45,13 @@ class CappedClient:
             raise Misuse(f"max_usd: the price of so long a request to {self._spec} is unknown")
         if bound == 0:
             return await self._client.reply(request)
-        async with self._purse.holding(bound) as payment:
-            reply = await self._client.reply(request)
+        async with self._purse.holding(bound, request.timeout_seconds) as payment:
+            try:
+                reply = await self._client.reply(request)
+            except (NoAnswerInTime, asyncio.CancelledError):
+                # The provider may have worked on it, and bill it.
+                payment.cost_usd = bound
+                raise
             payment.cost_usd = bound if reply.cost_usd is None else reply.cost_usd
         return reply
 

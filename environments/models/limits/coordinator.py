@@ -55,7 +55,6 @@ class Answer(Value):
 class _Worker:
     heard_at: float
     wants: dict[str, Want] = field(default_factory=dict)
-    spent_usd: float = 0.0
     held_usd: float = 0.0
     slots: dict[str, int] = field(default_factory=dict)
     """What it was last told, by provider."""
@@ -80,14 +79,16 @@ class Coordinator:
         """Deal out the configured limits of each provider, and what is left of `max_usd`."""
         self._ceilings = dict(ceilings or {})
         self._max_usd = max_usd
-        self._spent_usd = spent_usd
+        self._spent_before = spent_usd
+        self._spent_by: dict[str, float] = {}
+        self._lost_by: dict[str, float] = {}
         self._paused_until: dict[str, float] = {}
         self._workers: dict[str, _Worker] = {}
 
     @property
     def spent_usd(self) -> float:
         """What the workers have reported, and what was spent before."""
-        return self._spent_usd + sum(worker.spent_usd for worker in self._workers.values())
+        return self._spent_before + sum(self._spent_by.values()) + sum(self._lost_by.values())
 
     def exchange(self, word: Word, now: float) -> Answer:
         """Take in what a worker says and return what it may use."""
@@ -102,10 +103,10 @@ class Coordinator:
         return Answer(shares=shares, granted=granted, refused=refused)
 
     def _forget(self, now: float) -> None:
-        """Drop the silent ones; what they held may have been spent, so it stays spent."""
+        """Drop the silent ones; what they held may be spent, and counts until they return."""
         for name, worker in list(self._workers.items()):
             if now - worker.heard_at > FORGOTTEN_AFTER_SECONDS:
-                self._spent_usd += worker.spent_usd + worker.held_usd
+                self._lost_by[name] = worker.held_usd
                 del self._workers[name]
 
     def _share(self, provider: str, name: str, now: float) -> Share:
@@ -149,7 +150,9 @@ class Coordinator:
         return (worker.turn_began_at is None, worker.turn_ended_at, name)
 
     def _money(self, worker: _Worker, word: Word) -> tuple[int, bool]:
-        worker.spent_usd, worker.held_usd = word.spent_usd, word.held_usd
+        self._spent_by[word.worker] = word.spent_usd
+        self._lost_by.pop(word.worker, None)
+        worker.held_usd = word.held_usd
         if self._max_usd is None:
             return len(word.asks_usd), False
         left = self._max_usd - self.spent_usd

@@ -31,7 +31,8 @@ class _Waiter:
 
     def wake(self) -> None:
         """Have it look again, whatever thread this is called from."""
-        if not self.loop.is_closed():
+        # The loop may have closed: then nobody waits any more.
+        with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self.woken.set)
 
 

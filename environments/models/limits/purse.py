@@ -3,10 +3,10 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from taskdata.errors import BudgetExhausted
+from taskdata.errors import BudgetExhausted, ModelUnavailable
 
 _ASKED_AT_ONCE = 64
 
@@ -23,7 +23,8 @@ class Ask:
     def answer(self, granted: bool) -> None:
         """Tell the waiting call, in whichever loop it waits."""
         self.is_granted = granted
-        if not self.loop.is_closed():
+        # The loop may have closed: then nobody waits any more.
+        with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(_set, self.answered, granted)
 
 
@@ -64,13 +65,15 @@ class Purse:
         self._held_usd = 0.0
 
     @asynccontextmanager
-    async def holding(self, usd: float) -> AsyncIterator[Payment]:
+    async def holding(self, usd: float, seconds: float | None = None) -> AsyncIterator[Payment]:
         """Set `usd` aside for the length of the block, once there is so much.
 
-        The block notes in what it yields what the call did cost.
+        The block notes in what it yields what the call did cost. It is waited for so many
+        `seconds` at most; None: as long as the caller does.
 
         Raises:
             BudgetExhausted: so much is not left of the run's money; nothing was set aside.
+            ModelUnavailable: other calls held it for too long.
         """
         loop = asyncio.get_running_loop()
         ask = Ask(usd, loop, loop.create_future())
@@ -78,7 +81,14 @@ class Purse:
             self._waiting.append(ask)
         self._ask_soon()
         try:
-            granted = await ask.answered
+            async with asyncio.timeout(seconds):
+                granted = await ask.answered
+        except TimeoutError:
+            self._withdraw(ask)
+            raise ModelUnavailable(
+                f"other calls of the run held its money for {seconds:.0f} s; allow it more time or "
+                "a higher --max-usd"
+            ) from None
         except BaseException:
             self._withdraw(ask)
             raise
@@ -124,3 +134,4 @@ class Purse:
                 self._waiting.remove(ask)
             elif ask.is_granted:
                 self._held_usd -= ask.usd
+        self._ask_soon()

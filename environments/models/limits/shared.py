@@ -39,6 +39,9 @@ class SharedLimiter:
         self._process = worker
         self._worker = worker
         self._times = 0
+        self._users = 0
+        self._lock = threading.Lock()
+        self._speaker: threading.Thread | None = None
         self.exchange = exchange
         """The way to the coordinator; may be changed while nothing is running."""
         self._local = LocalLimiter(clock=clock, waits_for_share=True)
@@ -65,18 +68,27 @@ class SharedLimiter:
         What was learned of the providers stays from block to block; money does not: each time it
         is another worker with a purse of its own, for the coordinator may be another, too.
         """
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._begin()
+        try:
+            yield self
+        finally:
+            with self._lock:
+                self._users -= 1
+                if not self._users and self._speaker is not None:
+                    self._ended.set()
+                    self._news.set()
+                    self._speaker.join()
+
+    def _begin(self) -> None:
         self._times += 1
         self._worker = f"{self._process}/{self._times}"
         self.purse = Purse(self._news.set)
         self._ended.clear()
-        thread = threading.Thread(target=self._speak_on, name="limits", daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self._ended.set()
-            self._news.set()
-            thread.join()
+        self._speaker = threading.Thread(target=self._speak_on, name="limits", daemon=True)
+        self._speaker.start()
 
     def _speak_if_idle(self) -> None:
         if self._is_idle:
@@ -107,6 +119,7 @@ class SharedLimiter:
             if not self._is_out_of_reach:
                 _logger.warning("the limits' coordinator is out of reach: %s", exc)
             self._is_out_of_reach = True
+            self._is_idle = False
             return
         self._is_out_of_reach = False
         for provider, share in answer.shares.items():

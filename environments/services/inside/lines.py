@@ -16,6 +16,12 @@ STATE = "state"
 DOORS = "doors"
 """Folder below the output with a folder for each socket."""
 
+FAILED = "failed"
+"""Key of what the host is told when something it asked for could not be done."""
+
+LOST = "lost"
+"""Key of the same when what the program runs is gone, and not through its clients."""
+
 _MAX_LOG_LINES = 5
 _MAX_NAME = 70
 

@@ -176,16 +176,16 @@ def _fetched(answer: list[Any]) -> tuple[tuple[str, ...], bytes]:
 
 
 def _fields(data: bytes) -> dict[str, str]:
-    """Return the cells of a message; it may be anything, and then has none."""
+    """Return the cells of a message, none if it cannot be parsed."""
     try:
         message = email.message_from_bytes(data)
         parts = [part for part in message.walk() if not part.is_multipart()]
         names = [name for part in parts if (name := _header(part.get_filename()))]
         text = next((_text(part) for part in parts if _is_text(part)), "")
-    except (MessageError, RecursionError, ValueError, LookupError):
+        shown = {name: _header(message[name]) for name in ("from", "to", "cc", "subject", "date")}
+        delivered = "; ".join(_header(value) for value in message.get_all("delivered-to", []))
+    except Exception:  # noqa: BLE001 anybody writes messages, and the parser raises anything
         return {}
-    shown = {name: _header(message[name]) for name in ("from", "to", "cc", "subject", "date")}
-    delivered = "; ".join(_header(value) for value in message.get_all("delivered-to", []))
     return {**shown, "delivered_to": delivered, "attachments": "; ".join(names), "text": text}
 
 

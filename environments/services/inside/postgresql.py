@@ -20,7 +20,9 @@ from psycopg import sql
 
 from environments.services.inside.lines import (
     DOORS,
+    FAILED,
     INPUT,
+    LOST,
     OUTPUT,
     STATE,
     last_lines,
@@ -38,7 +40,7 @@ _DATA = OUTPUT / "data"
 _SOCKETS = OUTPUT / DOORS / "postgresql"
 _LOG = OUTPUT / "server.log"
 _START_SECONDS = 60.0
-_STATEMENT_SECONDS = 120
+_END_SECONDS = 1.0
 
 _OPTIONS = {
     "listen_addresses": "",
@@ -55,11 +57,15 @@ _OPTIONS = {
     "max_parallel_workers": "0",
     "log_min_messages": "fatal",
 }
-# What the owner of a database sets for its sessions must not change what is written down.
+# Before PostgreSQL 15 everybody may put functions where the superuser would find them.
+_OWN_NAMES_ONLY = "-c search_path=pg_catalog"
+# What the owner of a database sets for its sessions must not change what is written down. How long
+# that takes is the host's to bound.
 _READING = (
-    "-c search_path=pg_catalog -c row_security=off -c datestyle=ISO -c intervalstyle=postgres "
-    "-c timezone=UTC -c extra_float_digits=1 -c bytea_output=hex -c client_encoding=UTF8 "
-    f"-c statement_timeout={_STATEMENT_SECONDS}s -c default_transaction_read_only=on"
+    f"{_OWN_NAMES_ONLY} -c role=none -c row_security=off -c datestyle=ISO "
+    "-c intervalstyle=postgres -c timezone=UTC -c extra_float_digits=1 -c bytea_output=hex "
+    "-c client_encoding=UTF8 -c statement_timeout=0 -c lock_timeout=0 "
+    "-c idle_in_transaction_session_timeout=0 -c default_transaction_read_only=on"
 )
 _TABLES: LiteralString = """
     SELECT n.nspname, c.relname, ARRAY(
@@ -89,16 +95,18 @@ def main() -> int:
     code = _reported(server.start)
     for order in orders() if code == 0 else ():
         if order == STATE:
-            code = _reported(server.write_state)
+            code = _reported(server.write_state, lambda: LOST if server.is_lost() else FAILED)
     return code
 
 
-def _reported(work: Callable[[], dict[str, str]]) -> int:
-    """Do it and tell the host how it went."""
+def _reported(
+    work: Callable[[], dict[str, str]], failure: Callable[[], str] = lambda: FAILED
+) -> int:
+    """Do it and tell the host how it went, a failure under the key that `failure` returns."""
     try:
         say(**work())
     except (psycopg.Error, OSError, subprocess.SubprocessError, _Failed) as error:
-        say(failed=f"{' '.join(str(error).split())[:500]}", log=last_lines(_LOG))
+        say(**{failure(): " ".join(str(error).split())[:500], "log": last_lines(_LOG)})
         return 1
     return 0
 
@@ -179,11 +187,15 @@ class _Server:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         who: dict[str, Any] = {"user": _SUPERUSER, "password": self._password}
-        with closing(psycopg.connect(**self._where(_SUPERUSER), **who, autocommit=True)) as above:
+        with closing(
+            psycopg.connect(
+                **self._where(_SUPERUSER), **who, options=_OWN_NAMES_ONLY, autocommit=True
+            )
+        ) as above:
             if not self._made_readable(above):
                 return {"done": "no database"}
         with closing(
-            psycopg.connect(**self._where(self._database), **who, options=_READING)
+            psycopg.connect(**self._where(self._database), **who, options=_READING, autocommit=True)
         ) as connection:
             tables = connection.execute(_TABLES).fetchall()
             for schema, table, keys, partitioned in tables:
@@ -200,7 +212,7 @@ class _Server:
     def _made_readable(self, connection: "psycopg.Connection[Any]") -> bool:
         """End what others still run, for it may hold locks; return whether the database is there.
 
-        Its owner may have closed it to everybody.
+        Its owner may have closed it to everybody, by settings that let no session live too.
         """
         connection.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
@@ -211,11 +223,22 @@ class _Server:
         ).fetchone()
         if found is None:
             return False
-        connection.execute(
-            sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(
-                sql.Identifier(self._database)
+        for change in ("ALLOW_CONNECTIONS true", "RESET ALL"):
+            connection.execute(
+                sql.SQL("ALTER DATABASE {} {}").format(
+                    sql.Identifier(self._database), sql.SQL(change)
+                )
             )
-        )
+        return True
+
+    def is_lost(self) -> bool:
+        """Return whether the server itself is gone, which no client of it can bring about."""
+        if self._process is None:
+            return True
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return False
         return True
 
     def _first_connection(self) -> "psycopg.Connection[Any]":

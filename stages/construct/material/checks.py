@@ -34,19 +34,13 @@ def _described(spec: CheckSpec) -> DescribedCheck:
     required = schema.get("required", ())
     return DescribedCheck(
         name=spec.name,
-        looks_at=tuple(_kind(view) for view in spec.looks_at),
+        looks_at=spec.reads,
         args=tuple(
             f"{name}{'' if name in required else '?'}: {_type(part)}"
             for name, part in schema.get("properties", {}).items()
         ),
         purpose=" ".join((spec.args.__doc__ or "").split()),
     )
-
-
-def _kind(view: type) -> str:
-    if view is str:
-        return "final answer"
-    return str(view.model_fields["kind"].default)  # type: ignore[attr-defined]
 
 
 def _type(schema: Mapping[str, object]) -> str:

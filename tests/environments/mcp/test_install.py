@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from environments.mcp.health import server_state
+from environments.mcp.health import missing_server, server_states
 from environments.mcp.install import THIS_PYTHON, folder_of, install, is_installed
 from environments.mcp.servers import NodeServer, PythonServer, RemoteServer, known_servers, server
 from taskdata.errors import Misuse, ToolUnavailable
@@ -183,6 +183,18 @@ def test_the_state_of_a_server_that_does_not_start(tmp_path: Path, fake_uv):
     fake_uv()
     install(server("time", tmp_path), tmp_path)
 
-    state = server_state("time", tmp_path)
+    state = server_states(tmp_path)["time"]
 
     assert state.startswith("MCP server 'time' did not start: it ended with code")
+
+
+def test_docker_may_run_a_server_installed_for_another_python(tmp_path: Path, fake_uv):
+    fake_uv()
+    missing = missing_server("time", tmp_path, "docker")
+    assert missing is not None
+    assert missing.endswith("is not installed: run `nightshift mcp install time`")
+
+    install(server("time", tmp_path), tmp_path, "3.99")
+
+    assert missing_server("time", tmp_path, "docker") is None
+    assert missing_server("time", tmp_path, "bubblewrap") == missing

@@ -9,7 +9,7 @@ import pytest
 from docx import Document
 from pptx import Presentation
 
-from environments.mcp.health import server_state
+from environments.mcp.health import server_states
 
 node = pytest.mark.node
 
@@ -155,4 +155,4 @@ def test_two_servers_beside_each_other(in_trial, installed):
 
 @pytest.mark.parametrize("name", ["git", pytest.param("memory", marks=node)])
 def test_an_installed_server_is_ready(installed, name: str):
-    assert server_state(name, installed(name)) == "ready"
+    assert server_states(installed(name))[name] == "ready"

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from environments.mcp.client.trial import tools_of_servers
-from environments.mcp.health import server_state
+from environments.mcp.health import server_states
 from environments.sandbox.providers import sandbox_provider
 from environments.sandbox.workspace import new_workspace
 from taskdata.errors import ToolUnavailable
@@ -159,7 +159,7 @@ def test_what_is_no_server_is_named(call, port: int, answer: Response):
 def test_a_token_is_asked_for_by_name(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("FAR_AWAY_TOKEN", raising=False)
 
-    state = server_state("key", home)
+    state = server_states(home)["key"]
 
     assert state == "MCP server 'key' needs a token in the environment: set FAR_AWAY_TOKEN"
 
@@ -176,7 +176,7 @@ def test_the_token_is_sent(home: Path, port: int, monkeypatch: pytest.MonkeyPatc
 
     async def run() -> str:
         async with served(watched, port):
-            return await asyncio.to_thread(server_state, "key", home)
+            return (await asyncio.to_thread(server_states, home))["key"]
 
     assert asyncio.run(run()) == "ready"
     assert set(seen) == {b"Bearer open-sesame"}

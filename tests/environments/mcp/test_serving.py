@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from mcp.client.stdio import StdioServerParameters
 from typer.testing import CliRunner
 
 from environments.mcp.serving import servable_tools
+from environments.reaper.reap import reap
 from environments.sandbox.providers import sandbox_provider
 from flows.cli.app import app
 from taskdata.errors import Misuse
@@ -28,6 +30,15 @@ INSPECTOR = "@modelcontextprotocol/inspector@0.15.0"
 
 NIGHTSHIFT = [sys.executable, "-m", "flows.cli.app"]
 PROJECT = Path(__file__).parents[3]
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+INITIALIZE = (
+    json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode()
+    + b"\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -144,22 +155,76 @@ def test_a_web_page_of_another_host_is_refused(http_url: str):
     assert httpx2.post(http_url, json=body, headers=headers).status_code == 403
 
 
-def test_a_server_whose_client_leaves_ends_and_leaves_nothing(tmp_path: Path):
+def started(temporary: Path) -> subprocess.Popen[bytes]:
+    """Return a server on standard streams that has answered its client's first request."""
     server = subprocess.Popen(
         serve("--tools", "Calculator"),
         cwd=PROJECT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=os.environ | {"TMPDIR": str(tmp_path)},
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"TMPDIR": str(temporary)},
     )
-    deadline = time.monotonic() + 30
-    while not list(tmp_path.glob("nightshift-*/workspace-*")) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(INITIALIZE)
+    server.stdin.flush()
+    assert json.loads(server.stdout.readline())["result"]["serverInfo"]["name"] == "nightshift"
+    assert workspaces(temporary)
+    return server
+
+
+def workspaces(temporary: Path) -> list[Path]:
+    return list(temporary.glob("nightshift-*/*/*/workspace-*"))
+
+
+def test_a_server_whose_client_leaves_ends_and_leaves_nothing(tmp_path: Path):
+    server = started(tmp_path)
 
     out, _ = server.communicate(timeout=30)
 
     assert (server.returncode, out) == (0, b"")
-    assert list(tmp_path.glob("nightshift-*/workspace-*")) == []
+    assert workspaces(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_server_whose_client_stays(tmp_path: Path, number: int):
+    server = started(tmp_path)
+
+    began = time.monotonic()
+    server.send_signal(number)
+    code = server.wait(timeout=30)
+
+    assert (code, time.monotonic() - began < 3) == (130, True)
+    assert workspaces(tmp_path) == []
+    server.communicate()
+
+
+def test_what_a_killed_server_left_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    server = started(tmp_path)
+    server.kill()
+    server.communicate()
+    assert workspaces(tmp_path)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    assert reap().folders == 1
+    assert workspaces(tmp_path) == []
+
+
+def test_requests_are_read_from_a_file_too(tmp_path: Path):
+    requests = tmp_path / "requests.jsonl"
+    requests.write_bytes(INITIALIZE)
+
+    with requests.open("rb") as given:
+        done = subprocess.run(
+            serve("--tools", "Calculator"), cwd=PROJECT, stdin=given, capture_output=True
+        )
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "nightshift"
 
 
 def test_only_what_works_inside_a_sandbox_is_served():

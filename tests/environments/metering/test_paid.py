@@ -3,8 +3,10 @@
 import asyncio
 from contextlib import asynccontextmanager
 
+import aiohttp
 import pytest
 
+from environments.metering import forwarding
 from environments.metering import paid as paid_module
 from environments.metering import passage as passage_module
 from environments.metering.paid import PaidAnswers
@@ -303,6 +305,38 @@ async def test_an_answer_that_cannot_be_kept_is_not_passed_on_and_ends_the_calls
     assert len(wire.seen) == 1
     # It was paid for, kept or not.
     assert agent.replies[0].usage.input_tokens == 30
+
+
+async def test_a_request_too_deep_to_be_sent_leaves_its_room_and_is_the_programs_own(
+    wire, attempt, monkeypatch
+):
+    def too_deep(*asked):
+        raise RecursionError
+
+    wire.respond = lambda seen: wire.says("Hi")
+    async with attempt(1, max_turns=1, max_seconds=5) as agent:
+        with monkeypatch.context() as patched:
+            patched.setattr(forwarding, "request_key", too_deep)
+            assert (await agent.chat())[0] == 400
+        agent.proxy.require_provider()
+        # Of the one call that the budget allows nothing was used.
+        assert (await agent.chat())[0] == 200
+
+
+async def test_a_kept_answer_that_cannot_be_read_leaves_its_room_and_is_ours_to_mend(
+    wire, attempt, monkeypatch
+):
+    def broken(self, key):
+        raise ValueError("not zlib")
+
+    async with attempt(1, max_turns=1, max_seconds=5) as agent:
+        with monkeypatch.context() as patched:
+            patched.setattr(PaidAnswers, "take", broken)
+            with pytest.raises(aiohttp.ContentTypeError):
+                await agent.chat()
+        with pytest.raises(ModelUnavailable, match="ValueError"):
+            agent.proxy.require_provider()
+        assert (await agent.chat())[0] == 200
 
 
 async def test_the_runs_money_is_not_charged_for_what_is_answered_again(wire, attempt):

@@ -161,6 +161,48 @@ async def test_a_request_that_the_provider_turns_down_is_the_programs_own(wire, 
     assert agent.proxy.ledger.spent.calls == 1
 
 
+async def test_a_format_that_the_provider_lacks_is_no_way_out_of_a_score(wire, program):
+    wire.then(wire.fails(404, "no such route"), wire.says("Hi"), wire.fails(404, "no such file"))
+    async with program("compatible") as agent:
+        assert (await agent.post("/v1/responses", input="Hello"))[0] == 404
+        agent.proxy.require_provider()
+        assert (await agent.chat())[0] == 200
+        # The name of the model and the base URL are right: it has answered.
+        assert (await agent.chat())[0] == 404
+        agent.proxy.require_provider()
+
+
+async def test_a_model_that_the_provider_does_not_know_is_ours_to_mend(wire, program):
+    wire.then(wire.fails(404, "no such model"))
+    async with program() as agent:
+        await agent.chat()
+        with pytest.raises(ModelRejected, match="HTTP 404"):
+            agent.proxy.require_provider()
+
+
+@pytest.mark.parametrize(
+    ("message", "retry_after"),
+    [("Request too large for model-1: limit 10000, requested 20000", 7), ("Slow down", None)],
+)
+async def test_a_request_too_large_for_the_limits_is_the_programs_own(
+    wire, program, message, retry_after
+):
+    wire.then(wire.fails(429, message, retry_after=retry_after))
+    async with program() as agent:
+        status, _ = await agent.chat()
+        agent.proxy.require_provider()
+    assert status == 429
+    assert agent.proxy.ledger.spent.calls == 1
+
+
+async def test_an_empty_account_is_not_the_programs(wire, program):
+    wire.then(wire.fails(429, "You exceeded your quota", code="insufficient_quota"))
+    async with program() as agent:
+        await agent.chat()
+        with pytest.raises(ModelRejected, match="insufficient_quota"):
+            agent.proxy.require_provider()
+
+
 async def test_what_a_provider_says_of_our_key_is_not_passed_on(wire, program, key):
     wire.then(wire.fails(401, f"Incorrect API key provided: {key[:10]}"), wire.fails(400, key))
     async with program() as agent:

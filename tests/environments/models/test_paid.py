@@ -1,6 +1,7 @@
 """What was paid for is kept at once, and not paid for again."""
 
 import asyncio
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -66,12 +67,13 @@ def trial(store, new_run, new_task):
     return planned
 
 
-def finish(store, trial) -> None:
+def finish(store, trial, cost_usd=None) -> None:
     now = datetime.now(UTC)
     outcome = TrialOutcome(
         trial_id=trial.id,
         attempt=1,
         status=OutcomeStatus.FINISHED,
+        cost_usd=cost_usd,
         sandbox="bubblewrap",
         code_version="test",
         started_at=now,
@@ -126,6 +128,45 @@ def test_calls_of_many_trials_share_transactions(store, trial, monkeypatch):
     asyncio.run(flood())
     assert sum(sizes) == 50
     assert len(sizes) < 10
+
+
+def test_what_an_attempt_that_was_killed_has_paid_counts_beside_the_one_that_took_its_number(
+    store, trial
+):
+    model = Counting()
+    attempt(store, trial, model, ["a", "b"])
+    attempt(store, trial, model, ["other"])
+    finish(store, trial, cost_usd=0.5)
+    assert store.spent_usd(trial.run_id) == 1.5
+
+
+def test_what_tools_cost_counts_beside_the_calls(store, trial):
+    attempt(store, trial, Counting(), ["a"])
+    finish(store, trial, cost_usd=0.75)
+    assert store.spent_usd(trial.run_id) == 0.75
+
+
+def test_a_cost_that_is_unknown_makes_the_runs_unknown(store, trial):
+    attempt(store, trial, Counting(), ["a"])
+    assert store.spent_usd(trial.run_id) == 0.5
+    finish(store, trial)
+    assert store.spent_usd(trial.run_id) is None
+
+
+def test_what_waits_is_stored_though_everything_is_cancelled(store, trial, monkeypatch):
+    keep = store.keep_calls
+    monkeypatch.setattr(store, "keep_calls", lambda calls: (time.sleep(0.1), keep(calls)))
+
+    async def interrupted() -> None:
+        client = PaidClient(Counting(), SPEC, None, CallWriter(store), Attempt(trial.id, 1))
+        asking = [asyncio.create_task(client.reply(ask("a")))]
+        await asyncio.sleep(0.05)
+        asking += [asyncio.create_task(client.reply(ask(text))) for text in ("b", "c")]
+        await asyncio.sleep(0)
+
+    # Its end cancels every task: one batch is being written, another one waits.
+    asyncio.run(interrupted())
+    assert store.paid(trial.run_id) == (3, 1.5)
 
 
 def test_a_reply_that_cannot_be_kept_is_an_error(store, trial, monkeypatch):

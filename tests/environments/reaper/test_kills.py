@@ -1,6 +1,7 @@
 """Workers are killed at random under load, and nothing of them is left.
 
-For NIGHTSHIFT_KILL_SECONDS seconds, 20 unless told otherwise; the benchmark does it for longer.
+For NIGHTSHIFT_KILL_SECONDS seconds, 20 unless told otherwise; `benchmarks/environments_cost.py`
+does it for 60.
 """
 
 import os

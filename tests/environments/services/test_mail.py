@@ -109,6 +109,25 @@ def test_whatever_is_sent_the_end_can_be_written_down(bubblewrap, night, post):
     assert not [name for name in state if ".." in name or not name.startswith("services/post/")]
 
 
+def test_a_message_that_no_parser_takes_is_listed_and_kept(bubblewrap, night, post):
+    broken = (
+        'Content-Disposition: attachment; filename*0="a"; filename*=b\r\nSubject: hidden\r\n\r\nx'
+    )
+
+    _, state = night.over(
+        bubblewrap,
+        "import smtplib\n"
+        "server = smtplib.SMTP('127.0.0.1', 1025)\n"
+        f"server.sendmail('x@y.z', ['bob@example.org'], {broken!r})\n"
+        "server.sendmail('x@y.z', ['bob@example.org'], 'Subject: fine\\r\\n\\r\\ny')\n",
+        post,
+    )
+
+    listed = [row for row in rows(state) if row["account"] == "bob@example.org"]
+    assert [row["subject"] for row in listed] == ["", "fine"]
+    assert "Subject: hidden" in state[f"services/post/{listed[0]['file']}"]
+
+
 @given(st.binary(max_size=400) | st.text(max_size=200).map(str.encode))
 def test_the_cells_of_any_bytes_are_text_in_known_columns(data: bytes):
     cells = _fields(b"Subject: " + data)

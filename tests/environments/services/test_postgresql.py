@@ -78,6 +78,35 @@ def test_the_owner_cannot_hide_or_misplace_what_is_there(bubblewrap, night, shop
     }
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "idle_in_transaction_session_timeout = '1ms'",
+        "role = 'agent'",
+        "local_preload_libraries = 'nowhere'",
+    ],
+)
+def test_no_setting_of_the_owners_keeps_its_rows_from_being_read(
+    bubblewrap, night, shop, setting: str
+):
+    statements = [
+        "ALTER TABLE orders ENABLE ROW LEVEL SECURITY",
+        "ALTER TABLE orders FORCE ROW LEVEL SECURITY",
+        "CREATE TABLE many AS SELECT i FROM generate_series(1, 200000) i",
+        f"ALTER DATABASE app SET {setting}",
+    ]
+    code = (
+        "import psycopg\n"
+        "with psycopg.connect(autocommit=True) as app:\n"
+        f"    for statement in {statements!r}: app.execute(statement)\n"
+    )
+
+    _, state = night.over(bubblewrap, code, shop)
+
+    assert state["services/shop/orders.csv"] == "id,item,quantity\n1,apples,\n2,pears,3\n"
+    assert state["services/shop/many.csv"].count("\n") == 200001
+
+
 def test_a_lock_that_an_agent_left_does_not_hold_up_the_end(bubblewrap, night, shop):
     code = (
         "import psycopg, threading, time, os\n"

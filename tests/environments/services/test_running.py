@@ -116,6 +116,40 @@ def test_a_service_used_beyond_its_limits_has_no_final_state(
     )
 
 
+def test_a_service_that_lives_but_fails_to_tell_has_no_final_state(bubblewrap, night, shop):
+    async def trial() -> running_module.FinalState:
+        async with night.running(bubblewrap, shop) as running:
+            [doors] = night.folder.rglob("output/doors")
+            doors.with_name("state").write_text("in the way of the folder")
+            return await running.final_state()
+
+    state = asyncio.run(trial())
+
+    assert state.files == ()
+    [line] = state.missing
+    expected = "services/shop: there is no final state, for service 'shop' failed: "
+    assert line.startswith(expected)
+    assert "File exists" in line
+
+
+def test_a_service_that_takes_too_long_to_tell_has_no_final_state(
+    bubblewrap, night, shop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(running_module, "STATE_SECONDS", 0.001)
+
+    async def trial() -> running_module.FinalState:
+        async with night.running(bubblewrap, shop) as running:
+            return await running.final_state()
+
+    state = asyncio.run(trial())
+
+    assert state.files == ()
+    [line] = state.missing
+    expected = "services/shop: there is no final state, for service 'shop' was not done within"
+    assert line.startswith(expected)
+    assert line in caplog.messages
+
+
 def test_a_service_that_is_lost_otherwise_is_a_failure(bubblewrap, night, shop, servers_below):
     async def trial() -> None:
         async with night.running(bubblewrap, shop) as running:
@@ -124,7 +158,7 @@ def test_a_service_that_is_lost_otherwise_is_a_failure(bubblewrap, night, shop, 
             os.kill(server, signal.SIGKILL)
             await running.final_state()
 
-    with pytest.raises(ServiceFailed, match="'shop' failed: "):
+    with pytest.raises(ServiceFailed, match="'shop' was lost: "):
         asyncio.run(trial())
 
 

@@ -1,3 +1,6 @@
+import pytest
+
+from environments.tools import document
 from environments.tools.catalogue import catalogue
 from environments.tools.document import PLACE, as_document
 
@@ -21,3 +24,14 @@ def test_the_table_says_what_a_tool_needs():
         "| `VideoDescription` | host | the configured multimodal model | service `vision`, extra "
         "`tools-vision` |"
     ) in rows
+
+
+def test_asking_for_help_writes_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(document, "PLACE", tmp_path / "tools.md")
+    monkeypatch.setattr("sys.argv", ["document", "--help"])
+
+    with pytest.raises(SystemExit):
+        document.main()
+
+    assert "usage: python -m environments.tools.document" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []

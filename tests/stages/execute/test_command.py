@@ -232,6 +232,20 @@ def test_the_programs_folder_is_there_and_cannot_be_changed(sandbox, evaluate, t
     assert "sha256" in transcript.events[1].text
 
 
+def test_a_program_that_was_changed_is_told_apart(evaluate, task, tmp_path):
+    folder = tmp_path / "agent"
+    folder.mkdir()
+    folder.chmod(0o755)
+    command = ("/bin/sh", "/opt/agent/main.sh")
+    said = []
+    for line in ("echo one", "echo two", "echo two"):
+        (folder / "main.sh").write_text(line)
+        agent = AgentSpec.parse("command", label="a", command=command, program=str(folder))
+        _, transcript = evaluate(agent, task)
+        said.append(transcript.events[1].text)
+    assert said[0] != said[1] == said[2]
+
+
 def test_a_task_without_a_model_has_no_proxy(evaluate, task):
     _, transcript = evaluate(shell("env; ls /run/nightshift 2>&1"), task)
     assert "OPENAI" not in report(transcript)

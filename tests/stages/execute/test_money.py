@@ -2,6 +2,7 @@
 
 import pytest
 
+from environments.models.paid import CallWriter
 from stages.execute import work
 from stages.prepare import work as preparing
 from taskdata.errors import Misuse
@@ -71,3 +72,19 @@ def test_money_of_an_earlier_stage_counts_once(planned, store, wire, tmp_path):
     # All ten were made: 0.10 spent and once more 0.03 for the last one fit into 0.16.
     assert len(wire.seen) == 10
     assert store.spent_usd(run.id) == pytest.approx(10 * CALL_USD)
+
+
+def test_paid_calls_are_stored_however_a_batch_ends(planned, store, monkeypatch):
+    async def dies(*batch):
+        raise RuntimeError("a bug of ours")
+
+    closed = []
+    close = CallWriter.close
+    monkeypatch.setattr(CallWriter, "close", lambda self: (closed.append(self), close(self))[1])
+    monkeypatch.setattr(work, "_work_off", dies)
+    run = planned(max_usd=5.0)
+
+    with pytest.raises(RuntimeError, match="a bug of ours"):
+        work.execute_trials(store, run.id, work.due(store, run.id, 0), {})
+
+    assert len(closed) == 1

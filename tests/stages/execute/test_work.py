@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 
 from stages.execute import work
-from stages.execute.trial import _cause
-from taskdata.errors import Misuse, SandboxFailed
+from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 from taskdata.schema.run import OutcomeStatus, Run, RunConfig, RunStatus, Trial
 from taskdata.schema.task import InputFile, ReferenceSolution, ReferenceStep, Resources, Task
@@ -222,6 +221,16 @@ def test_unknown_trials_are_misuse_and_do_not_stop_the_others(store, plan, task,
     assert work.due(store, run.id, 0) == []
 
 
+def test_every_trial_that_is_not_recorded_is_named(store, plan, task, caplog):
+    run = plan(("nop",), task)
+
+    with pytest.raises(Misuse, match="'t-one'"):
+        work.execute_trials(store, run.id, ["t-one", "t-two"], {})
+
+    named = [record.getMessage() for record in caplog.records if "not recorded" in record.message]
+    assert ["t-one" in named[0], "t-two" in named[1]] == [True, True]
+
+
 def test_a_real_small_model_works_in_the_sandbox(store, plan, task, tmp_path: Path):
     agent = AgentSpec.parse(
         "react:local/smollm2-135m",
@@ -245,11 +254,6 @@ def test_no_server_is_started_without_local_models(tmp_path: Path):
     with work.local_models([None, hosted], tmp_path / "home") as endpoints:
         assert endpoints == {}
     assert not (tmp_path / "home").exists()
-
-
-def test_causes_name_the_type_of_what_we_did_not_raise():
-    assert _cause(SandboxFailed("bwrap is gone\nsee doctor")) == "bwrap is gone see doctor"
-    assert _cause(OSError(28, "No space left")) == "OSError: [Errno 28] No space left"
 
 
 def test_a_task_whose_tool_is_not_ready_is_no_failure_of_the_agent(

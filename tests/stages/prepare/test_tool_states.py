@@ -2,8 +2,10 @@
 
 import pytest
 
+from environments.services.postgresql import MISSING
 from stages.prepare import work
 from taskdata.errors import Misuse
+from taskdata.schema.service import PostgresqlService
 from taskdata.schema.task import ReferenceSolution, TaskEnvironment
 
 
@@ -14,8 +16,8 @@ def test_the_plan_says_which_tool_is_not_ready(store, new_run, new_task):
 
     assert (report.due, report.done) == (2, 2)
     assert report.note.startswith(
-        "2 trials planned over 2 tasks; 1 of them need a tool that is not ready, and cannot run: "
-        "tool TextToImage: needs a model that draws"
+        "2 trials planned over 2 tasks; 1 of them need a tool or service that is not ready, and "
+        "cannot run: tool TextToImage: needs a model that draws"
     )
 
 
@@ -27,8 +29,25 @@ def test_a_plan_without_such_tools_says_nothing_of_them(store, new_run, new_task
 def test_the_plan_says_which_server_is_not_installed(store, new_run, new_task, tmp_path):
     around = TaskEnvironment(servers=("time",))
     report = work.do(store, new_run(new_task("clock", environment=around)).id, tmp_path)
-    assert "; 1 of them need a tool that is not ready" in report.note
+    assert "; 1 of them need a tool or service that is not ready" in report.note
     assert "run `nightshift mcp install time`" in report.note
+
+
+def test_the_plan_says_which_service_is_missing(store, new_run, new_task, monkeypatch):
+    monkeypatch.setattr("environments.services.postgresql.newest_binaries", lambda: None)
+    shop = PostgresqlService(kind="postgresql", name="shop", database="shop")
+    task = new_task("stock", environment=TaskEnvironment(services=(shop,)))
+
+    report = work.do(store, new_run(task).id)
+
+    assert f"not ready, and cannot run: service shop: {MISSING}" in report.note
+
+
+@pytest.mark.parametrize("field", ["image_model", "video_model"])
+def test_a_cap_is_refused_with_a_model_that_it_does_not_hold(store, new_run, new_task, field):
+    run = new_run(new_task("seen"), max_usd=2.0, **{field: "openai/maker"})
+    with pytest.raises(Misuse, match=f"max_usd = 2: what {field} = 'openai/maker' costs is not"):
+        work.do(store, run.id)
 
 
 def test_a_task_without_a_reference_is_not_given_to_the_reference_agent(store, new_run, new_task):

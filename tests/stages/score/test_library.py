@@ -15,7 +15,12 @@ from taskdata.schema.views import JsonView, UnreadableView
         ("xlsx_cells", "a.xlsx", {"sheet": "S", "cells": {"B": 1}}, "field args.cells.B"),
         ("xlsx_cells", "a.xlsx", {"sheet": "S", "cells": {"B2": [1]}}, "field args.cells.B2"),
         ("xlsx_cells", "a.xlsx", {"sheet": "S", "cells": {}}, "field args.cells"),
-        ("xlsx_cells", "a.docx", {"sheet": "S", "cells": {"B2": 1}}, "field deliverable"),
+        (
+            "xlsx_cells",
+            "a.docx",
+            {"sheet": "S", "cells": {"B2": 1}},
+            "this check reads xlsx, which",
+        ),
         ("xlsx_cells", None, {"sheet": "S", "cells": {"B2": 1}}, "field deliverable"),
         ("answer_contains", "a.txt", {"all": [["x"]]}, "field deliverable"),
         ("answer_contains", None, {"all": [[]]}, "field args.all.0"),

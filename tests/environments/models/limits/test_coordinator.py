@@ -136,3 +136,12 @@ def test_no_order_of_calls_spends_more_than_the_cap(calls):
             spent[name] += bound * part
         coordinator.exchange(Word(worker=name, spent_usd=spent[name]), 0.0)
     assert sum(spent.values()) <= 2.0 + 1e-9
+
+
+def test_a_worker_that_was_quiet_for_long_counts_once_when_it_speaks_again():
+    coordinator = Coordinator(max_usd=10.0)
+    coordinator.exchange(Word(worker="a", spent_usd=4.0, held_usd=1.0), 0.0)
+    coordinator.exchange(Word(worker="b"), FORGOTTEN_AFTER_SECONDS + 1)
+    assert coordinator.spent_usd == pytest.approx(5.0)
+    coordinator.exchange(Word(worker="a", spent_usd=4.5), FORGOTTEN_AFTER_SECONDS + 2)
+    assert coordinator.spent_usd == pytest.approx(4.5)

@@ -138,7 +138,7 @@ def test_no_call_is_made_that_there_is_no_money_for():
 
     async def pay(purse):
         try:
-            async with purse.holding(0.2) as payment:
+            async with purse.holding(0.2, 20.0) as payment:
                 await asyncio.sleep(0.01)
                 payment.cost_usd = 0.15
             spent.append(0.15)
@@ -152,3 +152,45 @@ def test_no_call_is_made_that_there_is_no_money_for():
         asyncio.run(all_pay())
     assert len(spent) + len(refused) == 30
     assert 0.8 < sum(spent) <= 1.0
+
+
+def test_batches_that_overlap_in_one_process_share_a_speaker():
+    post, server = Post(Coordinator({"openai": Ceilings(concurrency=2)})), Server()
+    limiter = SharedLimiter("worker", post)
+    outer = limiter.running()
+    outer.__enter__()
+    with limiter.running():
+        asyncio.run(server.call(limiter))
+    asyncio.run(server.call(limiter))
+    outer.__exit__(None, None, None)
+    assert server.calls == 2
+
+
+def test_a_word_that_gets_lost_is_said_again():
+    post, server = Post(Coordinator({"openai": Ceilings(concurrency=2)})), Server()
+    stack, (limiter,) = shared(post, 1)
+
+    async def calls():
+        post.is_down = True
+        waiting = asyncio.create_task(server.call(limiter))
+        await asyncio.sleep(0.3)
+        post.is_down = False
+        await asyncio.wait_for(waiting, 10)
+
+    with stack:
+        asyncio.run(calls())
+    assert server.calls == 1
+
+
+def test_money_that_others_hold_is_not_waited_for_without_end():
+    post = Post(Coordinator(max_usd=1.0))
+    stack, (limiter,) = shared(post, 1)
+
+    async def both():
+        async with limiter.purse.holding(0.9, 20.0):
+            with pytest.raises(ModelUnavailable, match="held its money"):
+                async with limiter.purse.holding(0.5, 0.3):
+                    pass
+
+    with stack:
+        asyncio.run(both())
