@@ -19,9 +19,10 @@ from types import ModuleType
 
 import pytest
 
+from stages.prepare.work import first_trial
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Check, Checkpoint
-from taskdata.schema.run import Run, RunConfig, RunStatus, StageReport
+from taskdata.schema.run import Run, RunConfig, RunStatus, StageReport, Trial
 from taskdata.schema.task import Capability, Category, DeliverableSpec, DeliverableType, Task, Tier
 from taskdata.store import Store, StoreAddress
 
@@ -253,3 +254,15 @@ def new_run(store: Store):
         return run
 
     return make
+
+
+@pytest.fixture
+def plan_trial(store: Store):
+    """Plan the first trial of `nop` on a task of a run; returns it."""
+
+    def plan(run: Run, task: Task) -> Trial:
+        trial = first_trial(run.id, "nop", task.content_hash, task, 0)
+        store.plan_trials([trial])
+        return trial
+
+    return plan

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from environments.tools.catalogue import as_markdown, catalogue
 from environments.tools.finish import ENDING_TOOLS
+from environments.tools.host.definition import CALL_SECONDS
 from environments.tools.host.registry import host_definition
 from environments.tools.registry import MODULES, definition
 from environments.tools.toolbox import ALWAYS_PRESENT
-from taskdata.schema.task import Capability
+from environments.tools.toolkit import MAX_RESULT_CHARS, MAX_TEXT_CHARS
+from taskdata.schema.task import Capability, Resources
 
 PLACE = Path(__file__).parents[2] / "docs" / "tools.md"
 
@@ -38,13 +40,28 @@ With `search_recording = "record"` every search is kept in `search_cassette`, a 
 equal one is answered from it; with `"replay"` all are, and one that was never recorded ends the
 trial as `infrastructure`. What a tool asks of a model is part of the trial's cost; an equal
 question about an equal picture is asked and paid for once. Search fees are not counted.
+
+Every call has limits of time and size: inside the sandbox those of its task's `resources`
+({wall:g} s, {memory} MB of memory, {disk} MB of files unless the task says otherwise), on the host
+{host:g} s. A result has at most {chars:,} characters, of which an agent is shown {shown:,} at once.
+What is stopped at a limit comes back as an observation that says so.
 """
 
 
 def as_document() -> str:
     """Return the page: a table of all tools, then each with its arguments, by category."""
     always = ", ".join(f"`{name}`" for name in ALWAYS_PRESENT)
-    parts = [_HEAD.format(always=always), _table()]
+    resources = Resources()
+    head = _HEAD.format(
+        always=always,
+        wall=resources.wall_seconds,
+        memory=resources.memory_mb,
+        disk=resources.disk_mb,
+        host=CALL_SECONDS,
+        chars=MAX_RESULT_CHARS,
+        shown=MAX_TEXT_CHARS,
+    )
+    parts = [head, _table()]
     for category in Capability:
         specs = [t.spec for t in catalogue().values() if t.spec.category is category]
         parts.append(f"## {category.value.capitalize()}\n\n{as_markdown(specs)}")

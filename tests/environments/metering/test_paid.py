@@ -15,7 +15,6 @@ from environments.models.paid import Attempt, CallWriter, PaidClient
 from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import ModelUnavailable, StoreUnavailable
 from taskdata.schema.agent import ModelSpec
-from taskdata.schema.run import Trial
 from taskdata.schema.usage import Usage
 
 HELLO = {"choices": [{"index": 0, "delta": {"content": "Hello"}, "finish_reason": None}]}
@@ -48,21 +47,8 @@ STREAMS = [
 
 
 @pytest.fixture
-def trial(store, new_run, new_task):
-    run, task = new_run(new_task("one")), new_task("one")
-    planned = Trial(
-        id=Trial.make_id(run.id, "nop", task.id, 0, 0),
-        run_id=run.id,
-        agent="nop",
-        task_id=task.id,
-        task_hash=task.content_hash,
-        tier=task.tier,
-        category=task.category,
-        repetition=0,
-        round=0,
-    )
-    store.plan_trials([planned])
-    return planned
+def trial(new_run, new_task, plan_trial):
+    return plan_trial(new_run(new_task("one")), new_task("one"))
 
 
 @pytest.fixture

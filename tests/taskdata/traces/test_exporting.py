@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from taskdata.errors import Misuse
-from taskdata.schema.run import OutcomeStatus, Trial, TrialOutcome
+from taskdata.schema.run import OutcomeStatus, TrialOutcome
 from taskdata.schema.transcript import Ending, Transcript
 from taskdata.traces.exporting import writer
 from taskdata.traces.recorded import recorded_trials
@@ -15,23 +15,12 @@ NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def run(store, new_run, new_task):
+def run(store, new_run, new_task, plan_trial):
     """A run of three trials: two came to an end, one was lost."""
     tasks = [new_task(name) for name in ("first", "second", "third")]
     run = new_run(*tasks)
     for task in tasks:
-        trial = Trial(
-            id=Trial.make_id(run.id, "nop", task.id, 0, 0),
-            run_id=run.id,
-            agent="nop",
-            task_id=task.id,
-            task_hash=task.content_hash,
-            tier=task.tier,
-            category=task.category,
-            repetition=0,
-            round=0,
-        )
-        store.plan_trials([trial])
+        trial = plan_trial(run, task)
         lost = task.id == "third"
         kept = Transcript(events=(), final_answer=task.id, ending=Ending.FINISHED)
         sha256 = store.artifacts.put_bytes(kept.model_dump_json().encode())
