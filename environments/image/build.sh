@@ -2,9 +2,9 @@
 # Builds the image of the Docker sandbox.
 #
 #   BASE=python:3.11.13-slim-bookworm
-#       any image of Debian's with python3 as its Python, which gets PostgreSQL from the archive
-#       while the image is built; or BASE=debootstrap, which makes a base with both from the Debian
-#       archive, for hosts without an image registry (root)
+#       any image of Debian's with python3 as its Python, which gets PostgreSQL and git from the
+#       archive while the image is built; or BASE=debootstrap, which makes a base with all of them
+#       from the Debian archive, for hosts without an image registry (root)
 #   IMAGE=nightshift-sandbox:latest
 #       name of the result
 #   SUITE=bookworm MIRROR=http://deb.debian.org/debian
@@ -33,7 +33,7 @@ trap 'rm -rf -- "$context"' EXIT INT TERM
 
 network=default
 if [ "$base" = debootstrap ]; then
-    base=nightshift-base:$suite-postgresql
+    base=nightshift-base:$suite-postgresql-git
     network=none
     if ! docker image inspect "$base" >/dev/null 2>&1; then
         [ "$(id -u)" -eq 0 ] || { echo "build.sh: BASE=debootstrap needs root: run it with sudo" >&2; exit 1; }
@@ -42,7 +42,7 @@ if [ "$base" = debootstrap ]; then
             exit 1
         }
         echo "Making the base image $base with debootstrap" >&2
-        debootstrap --variant=minbase --include=python3,postgresql \
+        debootstrap --variant=minbase --include=python3,postgresql,git \
             "$suite" "$context/base" "$mirror" >&2
         (cd -- "$context/base" && rm -rf -- $needless)
         tar -C "$context/base" --numeric-owner -c . | docker import - "$base" >/dev/null
