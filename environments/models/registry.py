@@ -260,4 +260,9 @@ def _base_url(spec: ModelSpec, provider: Provider, base_url: str | None) -> str:
     url = urlsplit(named)
     if url.scheme not in ("http", "https") or not url.hostname:
         raise Misuse(f"model {spec}: the base URL must start with http:// or https://")
+    if base_url and (url.username or url.password):
+        raise Misuse(
+            f"model {spec}: the base URL holds a login, which would be stored with the run; give "
+            "the key in the environment or the keyring"
+        )
     return named

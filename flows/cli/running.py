@@ -60,6 +60,9 @@ def run(
         str | None, typer.Option(help="Folder of documents, for --search corpus.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Dask worker processes.")] = None,
+    trials_per_worker: Annotated[
+        int | None, typer.Option(help="Trials in flight at once in each worker.")
+    ] = None,
     replies: Annotated[
         str | None,
         typer.Option(
@@ -67,7 +70,8 @@ def run(
         ),
     ] = None,
     max_usd: Annotated[
-        float | None, typer.Option(help="What the models may cost together; no call goes beyond.")
+        float | None,
+        typer.Option(help="What agents' models may cost together; no call of theirs goes beyond."),
     ] = None,
     resume: Annotated[
         str | None, typer.Option(help="Carry on this run: do only what is missing.")
@@ -108,6 +112,7 @@ def run(
             search=search,
             search_corpus=search_corpus,
             workers=workers,
+            trials_per_worker=trials_per_worker,
             replies=replies,
             max_usd=max_usd,
         )
@@ -136,6 +141,7 @@ def run(
         judge,
         replies,
         workers,
+        trials_per_worker,
     )
     services = (tool_model, image_model, search, search_corpus)
     if estimate or any(change is not None for change in (*changes, *services)):

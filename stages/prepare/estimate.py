@@ -12,7 +12,7 @@ from pydantic import Field
 
 from environments.models.money.prices import Price, price_of
 from stages.execute.harness import harness_takes_feedback
-from stages.prepare.work import can_play
+from stages.prepare.work import can_play, repetitions
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.base import Value
 from taskdata.schema.run import PastEffort, RunConfig
@@ -57,7 +57,7 @@ def _of_agent(
 ) -> AgentEstimate:
     played = [task.content_hash for task in tasks if can_play(agent, task)]
     rounds = 1 + (config.refinement_rounds if harness_takes_feedback(agent.harness) else 0)
-    per_task = rounds * config.repetitions
+    per_task = rounds * len(repetitions(agent, config))
     past = store.past_efforts(agent.name)
     most = at_most(agent, len(played) * per_task)
     return AgentEstimate(

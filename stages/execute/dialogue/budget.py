@@ -8,7 +8,10 @@ from taskdata.schema.transcript import Ending, Usage
 
 
 class Meter:
-    """Counts turns, tokens, money and time of one trial; time runs from its creation."""
+    """Counts turns, tokens, money and time of one trial; time runs from its creation.
+
+    Time in line for a provider's rate limits is not the agent's.
+    """
 
     def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
         self.budget = budget
@@ -17,10 +20,12 @@ class Meter:
         self._turns = 0
         self._tokens = 0
         self._cost_usd = 0.0
+        self._waited = 0.0
 
-    def count(self, usage: Usage, cost_usd: float | None) -> None:
-        """Add one model call; an unknown cost adds nothing."""
+    def count(self, usage: Usage, cost_usd: float | None, waited_seconds: float = 0.0) -> None:
+        """Add one model call and its time in line; an unknown cost adds nothing."""
         self._turns += 1
+        self._waited += waited_seconds
         self._tokens += usage.total
         self._cost_usd += cost_usd or 0.0
 
@@ -31,7 +36,8 @@ class Meter:
     @property
     def seconds_left(self) -> float:
         """Wall time left, never below 0."""
-        return max(0.0, self.budget.max_seconds - (self._clock() - self._started))
+        used = self._clock() - self._started - self._waited
+        return max(0.0, self.budget.max_seconds - used)
 
     @property
     def turns_left(self) -> int:

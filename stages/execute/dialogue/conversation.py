@@ -128,10 +128,12 @@ class Conversation:
             try:
                 reply = await self._model.reply(self._request(seconds))
             except ConversationTooLong as exc:
+                self._journal.no_reply(exc.failed_attempts)
                 if not (self._shorten() or self._hide_files()):
                     self._journal.message("system", f"The conversation cannot go on: {exc}")
                     return Ending.REFUSED
             except ConversationRefused as exc:
+                self._journal.no_reply(exc.failed_attempts)
                 self._journal.message("system", f"The provider refused: {exc}")
                 return Ending.REFUSED
             except (ModelRejected, ModelUnavailable) as exc:
@@ -197,7 +199,7 @@ class Conversation:
 
     def _take(self, reply: ModelReply, started_at: datetime) -> None:
         self._remedies = 0
-        self._meter.count(reply.usage, reply.cost_usd)
+        self._meter.count(reply.usage, reply.cost_usd, reply.waited_seconds)
         self._journal.model_call(reply, started_at)
         self._context.begin_turn(
             Message("assistant", reply.text, tool_calls=reply.tool_calls, replay=reply.replay)

@@ -99,6 +99,12 @@ def test_a_local_model_needs_its_server():
         model_client(spec("local/smollm2-135m"), None)
 
 
+def test_a_base_url_with_a_login_is_refused_without_showing_it():
+    with pytest.raises(Misuse, match="holds a login") as refused:
+        require_model(spec("compatible/m"), "https://me:s3cret@host/v1")
+    assert "s3cret" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("model", "variable", "url"),
     [
@@ -128,9 +134,11 @@ def test_one_client_per_model_and_endpoint():
 
 def test_the_key_is_in_no_repr(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
-    endpoint = model_client(spec("openai/gpt-5.2"), "http://user:pass@host:1/v1").endpoint
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:pass@host:1/v1")
+    endpoint = model_client(spec("openai/gpt-5.2"), None).endpoint
 
     assert "sk-canary" not in repr(endpoint)
+    assert "pass" not in repr(endpoint)
     assert str(endpoint) == "openai/gpt-5.2 at host:1"
 
 

@@ -41,6 +41,14 @@ def test_time_runs_from_the_start_whatever_is_called():
     assert (meter.seconds_left, meter.exhausted()) == (0.0, Ending.OUT_OF_TIME)
 
 
+def test_time_in_line_for_a_provider_is_not_the_agents():
+    clock = Clock()
+    meter = Meter(Budget(max_seconds=30), clock)
+    clock.now += 25
+    meter.count(CALL, None, waited_seconds=20)
+    assert meter.seconds_left == 25
+
+
 def test_a_reply_gets_no_more_tokens_than_are_left():
     meter = Meter(Budget(max_tokens=150, max_reply_tokens=100))
     assert meter.reply_tokens == 100
