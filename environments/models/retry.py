@@ -129,7 +129,7 @@ class RetriedCall:
             except TimeoutError:
                 if not limit.expired():
                     raise
-                late = too_late(f"{self.where}: no answer within {seconds:.3g} s")
+                late = too_late(f"{self.where}: no answer within {seconds:.1f} s")
                 self._note(late, begun)
                 raise late from None
             except (ModelUnavailable, ModelRejected) as exc:

@@ -76,7 +76,7 @@ def serve(
                 console.note(f"Serving {len(served)} tools at http://{host}:{port}/mcp")
                 await serve_http(server, host, port)
 
-    with _sigterm_as_interrupt(), reaped(), _workspace(workspace) as folder:
+    with _ended_by_signals(), reaped(), _workspace(workspace) as folder:
         asyncio.run(session(folder))
 
 
@@ -130,22 +130,24 @@ def list_servers(sandbox: SandboxOption = "bubblewrap", as_json: JsonOption = Fa
 
 
 @contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does: what was opened is closed."""
+def _ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGINT end the block as Ctrl-C does: what was opened is closed."""
 
     def end(number: int, frame: FrameType | None) -> None:
-        # An event loop has a handler of its own, which cancels what runs in it. None at all is
-        # there in processes that a shell started in the background.
+        # An event loop has a handler of its own, which cancels what runs in it.
         interrupt = signal.getsignal(signal.SIGINT)
         if not callable(interrupt):
             raise KeyboardInterrupt
         interrupt(signal.SIGINT, frame)
 
-    before = signal.signal(signal.SIGTERM, end)
+    # A shell starts what is in its background with SIGINT ignored.
+    interrupted = signal.signal(signal.SIGINT, signal.default_int_handler)
+    terminated = signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, terminated)
+        signal.signal(signal.SIGINT, interrupted)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Collection
 from importlib import import_module
 from typing import BinaryIO
 
@@ -24,6 +25,7 @@ from environments.tools.warm.libraries import load
 from environments.tools.warm.tidying import (
     empty_temporary_folders,
     has_grown_large,
+    mounted_entries,
     other_threads_sleep,
 )
 
@@ -39,6 +41,9 @@ def main() -> int:
     set_visible(False)
     # Guards are not waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    # Ignored where the host's process was started in the background of a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    kept = mounted_entries()
     with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
@@ -48,12 +53,14 @@ def main() -> int:
         waiting.register(requests, select.POLLIN)
         while waiting.poll(idle_seconds * 1000) and (line := requests.readline()):
             request = Request.model_validate_json(line)
-            if not _serve(request, answers, (requests.fileno(), answers.fileno())):
+            if not _serve(request, answers, (requests.fileno(), answers.fileno()), kept):
                 break
     return 0
 
 
-def _serve(request: Request, answers: BinaryIO, private: tuple[int, int]) -> bool:
+def _serve(
+    request: Request, answers: BinaryIO, private: tuple[int, int], kept: Collection[str]
+) -> bool:
     """Answer `request`; returns whether another one can be."""
     began = time.monotonic()
     _load(request)
@@ -75,7 +82,7 @@ def _serve(request: Request, answers: BinaryIO, private: tuple[int, int]) -> boo
         traceback.print_exc()
         _send(answers, Answer(nonce=request.nonce, state="declined", leaving=True))
         return False
-    is_tidy = ended.is_gone and empty_temporary_folders()
+    is_tidy = ended.is_gone and empty_temporary_folders(kept)
     stays = is_tidy and not has_grown_large(request.memory_bytes)
     _send(answers, _answer(request, ended, stays), ended.stdout, ended.stderr)
     return stays

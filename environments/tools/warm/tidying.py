@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 _SECONDS_TO_DIE = 5.0
@@ -47,12 +48,23 @@ def _running(kept: set[int]) -> list[int]:
     return found
 
 
-def empty_temporary_folders() -> bool:
-    """Remove what a call left in them; returns whether nothing is left."""
+def mounted_entries() -> frozenset[str]:
+    """Return what is in the temporary folders before any call and no call can write to.
+
+    The environment that the sandbox shows may be below one of them on the host.
+    """
+    found = (os.path.join(folder, name) for folder in _TEMPORARY for name in os.listdir(folder))
+    return frozenset(path for path in found if not os.access(path, os.W_OK))
+
+
+def empty_temporary_folders(kept: Collection[str]) -> bool:
+    """Remove what a call left in them, but not what is `kept`; returns whether nothing is left."""
     try:
         for folder in _TEMPORARY:
             with os.scandir(folder) as entries:
                 for entry in entries:
+                    if entry.path in kept:
+                        continue
                     if entry.is_dir(follow_symlinks=False):
                         shutil.rmtree(entry.path)
                     else:

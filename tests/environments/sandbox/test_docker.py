@@ -31,7 +31,7 @@ def test_without_the_image_it_says_what_to_do(provider: Docker, workspace: Works
     other = Docker("nightshift-no-such-image:latest")
 
     assert other.unavailable() == (
-        "the Docker engine has no image nightshift-no-such-image:latest: run `make image`"
+        "the Docker engine has no image nightshift-no-such-image:latest: build it, or pull it"
     )
     with pytest.raises(SandboxFailed, match="nightshift-no-such-image"):
         asyncio.run(_open(other, workspace))
