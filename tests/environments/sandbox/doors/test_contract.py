@@ -1,8 +1,8 @@
 """What every sandbox with doors promises, whoever makes it."""
 
 import asyncio
-import subprocess
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
