@@ -116,9 +116,10 @@ def test_an_agent_cannot_make_its_calls_fail_as_if_we_had(in_sandbox, code: str)
         ("Calculator", {"expression": "1+1"}),
     )
 
-    texts = [result.text for result in after[1:]]
-    # A folder that cannot be counted is above the limit of disk space: the agent's to mend.
-    assert texts == ["alive", "2"] or all("more to disk" in text for text in texts)
+    # A folder that cannot be counted is above the limit of disk space: the agent's to mend. A call
+    # that is over before anybody looks is not stopped for it.
+    for result, answer in zip(after[1:], ("alive", "2"), strict=True):
+        assert result.text == answer or "more to disk" in result.text
     assert spoiling.error is None or spoiling.error in (ToolErrorKind.LIMIT, ToolErrorKind.REFUSED)
 
 

@@ -1,6 +1,6 @@
 from docx import Document
 
-from environments.tools.toolkit import MAX_RESULT_CHARS
+from environments.tools.toolkit import MAX_TEXT_CHARS
 
 
 def test_text_tables_and_margins_in_their_order(run, workspace):
@@ -36,7 +36,7 @@ def test_a_long_document_is_cut_and_says_so(run, workspace):
         document.add_paragraph("word " * 700)
     document.save(str(workspace / "input/a.docx"))
     text = run("ReadDOCX", path="input/a.docx").text
-    assert len(text) == MAX_RESULT_CHARS
+    assert len(text) == MAX_TEXT_CHARS
     assert text.endswith("Read the rest with python_execute, if the task has it.]")
 
 
