@@ -1,13 +1,14 @@
 """Fixtures of the tool tests: a workspace, a tool's function over it, a toolbox in a sandbox."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from environments.ports import Workspace
+from environments.reaper.removal import remove_tree
 from environments.sandbox.bubblewrap.provider import Bubblewrap
 from environments.tools.toolbox import Toolbox
 from environments.tools.worker import answer
@@ -60,7 +61,7 @@ def refused(run: Callable[..., ToolResult]) -> Callable[..., str]:
 
 
 @pytest.fixture
-def in_sandbox(tmp_path: Path) -> Callable[..., list[ToolResult]]:
+def in_sandbox(tmp_path: Path) -> Iterator[Callable[..., list[ToolResult]]]:
     """Makes calls through a toolbox over a real bubblewrap sandbox; returns their results."""
     provider = Bubblewrap()
     reason = provider.unavailable()
@@ -81,7 +82,9 @@ def in_sandbox(tmp_path: Path) -> Callable[..., list[ToolResult]]:
 
         return asyncio.run(trial())
 
-    return make_calls
+    yield make_calls
+    # Deeper than pytest's own tidying can go, after some calls.
+    remove_tree(tmp_path / "trial")
 
 
 async def _call_all(
