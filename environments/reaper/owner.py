@@ -22,6 +22,9 @@ from taskdata.errors import SandboxFailed
 VARIABLE = "NIGHTSHIFT_OWNER"
 """Environment variable of the processes we start on the host: their owner's name."""
 
+RUN_VARIABLE = "NIGHTSHIFT_RUN"
+"""Another one, for people: the run that such a process is for."""
+
 _LOCK = ".lock"
 _ID = "id"
 

@@ -17,7 +17,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from pathlib import Path
 
 from environments.ports import Completed, Door, Mount, Process, Sandbox, SandboxFacts, Workspace
-from environments.reaper.owner import Owner, this_process, working_folder
+from environments.reaper.owner import RUN_VARIABLE, this_process, working_folder
 from environments.sandbox.bubblewrap.command import account_files, command
 from environments.sandbox.bubblewrap.processes import Namespace
 from environments.sandbox.bubblewrap.program import Program, last_line, running
@@ -65,7 +65,8 @@ class Bubblewrap:
         check_doors(doors)
         user = owner_of_output(workspace.output)
         with this_process() as process:
-            sandbox = BubblewrapSandbox(_bwrap(), workspace, resources, user, process, doors)
+            marks = process.variables | {RUN_VARIABLE: label}
+            sandbox = BubblewrapSandbox(_bwrap(), workspace, resources, user, marks, doors)
             try:
                 yield sandbox
             finally:
@@ -86,14 +87,14 @@ class BubblewrapSandbox:
         workspace: Workspace,
         resources: Resources,
         owner: tuple[int, int],
-        process: Owner,
+        marks: dict[str, str],
         doors: Sequence[Door],
     ) -> None:
         self._bwrap = bwrap
         self._workspace = workspace
         self._resources = resources
         self._owner = owner
-        self._marks = process.variables
+        self._marks = marks
         self._doors = doors
         self._started: list[BubblewrapProcess] = []
 

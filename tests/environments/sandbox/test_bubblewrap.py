@@ -1,9 +1,12 @@
 """What holds for bubblewrap beyond the contract: gaps that an engine would close by itself."""
 
+import asyncio
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,9 @@ import pytest
 import environments
 import taskdata
 from environments.sandbox.mounts import Mount, masked
+from environments.sandbox.providers import sandbox_provider
+from environments.sandbox.workspace import new_workspace
+from taskdata.schema.task import Resources
 
 PROJECT = Path(environments.__file__).parent.parent
 
@@ -192,3 +198,24 @@ def test_a_wheel_install_hides_the_banks(tmp_path: Path):
     )
 
     assert done.stdout == "True []\n", done.stderr
+
+
+def test_a_program_carries_its_run_on_the_host_and_does_not_see_it(tmp_path: Path):
+    async def look() -> tuple[bytes, list[bytes]]:
+        with new_workspace(tmp_path, {}) as workspace:
+            provider = sandbox_provider("bubblewrap")
+            async with provider.open(workspace, Resources(), "run-of-mine") as sandbox:
+                started = await sandbox.start(["sleep", "20"])
+                marked = [v for v in variables() if b"NIGHTSHIFT_RUN=run-of-mine" in v]
+                await started.close()
+                seen = await sandbox.run([*sandbox.python(), "-c", "import os; print(os.environ)"])
+                return seen.stdout, marked
+
+    def variables() -> Iterator[bytes]:
+        for file in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                yield file.read_bytes()
+
+    inside, marked = asyncio.run(look())
+    assert marked
+    assert b"NIGHTSHIFT" not in inside
