@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from functools import cache
 from pathlib import Path
 
 from taskdata.errors import SandboxFailed
@@ -41,9 +42,14 @@ def owner_of_output(output: Path) -> tuple[int, int]:
 
 def _fresh_id() -> int:
     owner = _FREE_IDS.start + secrets.randbelow(len(_FREE_IDS))
-    # Within a user namespace (rootless containers) only some ids exist.
+    return owner if any(owner in ids for ids in _ids_there_are()) else NOBODY
+
+
+@cache
+def _ids_there_are() -> tuple[range, ...]:
+    """Return those of this process: within a user namespace (rootless containers) only some."""
+    found = []
     for line in Path("/proc/self/uid_map").read_text().splitlines():
-        inside, _, count = (int(number) for number in line.split())
-        if inside <= owner < inside + count:
-            return owner
-    return NOBODY
+        first, _, count = (int(number) for number in line.split())
+        found.append(range(first, first + count))
+    return tuple(found)

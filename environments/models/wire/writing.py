@@ -38,23 +38,24 @@ def in_list(parts: Sequence[bytes]) -> bytes:
 
 
 class ToolSets:
-    """The tools of a conversation as JSON: the same ones go out with every turn."""
+    """Tools as JSON: those of a conversation go out with every turn, and trials share them."""
 
     def __init__(self, write: Callable[[ToolSpec], Any]) -> None:
         """Write each tool with `write`."""
         self._write = write
         # Keyed by identity, for comparing schemas costs as much as writing them; the tools are
-        # kept with their text so that no other set can come to have the same identity.
-        self._known: OrderedDict[int, tuple[Sequence[ToolSpec], tuple[bytes, ...]]] = OrderedDict()
+        # kept with their text so that no other ones can come to have the same identity.
+        self._known: OrderedDict[tuple[int, ...], tuple[Sequence[ToolSpec], tuple[bytes, ...]]] = (
+            OrderedDict()
+        )
 
     def json(self, tools: Sequence[ToolSpec]) -> tuple[bytes, ...]:
         """Return each of `tools` as JSON."""
-        known = self._known.get(id(tools))
+        key = tuple(map(id, tools))
+        known = self._known.get(key)
         if known is None:
-            known = (tools, tuple(to_json(self._write(tool)) for tool in tools))
-            # A list may change under the same identity.
-            if isinstance(tools, tuple):
-                self._known[id(tools)] = known
-                if len(self._known) > _TOOL_SETS:
-                    self._known.popitem(last=False)
+            known = (tuple(tools), tuple(to_json(self._write(tool)) for tool in tools))
+            self._known[key] = known
+            if len(self._known) > _TOOL_SETS:
+                self._known.popitem(last=False)
         return known[1]
