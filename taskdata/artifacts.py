@@ -7,17 +7,24 @@ from pathlib import Path
 
 import fsspec
 
-from taskdata.errors import NightshiftError, StoreUnavailable
+from taskdata.errors import Misuse, NightshiftError, StoreUnavailable
 
 _CHUNK = 1 << 20
 
 
 class ArtifactStore:
-    """Files by content hash below one URL; writing the same bytes twice stores them once."""
+    """Files by content hash below one URL; writing the same bytes twice stores them once.
+
+    Raises:
+        Misuse: if no file system is installed for the URL.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._fs, root = fsspec.core.url_to_fs(url)
+        try:
+            self._fs, root = fsspec.core.url_to_fs(url)
+        except (ImportError, ValueError) as exc:
+            raise Misuse(f"artifacts_url {url!r}: {exc}") from exc
         self._root = str(root).rstrip("/")
 
     def _path(self, sha256: str) -> str:

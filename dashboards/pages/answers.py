@@ -123,6 +123,9 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
         f"{formats.duration(sum(o.wall_seconds or 0.0 for o in outcomes))} of trials"
         + ("" if took is None else f", {formats.duration(took)} from start to end"),
     ]
+    if run.judge is not None:
+        judging, calls = summary.judging, formats.plural(summary.judging.calls, "call")
+        details.append(f"the judge beside it: {formats.money(judging.cost_usd)} for {calls}")
     unmeasured = sum(o.usage is None or o.wall_seconds is None for o in outcomes)
     if unmeasured:
         details.append(f"tokens or time unknown for {formats.plural(unmeasured, 'trial')}")

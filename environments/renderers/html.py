@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, Comment, Tag
 
-from environments.renderers.limits import MAX_HTML_BYTES, Meter, read_bytes
+from environments.renderers.limits import MAX_HTML_BYTES, Meter, read_bytes, refuse_beyond
 from environments.renderers.text import decode
 from taskdata.schema.views import HtmlView, Paragraph, Table
 
@@ -21,12 +21,17 @@ _MAX_ATTRIBUTE = 2_000
 
 
 def read_html(path: Path) -> HtmlView:
-    """Return what a reader of the page sees, and its links, images and ids.
+    """Return what a reader of the page sees, and its links, images and ids."""
+    return html_view(decode(read_bytes(path, MAX_HTML_BYTES)), Meter())
+
+
+def html_view(source: str, meter: Meter) -> HtmlView:
+    """Return the view of a page's source.
 
     Text hidden by the `hidden` attribute or an inline style is not seen.
     """
-    meter = Meter()
-    page = BeautifulSoup(decode(read_bytes(path, MAX_HTML_BYTES)), "html.parser")
+    refuse_beyond(len(source), MAX_HTML_BYTES, "characters of HTML")
+    page = BeautifulSoup(source, "html.parser")
     title = meter.text(_folded(page.title.get_text()) if page.title else "")
     lang = page.html.get("lang", "") if page.html else ""
     scripts = _scripts(page)

@@ -64,7 +64,7 @@ def _page(page: PlumberPage, meter: Meter) -> Page:
 
 def preview_pdf(path: Path) -> bytes:
     """Return a PNG of the first page, its longer side `PREVIEW_PIXELS`."""
-    from environments.renderers.image import small_png
+    from environments.renderers.media.image import small_png
 
     document = pypdfium2.PdfDocument(path)
     try:

@@ -19,9 +19,9 @@ from environments.renderers.limits import MAX_PREVIEW_BYTES, MAX_REPLY_BYTES, Un
 from taskdata.schema.views import UnreadableView, View
 
 READERS = {
-    ".xlsx": ("xlsx", "read_xlsx"),
-    ".docx": ("docx", "read_docx"),
-    ".pptx": ("pptx", "read_pptx"),
+    ".xlsx": ("office.xlsx", "read_xlsx"),
+    ".docx": ("office.docx", "read_docx"),
+    ".pptx": ("office.pptx", "read_pptx"),
     ".pdf": ("pdf", "read_pdf"),
     ".html": ("html", "read_html"),
     ".htm": ("html", "read_html"),
@@ -29,14 +29,15 @@ READERS = {
     ".json": ("text", "read_json"),
     ".txt": ("text", "read_text"),
     ".md": ("text", "read_text"),
-    ".png": ("image", "read_image"),
-    ".jpg": ("image", "read_image"),
-    ".jpeg": ("image", "read_image"),
-    ".gif": ("image", "read_image"),
-    ".webp": ("image", "read_image"),
-    ".wav": ("audio", "read_audio"),
+    ".eml": ("mail", "read_mail"),
+    ".png": ("media.image", "read_image"),
+    ".jpg": ("media.image", "read_image"),
+    ".jpeg": ("media.image", "read_image"),
+    ".gif": ("media.image", "read_image"),
+    ".webp": ("media.image", "read_image"),
+    ".wav": ("media.audio", "read_audio"),
 }
-"""Module of this package and its function, by file ending."""
+"""Module below this package and its function, by file ending."""
 
 
 def main() -> None:
@@ -99,11 +100,11 @@ def _preview(module: Any, module_name: str, path: Path, view: View) -> str | Non
     try:
         if isinstance(view, UnreadableView):
             return None
-        if module_name == "image":
+        if module_name == "media.image":
             png = module.preview_image(path)
         elif module_name == "pdf":
             png = module.preview_pdf(path)
-        elif module_name == "audio":
+        elif module_name == "media.audio":
             png = module.preview_audio(view)
         else:
             return None

@@ -5,11 +5,11 @@ from functools import cache
 from typing import Any
 
 from environments.ports import Tool
-from environments.tools.finish import ending_tools
 from environments.tools.host.definition import HostTool
 from environments.tools.host.registry import HOST_MODULES, host_definition
 from environments.tools.registry import MODULES, definition
 from environments.tools.sandboxed import SandboxedTool
+from environments.tools.session.finish import ending_tools
 from taskdata.schema.tool import ToolSpec
 
 

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 from environments.tools.catalogue import as_markdown, catalogue
-from environments.tools.finish import ENDING_TOOLS
 from environments.tools.host.definition import CALL_SECONDS
 from environments.tools.host.registry import host_definition
 from environments.tools.registry import MODULES, definition
+from environments.tools.session.finish import ENDING_TOOLS
 from environments.tools.toolbox import ALWAYS_PRESENT
 from environments.tools.toolkit import MAX_RESULT_CHARS, MAX_TEXT_CHARS
 from taskdata.schema.task import Capability, Resources

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from environments.ports import Sandbox, Tool
 from environments.tools.catalogue import catalogue
-from environments.tools.finish import FINISH
 from environments.tools.host.definition import Desk, HostTool
 from environments.tools.sandboxed import SandboxedTool
+from environments.tools.session.finish import FINISH
 from environments.tools.session.looking_back import HISTORY
 from environments.tools.session.managing_context import MANAGE_CONTEXT
 from environments.tools.session.overlong import OVERLONG, cut_overlong

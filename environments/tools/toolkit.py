@@ -57,22 +57,20 @@ OutputPath = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class ToolDefinition(Generic[A]):
-    """A tool, declared once."""
+@dataclass(frozen=True, kw_only=True)
+class Declaration(Generic[A]):
+    """What is declared of any tool, once, wherever it runs."""
 
     name: str
     description: str
     category: Capability
     arguments: type[A]
-    run: Callable[[A, Path], ToolResult]
-    """Runs inside the sandbox with the workspace's path; raises `ToolRefused` to say no."""
     backend: str
-    """The library that does the work."""
+    """What does the work: a library, a service."""
     paging: str = "Ask for a smaller part."
     """How to get at the rest of an observation that was cut."""
     modules: tuple[str, ...] = ()
-    """Import names of what the backend needs beyond the base install."""
+    """Import names of what its part inside the sandbox needs beyond the base install."""
     extra: str | None = None
     """Extra of this project that brings them."""
 
@@ -85,6 +83,14 @@ class ToolDefinition(Generic[A]):
             category=self.category,
             parameters=argument_schema(self.arguments),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolDefinition(Declaration[A]):
+    """A tool that runs inside the sandbox."""
+
+    run: Callable[[A, Path], ToolResult]
+    """Gets the workspace's path; raises `ToolRefused` to say no to the agent."""
 
 
 def argument_schema(model: type[Arguments]) -> dict[str, Any]:

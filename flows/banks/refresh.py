@@ -18,8 +18,8 @@ from prefect.runtime import flow_run
 
 from flows.banks.stages import REFRESH_FLOWS
 from flows.config import load_settings, refresh_config
+from flows.serving.waking import call_deployed
 from flows.stage_flows import kept_model_servers
-from flows.waking import call_deployed
 from stages.construct.intake.inbox import take_in
 from stages.construct.intake.rows import Defaults
 from stages.construct.releasing.review import awaiting

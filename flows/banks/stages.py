@@ -14,8 +14,8 @@ from flows.banks.releasing import release_composition
 from flows.banks.reviewing import approve_unseen, review_by_form
 from flows.config import Settings, load_settings
 from flows.progress import progress
+from flows.serving.waking import wake_parent
 from flows.stage_flows import held, local_model_servers
-from flows.waking import wake_parent
 from stages.construct import balance, checkpoints, classify, generate, rewrite, validate
 from stages.construct.atomic import expand
 from stages.construct.proof import prove

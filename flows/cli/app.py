@@ -6,19 +6,9 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import (
-    banks,
-    console,
-    doctor,
-    exporting,
-    mcp,
-    reading,
-    refreshing,
-    releases,
-    reviews,
-    running,
-    seeds,
-)
+from flows.cli import console, doctor, mcp
+from flows.cli.bank import banks, refreshing, releases, reviews, seeds
+from flows.cli.runs import exporting, reading, running
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
 
 app = typer.Typer(

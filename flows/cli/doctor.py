@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from flows.cli import console
-from flows.cli.reading import JsonOption
+from flows.cli.options import JsonOption
 from taskdata.errors import Misuse, NightshiftError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _leftovers() -> str:
 
 
 def _prefect(settings: "Settings") -> str:
-    from flows.prefect_server import running_server
+    from flows.serving.prefect_server import running_server
 
     url = running_server(settings.home)
     return f"{READY}: {url}" if url else "not running; `nightshift run` and `serve` start it"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli import console
-from flows.cli.reading import JsonOption
+from flows.cli.options import JsonOption
 from taskdata.errors import Misuse
 
 if TYPE_CHECKING:

@@ -67,6 +67,32 @@
 
   const NAMES = { system: "Instructions", user: "User", model: "Model", tool: "Tool" };
 
+  const filesShown = (entry) =>
+    element("p", { class: "part" }, "Shown to the model itself: ", entry.files.map(([name, type]) =>
+      element("span", { class: "chip" }, textOf(name), element("small", {}, textOf(type)))),
+      entry.more_files ? ` and ${entry.more_files} more` : null);
+
+  const thoughts = (text) =>
+    element("details", { class: "thoughts" }, element("summary", {}, "Thinking"), block(text, "prose"));
+
+  const said = ([what, text]) => [element("p", { class: "said" }, textOf(what)), text.length ? block(text) : null];
+
+  function mark([name, holds]) {
+    const [sign, kind, words] = holds === null ? ["–", "", `${name}: not scored`] : holds ? ["✓", "good", name] : ["✗", "bad", `not: ${name}`];
+    return element("li", { class: kind, "aria-label": words }, `${sign} ${name}${holds === null ? ", not scored" : ""}`);
+  }
+
+  function comparison(steps) {
+    const head = ["", "Reference", "Predicted", "Found"].map((name) => element("th", { scope: "col" }, name));
+    const rows = steps.map((step) => step.more ? element("tr", {}, element("td", {}), element("td", { class: "more" }, step.more)) :
+      element("tr", {}, element("th", { scope: "row" }, step.place),
+        element("td", {}, said(step.expected)),
+        element("td", {}, said(step.predicted), step.error.length ? element("p", { class: "bad" }, textOf(step.error)) : null),
+        element("td", {}, element("ul", { class: "marks" }, step.marks.map(mark)))));
+    return element("div", { class: "scroll", tabindex: "0" },
+      element("table", { class: "steps" }, element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)));
+  }
+
   function event(entry) {
     if (entry.who === "gap") return element("p", { class: "more" }, entry.title);
     const title = textOf(entry.title);
@@ -76,6 +102,8 @@
     const parts = entry.parts.map(([name, text]) =>
       element("div", {}, name.length ? element("p", { class: "part" }, textOf(name)) : null, block(text)));
     const isLong = entry.who === "system";
+    if (entry.files) parts.push(filesShown(entry));
+    if (entry.thinking) parts.unshift(thoughts(entry.thinking));
     const content = isLong ? [element("details", {}, element("summary", {}, "Show"), parts)] : parts;
     return element("div", { class: `event ${entry.who}${entry.error ? " failed" : ""}` }, head, content);
   }
@@ -97,6 +125,7 @@
       trial.errors.length ? section("Error", trial.errors.map((text) => block(text))) : null,
       trial.lost.length ? section("Missing artifacts", sentences(trial.lost)) : null,
       section("Scores", trial.tree ? element("ul", { class: "tree" }, node(trial.tree)) : none("Not scored.")),
+      trial.steps.length ? section("Steps", comparison(trial.steps)) : null,
       trial.diagnosis
         ? section("Diagnosis", factList(trial.diagnosis.facts), sentences(trial.diagnosis.evidence)) : null,
       section("Query", block(trial.query, "prose"),

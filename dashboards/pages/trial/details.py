@@ -10,11 +10,12 @@ from typing import Any
 
 from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, shown
+from dashboards.pages.trial.predictions import compared
 from dashboards.pages.trial.previews import preview
 from dashboards.pages.trial.transcript import entries
 from dashboards.pages.trial_rows import state
 from taskdata.errors import NightshiftError
-from taskdata.schema.run import Deliverable, TrialOutcome, TrialResult
+from taskdata.schema.run import Deliverable, TrialResult
 from taskdata.schema.scores import NodeScore
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript, Usage
@@ -59,7 +60,7 @@ def details(
         "tree": None if result.score is None else _Tree(cap).node(result.score.root),
         "diagnosis": _diagnosis(result, cap),
     }
-    return found | _work(store, result.outcome, cap)
+    return found | _work(store, result, task, cap)
 
 
 def _facts(result: TrialResult) -> list[tuple[str, str]]:
@@ -157,10 +158,12 @@ def _diagnosis(result: TrialResult, cap: Cap) -> Details | None:
     }
 
 
-def _work(store: Store, outcome: TrialOutcome | None, cap: Cap) -> Details:
+def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
     """Return what the agent did and left; an artifact that is lost is named, not fatal."""
+    outcome = result.outcome
     if outcome is None:
-        return {"answer": "", "refused": [], "transcript": [], "deliverables": [], "lost": []}
+        none = {"answer": "", "refused": [], "transcript": [], "deliverables": [], "lost": []}
+        return none | {"steps": []}
     transcript: Transcript | None = None
     views: dict[str, RenderedDeliverable] = {}
     lost = []
@@ -179,9 +182,19 @@ def _work(store: Store, outcome: TrialOutcome | None, cap: Cap) -> Details:
         "answer": shown(outcome.final_answer, cap.text),
         "refused": [shown(text, cap.reason) for text in outcome.rejected_files[: cap.nodes]],
         "transcript": [] if transcript is None else entries(transcript, cap),
+        "steps": _steps(result, task, transcript, cap),
         "deliverables": files,
         "lost": lost,
     }
+
+
+def _steps(
+    result: TrialResult, task: Task, transcript: Transcript | None, cap: Cap
+) -> list[Details]:
+    marks = None if result.score is None else result.score.root.steps
+    if marks is None or task.reference is None or transcript is None:
+        return []
+    return compared(task.reference, transcript.predictions, marks, cap)
 
 
 def _deliverable(file: Deliverable, rendered: RenderedDeliverable | None, cap: Cap) -> Details:

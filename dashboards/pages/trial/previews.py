@@ -16,6 +16,7 @@ from taskdata.schema.views import (
     HtmlView,
     ImageView,
     JsonView,
+    MailView,
     PdfView,
     Sheet,
     SlidesView,
@@ -167,6 +168,14 @@ def _html(view: HtmlView, cap: Cap) -> Iterator[Block]:
     yield _note(", ".join(formats.plural(n, noun) for noun, n in counted.items()))
 
 
+def _mail(view: MailView, cap: Cap) -> Iterator[Block]:
+    yield _text("\n".join(f"{name}: {value}" for name, value in view.headers), cap, "Headers")
+    yield _text(view.text, cap)
+    if view.attachments:
+        rows = [(a.name, a.media_type, f"{a.size_bytes:,} bytes") for a in view.attachments]
+        yield _table([("Attachment", "Type", "Size"), *rows], cap)
+
+
 def _image(view: ImageView, cap: Cap) -> Iterator[Block]:
     facts = f"{view.format}, {view.width:,} × {view.height:,} pixels, {view.mode}"
     yield {"kind": "note", "text": shown(facts, cap.reason)}
@@ -189,6 +198,7 @@ _BLOCKS: Mapping[type[Any], Callable[[Any, Cap], Iterator[Block]]] = {
     PdfView: _pdf,
     SlidesView: _slides,
     HtmlView: _html,
+    MailView: _mail,
     ImageView: _image,
     AudioView: _audio,
 }

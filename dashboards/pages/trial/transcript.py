@@ -33,10 +33,22 @@ def entries(transcript: Transcript, cap: Cap) -> list[Entry]:
 
 def _entry(event: Event, answered: set[str], cap: Cap) -> Entry:
     if isinstance(event, MessageEvent):
-        return {"who": event.role, "title": "", "facts": "", "parts": [_part("", event.text, cap)]}
+        return _message(event, cap)
     if isinstance(event, ModelEvent):
         return _model(event, answered, cap)
     return _tool(event, cap)
+
+
+def _message(event: MessageEvent, cap: Cap) -> Entry:
+    parts = [_part("", event.text, cap)]
+    entry: Entry = {"who": event.role, "title": "", "facts": "", "parts": parts}
+    if event.shown:
+        entry["files"] = [
+            [shown(file.name, cap.reason), shown(file.media_type, cap.reason)]
+            for file in event.shown[: cap.deliverables]
+        ]
+        entry["more_files"] = len(event.shown) - len(entry["files"])
+    return entry
 
 
 def _part(title: str, text: str, cap: Cap) -> list[Shown]:
@@ -55,16 +67,17 @@ def _model(event: ModelEvent, answered: set[str], cap: Cap) -> Entry:
     parts = [_part("", event.text, cap)] if event.text else []
     # What was called shows with its result; here only what never came to a result.
     parts += [
-        [shown(f"call {call.tool}", cap.reason), _arguments(call, cap)]
+        [shown(f"call {call.tool}", cap.reason), shown_arguments(call, cap)]
         for call in event.tool_calls
         if call.id not in answered
     ]
-    return {
+    entry: Entry = {
         "who": "model",
         "title": shown(event.model, cap.reason),
         "facts": shown(" · ".join(facts), cap.reason),
         "parts": parts,
     }
+    return entry | ({"thinking": shown(event.thinking, cap.text)} if event.thinking else {})
 
 
 def _tool(event: ToolEvent, cap: Cap) -> Entry:
@@ -75,11 +88,14 @@ def _tool(event: ToolEvent, cap: Cap) -> Entry:
         "title": shown(event.call.tool, cap.reason),
         "facts": shown(" · ".join(facts), cap.reason),
         "error": "" if event.error is None else formats.words(event.error.value),
-        "parts": [["arguments", _arguments(event.call, cap)], _part("result", event.text, cap)],
+        "parts": [
+            ["arguments", shown_arguments(event.call, cap)],
+            _part("result", event.text, cap),
+        ],
     }
 
 
-def _arguments(call: ToolCall, cap: Cap) -> Shown:
+def shown_arguments(call: ToolCall, cap: Cap) -> Shown:
     """Return the arguments: multi-line texts as they are, since JSON would fold a program."""
     if call.arguments is None:
         return shown(call.raw, cap.text)

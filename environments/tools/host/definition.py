@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -20,12 +20,11 @@ from environments.tools.session.turns import AgentContext
 from environments.tools.toolkit import (
     MAX_RESULT_CHARS,
     A,
-    argument_schema,
+    Declaration,
     cut_text,
     explain_bad_arguments,
 )
 from taskdata.errors import ToolRefused, ToolUnavailable
-from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 from taskdata.schema.transcript import Event, Usage
 
@@ -119,34 +118,13 @@ class HostCall:
         self.cost_usd = (self.cost_usd or 0.0) + (cost_usd or 0.0) if known else None
 
 
-@dataclass(frozen=True)
-class HostDefinition(Generic[A]):
-    """A host tool, declared once."""
+@dataclass(frozen=True, kw_only=True)
+class HostDefinition(Declaration[A]):
+    """A host tool."""
 
-    name: str
-    description: str
-    category: Capability
-    arguments: type[A]
     run: Callable[[A, HostCall], Awaitable[ToolResult]]
     """Raises `ToolRefused` to say no to the agent."""
-    backend: str
-    """What does the work."""
     needs: Service | None = None
-    paging: str = "Ask for a smaller part."
-    modules: tuple[str, ...] = ()
-    """Import names of what its part inside the sandbox needs beyond the base install."""
-    extra: str | None = None
-    """Extra of this project that brings them."""
-
-    @property
-    def spec(self) -> ToolSpec:
-        """Return what a harness shows of this tool."""
-        return ToolSpec(
-            name=self.name,
-            description=self.description,
-            category=self.category,
-            parameters=argument_schema(self.arguments),
-        )
 
 
 @dataclass(frozen=True)

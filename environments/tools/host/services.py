@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from environments.models.cached import CachedClient
+from environments.models.paid import Attempt, CallWriter, PaidClient
 from environments.models.registry import (
     ModelClients,
     image_model,
@@ -57,11 +58,13 @@ class ToolServices:
     search: SearchProvider | None = None
     limits: ServiceLimits = ServiceLimits()
 
-    def owned_by(self, owner: str) -> "ToolServices":
-        """Return the same services for one trial: what it paid for is counted as its own."""
-        if isinstance(self.vision, CachedClient):
-            return replace(self, vision=self.vision.owned_by(owner))
-        return self
+    def owned_by(self, payer: Attempt, calls: CallWriter) -> "ToolServices":
+        """Return the same services for one trial: what it pays for is its own, and kept at once."""
+        vision = self.vision
+        if not isinstance(vision, CachedClient) or vision.client is None:
+            return self
+        paid = PaidClient(vision.client, vision.spec, vision.base_url, calls, payer)
+        return replace(self, vision=replace(vision.owned_by(payer.trial_id), client=paid))
 
 
 @asynccontextmanager

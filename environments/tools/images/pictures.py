@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from environments.tools.toolkit import InputPath
-from environments.tools.workspace_paths import input_file, output_file
+from environments.tools.workspace.paths import input_file, output_file
 from taskdata.errors import ToolRefused
 
 if TYPE_CHECKING:

@@ -55,7 +55,7 @@ _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
-_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -105,10 +105,10 @@ class Walker:
     def _comparison(self, node: ast.Compare) -> bool:
         left = self.value(node.left)
         for op, right_node in zip(node.ops, node.comparators, strict=True):
-            if type(op) not in _COMPARISONS:
+            if type(op) not in COMPARISONS:
                 raise ToolRefused(f"{_written(node)} is not arithmetic.")
             right = self.value(right_node)
-            if not _COMPARISONS[type(op)](left, right):
+            if not COMPARISONS[type(op)](left, right):
                 return False
             left = right
         return True

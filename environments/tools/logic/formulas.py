@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from environments.tools.logic.expressions import COMPARISONS
 from taskdata.errors import ToolRefused
 
 Kind = Literal["bool", "int", "real"]
@@ -13,14 +14,6 @@ Kind = Literal["bool", "int", "real"]
 MAX_FORMULA_CHARS = 5_000
 _MAX_EXPONENT = 16
 _NAME = re.compile(r"[A-Za-z_]\w{0,59}")
-_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -139,12 +132,12 @@ class Formulas:
         parts = []
         terms: Sequence[ast.expr] = (node.left, *node.comparators)
         for left, op, right in zip(terms, node.ops, terms[1:], strict=False):
-            if type(op) not in _COMPARISONS:
+            if type(op) not in COMPARISONS:
                 raise ToolRefused(f"{ast.unparse(node)[:80]!r} is not part of a formula. {_HINT}")
             (kind, first), (other, second) = self._typed(left, right)
             if kind is not other or (kind is bool and not isinstance(op, ast.Eq | ast.NotEq)):
                 raise TypeError("truth values and numbers cannot be compared")
-            parts.append(_COMPARISONS[type(op)](first, second))
+            parts.append(COMPARISONS[type(op)](first, second))
         return parts[0] if len(parts) == 1 else z3.And(parts)
 
     def _call(self, name: str, args: list[ast.expr]) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from environments.tools.toolkit import InputPath
-from environments.tools.workspace_paths import output_file
+from environments.tools.workspace.paths import output_file
 from taskdata.errors import ToolRefused
 
 AUDIO_ENDINGS = (".wav", ".mp3", ".flac", ".ogg", ".m4a")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from environments.tools.media.ffmpeg import MAX_FRAME_PIXELS, media_input, reading
-from environments.tools.workspace_paths import input_file
+from environments.tools.workspace.paths import input_file
 from taskdata.errors import ToolRefused
 
 _MAX_PACKETS = 2_000_000

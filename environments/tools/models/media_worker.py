@@ -24,7 +24,7 @@ from environments.tools.images.boxes import Box, read_box
 from environments.tools.images.pictures import flat, open_picture, write_picture
 from environments.tools.media.ffmpeg import media_input, reading
 from environments.tools.media.tracks import open_video
-from environments.tools.workspace_paths import output_file
+from environments.tools.workspace.paths import output_file
 from taskdata.errors import ToolRefused
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from environments.tools.shown import count_of, table_lines
 from environments.tools.toolkit import Arguments, InputPath, ToolDefinition
-from environments.tools.workspace_paths import input_file
+from environments.tools.workspace.paths import input_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -7,7 +7,7 @@ from zipfile import BadZipFile
 
 from environments.tools.shown import count_of, table_lines
 from environments.tools.toolkit import Arguments, InputPath, ToolDefinition
-from environments.tools.workspace_paths import input_file
+from environments.tools.workspace.paths import input_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from environments.tools.shown import cell_text, count_of
 from environments.tools.toolkit import Arguments, InputPath, ToolDefinition
-from environments.tools.workspace_paths import input_file
+from environments.tools.workspace.paths import input_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -1,1 +1,1 @@
-"""Tools about the trial itself: waiting, long results, what has happened."""
+"""Tools about the trial itself: its end, waiting, long results, what has happened."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from environments.tools.images.boxes import Box
-from environments.tools.images.text_lines import TextLine, read_lines
+from environments.tools.images.recognition.text_lines import TextLine, read_lines
 from environments.tools.media.parts import EndTime, Seconds, StartTime, VideoPath, part_of
 from environments.tools.media.tracks import open_video
 from environments.tools.shown import cell_text, count_of

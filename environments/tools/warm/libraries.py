@@ -17,7 +17,7 @@ _PICTURES = (
     "PIL.ImageStat",
     "numpy",
 )
-_OCR = (*_PICTURES, "cv2", "environments.tools.images.text_lines:engine")
+_OCR = (*_PICTURES, "cv2", "environments.tools.images.recognition.text_lines:engine")
 _WORKBOOKS = ("openpyxl", "openpyxl.chart", "openpyxl.packaging.extended")
 _PDF = ("reportlab.platypus", "reportlab.pdfbase.ttfonts", "urllib.request")
 _PLOT = ("matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.font_manager")

@@ -13,7 +13,7 @@ from environments.tools.toolkit import (
     OutputPath,
     ToolDefinition,
 )
-from environments.tools.workspace_paths import (
+from environments.tools.workspace.paths import (
     files_below,
     input_file,
     output_file,

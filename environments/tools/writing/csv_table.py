@@ -7,7 +7,7 @@ from pydantic import Field
 
 from environments.tools.shown import count_of
 from environments.tools.toolkit import Arguments, CellValue, OutputPath, ToolDefinition
-from environments.tools.workspace_paths import output_file
+from environments.tools.workspace.paths import output_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from environments.tools.workspace_paths import input_file
+from environments.tools.workspace.paths import input_file
 from taskdata.errors import ToolRefused
 
 

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 from environments.tools.shown import count_of
 from environments.tools.toolkit import Arguments, OutputPath, ToolDefinition
-from environments.tools.workspace_paths import output_file
+from environments.tools.workspace.paths import output_file
 from environments.tools.writing.blocks import (
     Block,
     Bullets,

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from environments.tools.shown import count_of
 from environments.tools.toolkit import Arguments, CellValue, InputPath, OutputPath, ToolDefinition
-from environments.tools.workspace_paths import output_file
+from environments.tools.workspace.paths import output_file
 from environments.tools.writing.blocks import bold_runs
 from environments.tools.writing.images import picture
 from taskdata.schema.task import Capability

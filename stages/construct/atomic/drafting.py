@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pydantic import ValidationError
 
 from environments.tools.catalogue import catalogue
-from environments.tools.finish import FINISH
+from environments.tools.session.finish import FINISH
 from environments.tools.toolbox import ALWAYS_PRESENT
 from stages.construct.atomic.answer import answer_of, given_away, misstated, tree_of
 from stages.construct.atomic.form import AtomicForm

@@ -16,7 +16,7 @@ from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
 from environments.tools.catalogue import as_markdown
-from environments.tools.finish import FINISH
+from environments.tools.session.finish import FINISH
 from environments.tools.toolbox import ALWAYS_PRESENT
 from stages.construct import work
 from stages.construct.answers.drafts import shown_nodes, shown_task

@@ -110,27 +110,7 @@ def release(
     previous = store.find_release(composition.bank)
     stored = store.add_release(composition.bank, composition.tasks, composition.files)
     _require_newest(composition, stored.hash, previous)
-    lineage = tuple(
-        entry.model_copy(update={"proof": (proofs or {}).get(entry.task_hash, entry.proof)})
-        for entry in composition.lineage
-    )
-    before = (
-        () if previous is None else tuple(store.tasks_of_release(previous.release_hash).values())
-    )
-    notes = store.add_release_notes(
-        ReleaseNotes(
-            release_hash=stored.hash,
-            bank=composition.bank,
-            version=1,
-            previous_hash=previous.release_hash if previous else None,
-            snapshot_sha256=store.artifacts.put_bytes(snapshot(composition.tasks)),
-            changes=changes(before, composition.tasks, lineage),
-            statistics=bank_statistics(composition.tasks),
-            lineage=lineage,
-            refresh_id=composition.refresh_id,
-            created_at=datetime.now(UTC),
-        )
-    )
+    notes = store.add_release_notes(_notes(store, composition, stored.hash, previous, proofs or {}))
     for candidate_id in composition.candidates:
         store.set_candidate(
             candidate_id,
@@ -138,6 +118,34 @@ def release(
             reason=f"{notes.bank}@{notes.version}",
         )
     return notes
+
+
+def _notes(
+    store: Store,
+    composition: Composition,
+    release_hash: str,
+    previous: ReleaseNotes | None,
+    proofs: Mapping[str, Proof],
+) -> ReleaseNotes:
+    lineage = tuple(
+        entry.model_copy(update={"proof": proofs.get(entry.task_hash, entry.proof)})
+        for entry in composition.lineage
+    )
+    before = (
+        () if previous is None else tuple(store.tasks_of_release(previous.release_hash).values())
+    )
+    return ReleaseNotes(
+        release_hash=release_hash,
+        bank=composition.bank,
+        version=1,
+        previous_hash=previous.release_hash if previous else None,
+        snapshot_sha256=store.artifacts.put_bytes(snapshot(composition.tasks)),
+        changes=changes(before, composition.tasks, lineage),
+        statistics=bank_statistics(composition.tasks),
+        lineage=lineage,
+        refresh_id=composition.refresh_id,
+        created_at=datetime.now(UTC),
+    )
 
 
 def _require_newest(composition: Composition, own_hash: str, newest: ReleaseNotes | None) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from dashboards.pages.answers import answers
 from taskdata.schema.gate import GateResult
-from taskdata.schema.run import RunStatus
+from taskdata.schema.run import JudgeEffort, RunStatus
 from taskdata.schema.summary import AgentComparison, Estimate, RunHeader, RunSummary
 
 GPT, SMALL = "react:openai/gpt-5.2", "react:local/small"
@@ -115,6 +115,14 @@ def test_cost_is_unknown_where_no_price_is_known(store, new_run, new_task, plan,
     cost = answers(summary((scored(GPT, 2),)), store.results(run.id))[2]
     assert cost.headline == "$0.50 and more"
     assert "price unknown for 1 trial" in cost.details
+
+
+def test_what_the_judge_was_paid_stands_beside_it(scored):
+    judged = summary((scored(GPT, 2),), judge="openai/gpt-5.2").model_copy(
+        update={"judging": JudgeEffort(calls=12, tokens=9000, cost_usd=0.25)}
+    )
+    assert "the judge beside it: $0.25 for 12 calls" in answers(judged, [])[2].details
+    assert not any("judge" in line for line in answers(summary(()), [])[2].details)
 
 
 def test_a_clean_night_says_so(store, new_run, new_task, plan, finish, grade):

@@ -1,6 +1,7 @@
 import io
 import json
 import struct
+from email.message import EmailMessage
 
 import openpyxl
 import pytest
@@ -10,7 +11,7 @@ from environments.ports import Completed
 from environments.renderers.render import read_reply
 from environments.renderers.worker import READERS
 from taskdata.errors import SandboxFailed
-from taskdata.schema.views import JsonView, TextView, UnreadableView, WorkbookView
+from taskdata.schema.views import JsonView, MailView, TextView, UnreadableView, WorkbookView
 
 
 def png(size: tuple[int, int] = (64, 64)) -> bytes:
@@ -27,6 +28,17 @@ def test_a_workbook_comes_out_of_the_sandbox_with_its_formulas_computed(in_sandb
     view = in_sandbox("deliverable.xlsx", buffer.getvalue()).view
     assert isinstance(view, WorkbookView)
     assert view.sheets[0].cells["A1"].value == 42
+
+
+def test_a_message_comes_out_of_the_sandbox_with_what_is_attached(in_sandbox):
+    message = EmailMessage()
+    message["Subject"] = "Crates"
+    message.set_content("They are ready.")
+    message.add_attachment(png(), maintype="image", subtype="png", filename="crates.png")
+    view = in_sandbox("deliverable.eml", bytes(message)).view
+    assert isinstance(view, MailView)
+    assert view.text == "They are ready."
+    assert [attached.name for attached in view.attachments] == ["crates.png"]
 
 
 def test_an_image_comes_with_a_preview(in_sandbox):
@@ -57,6 +69,7 @@ def test_text_that_databases_refuse_is_cleaned(in_sandbox):
         ("deliverable.wav", b"RIFF\xff\xff\xff\xffWAVEfmt "),
         ("deliverable.png", b"\x89PNG\r\n\x1a\n\0\0\0\0"),
         ("deliverable.html", b"<p>" + b"x" * 17_000_000),
+        ("deliverable.eml", b"Content-Type: multipart/mixed; boundary=x\n\n" + b"--x\n\n" * 9_999),
         ("deliverable.exe", b"MZ"),
     ],
 )  # fmt: skip

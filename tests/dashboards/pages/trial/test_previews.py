@@ -7,6 +7,7 @@ import pytest
 from dashboards.pages.trial.caps import CAPS
 from dashboards.pages.trial.previews import _BLOCKS, preview
 from taskdata.schema.views import (
+    Attachment,
     AudioView,
     Cell,
     CsvView,
@@ -14,6 +15,7 @@ from taskdata.schema.views import (
     HtmlView,
     ImageView,
     JsonView,
+    MailView,
     Page,
     Paragraph,
     PdfView,
@@ -86,6 +88,16 @@ def test_slides_show_titles_texts_charts_and_notes():
     (block,) = preview(SlidesView(slides=(slide,), width_pt=960, height_pt=540), CAPS[0])
     assert block["title"] == "1. Launch"
     assert block["text"] == "In May\n[pie chart]\nNotes: Smile"
+
+
+def test_a_message_shows_its_headers_its_text_and_what_is_attached():
+    plan = Attachment(name="plan.pdf", media_type="application/pdf", size_bytes=1234)
+    headers = (("From", "ann@example.org"), ("Subject", "Plan"))
+    view = MailView(headers=headers, text="See the plan.", attachments=(plan,))
+    first, text, attached = preview(view, CAPS[0])
+    assert first["text"] == "From: ann@example.org\nSubject: Plan"
+    assert text["text"] == "See the plan."
+    assert attached["rows"][1] == ["plan.pdf", "application/pdf", "1,234 bytes"]
 
 
 def test_pages_beyond_the_cap_are_counted():

@@ -7,6 +7,7 @@ from taskdata.schema.transcript import (
     Ending,
     MessageEvent,
     ModelEvent,
+    ShownFile,
     ToolCall,
     ToolEvent,
     Transcript,
@@ -39,6 +40,25 @@ def test_a_model_call_shows_its_text_and_what_it_used():
         "1,200 tokens in, 34 out · 2.5 s · 1,000 cached · $0.50 · stop: end_turn"
     )
     assert entry["parts"] == [["", "I will look."]]
+
+
+def test_what_a_model_thought_stands_beside_what_it_said():
+    event = model("I will look.", thinking="Hm. " * 10_000)
+    (entry,) = entries(transcript(event), CAPS[0])
+    assert entry["thinking"] == [("Hm. " * 10_000)[: CAPS[0].text], 40_000 - CAPS[0].text]
+    assert entry["parts"] == [["", "I will look."]]
+    (hidden,) = entries(transcript(model("I will look.")), CAPS[0])
+    assert "thinking" not in hidden
+
+
+def test_files_that_went_to_the_model_itself_are_named_with_their_types():
+    files = [
+        ShownFile(name=f"input/{i}.png", sha256="a" * 64, media_type="image/png") for i in range(6)
+    ]
+    event = MessageEvent(role="user", text="Look.", shown=tuple(files))
+    (entry,) = entries(transcript(event), CAPS[-1])
+    assert entry["files"] == [[f"input/{i}.png", "image/png"] for i in range(4)]
+    assert entry["more_files"] == 2
 
 
 def test_arguments_stand_with_the_result_they_led_to():

@@ -5,15 +5,24 @@ from pathlib import Path
 
 import pytest
 
+from environments.models.paid import Attempt, CallWriter
 from environments.models.registry import ModelClients
 from environments.ports import Media, Message, ModelRequest
 from environments.tools.host.definition import Desk
 from environments.tools.host.services import ServiceLimits, open_services
 from environments.tools.toolbox import Toolbox
-from taskdata.errors import ToolUnavailable
+from taskdata.errors import ModelRejected, ToolUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.tool_backends import ToolBackends
 from taskdata.schema.transcript import ToolCall
+
+PRICES = """
+compatible:
+  as_of: 2026-01-01
+  source: a test
+  models:
+    m: {input: 10, output: 10, cached_input: 1}
+"""
 
 
 @pytest.fixture
@@ -84,20 +93,60 @@ def test_only_what_is_ready_is_opened(store, monkeypatch):
     assert (services.vision, services.images, services.search) == (None, None, None)
 
 
-def test_an_equal_question_of_another_trial_is_not_paid_twice(wire, store):
-    wire.respond = lambda seen: wire.says(f"answer {len(wire.seen)}")
+@pytest.fixture
+def tried(new_run, new_task, plan_trial):
+    """Two trials of a run."""
+    tasks = new_task("one"), new_task("two")
+    run = new_run(*tasks)
+    return [plan_trial(run, task) for task in tasks]
+
+
+@pytest.fixture
+def asked(wire, store, tmp_path, monkeypatch):
+    """Ask the multimodal model the same for one trial after the other; returns the replies."""
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(PRICES)
+    monkeypatch.setenv("NIGHTSHIFT_PRICES", str(prices))
     backends = ToolBackends(tool_model="compatible/m", tool_model_base_url=wire.openai_url)
     question = ModelRequest((Message("user", "?", media=(Media("image/png", b"p"),)),))
 
-    async def ask_three_times():
-        async with ModelClients() as clients, open_services(backends, clients, store) as services:
-            owners = ("trial-1", "trial-2", "trial-1")
-            return [await services.owned_by(owner).vision.reply(question) for owner in owners]
+    def ask(*trials):
+        async def run():
+            async with (
+                ModelClients() as clients,
+                CallWriter(store) as calls,
+                open_services(backends, clients, store) as services,
+            ):
+                owned = (services.owned_by(Attempt(trial.id, 1), calls) for trial in trials)
+                return [await mine.vision.reply(question) for mine in owned]
 
-    replies = asyncio.run(ask_three_times())
+        return asyncio.run(run())
+
+    return ask
+
+
+def test_an_equal_question_of_another_trial_is_not_paid_twice(wire, tried, asked):
+    wire.respond = lambda seen: wire.says(f"answer {len(wire.seen)}")
+    first, second = tried
+    replies = asked(first, second, first)
     assert [(r.text, r.cached) for r in replies] == [
         ("answer 1", False),
         ("answer 1", True),
         ("answer 1", False),
     ]
     assert len(wire.seen) == 1
+
+
+def test_what_a_tools_model_costs_is_known_before_its_trial_has_ended(wire, store, tried, asked):
+    wire.then(wire.says("A cat.", input_tokens=1_000, output_tokens=100))
+    first, _ = tried
+    asked(first)
+    assert store.spent_usd(first.run_id) == pytest.approx(0.011)
+
+
+def test_what_a_tools_model_may_charge_without_an_answer_is_known_too(wire, store, tried, asked):
+    wire.then(wire.truncates(), wire.fails(400))
+    first, _ = tried
+    with pytest.raises(ModelRejected):
+        asked(first)
+    assert store.spent_usd(first.run_id) > 0.01

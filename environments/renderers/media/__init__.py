@@ -1,0 +1,1 @@
+"""Renderers of pictures and sound: measured and drawn small, never handed out."""

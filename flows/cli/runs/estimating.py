@@ -1,0 +1,72 @@
+"""What `run --estimate` shows: what a run would use, before anything is asked."""
+
+from typing import TYPE_CHECKING
+
+from flows.cli import console
+
+if TYPE_CHECKING:
+    from flows.config import Settings
+    from stages.prepare.estimate import AgentEstimate, Effort, JudgeEstimate
+    from taskdata.schema.run import RunConfig
+
+
+def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> None:
+    """Write what a run of that configuration would use, by agent, for the judge and together."""
+    from stages.prepare.estimate import estimate, totals
+    from stages.prepare.judge_estimate import estimate_judge
+    from stages.prepare.select import chosen_tasks
+    from taskdata.store import Store
+
+    store = Store.open(settings.address)
+    tasks = chosen_tasks(store, config)
+    estimates, judge = estimate(store, config, tasks), estimate_judge(store, config, tasks)
+    store.close()
+    together = totals(estimates, judge, config.max_usd)
+    if as_json:
+        found = {
+            "tasks": len(tasks),
+            "agents": [each.model_dump(mode="json") for each in estimates],
+            "judge": None if judge is None else judge.model_dump(mode="json"),
+            "total": dict(together),
+        }
+        console.write_json(found)
+        return
+    rows = [_row(each.agent, each.trials, each.attempts_seen, each) for each in estimates]
+    if judge is not None:
+        rows.append(_row(f"judge {judge.judge}", None, judge.calls_seen, judge))
+    console.table(rows, title=f"{len(tasks)} tasks of bank {config.bank}")
+    console.say(
+        f"Together: {together['trials']} trials, likely {_money(together['likely_usd'])}, "
+        f"at most {_money(together['at_most_usd'])}"
+    )
+    console.say(
+        "Likely: by earlier attempts of the same agent, or calls of the same judge. At most: by "
+        "the agent's budget, or the most that the judge is shown, and by --max-usd; no trial begun "
+        "again. What tools and services cost is not in it."
+    )
+
+
+def _row(
+    name: str, trials: int | None, seen: int, estimate: "AgentEstimate | JudgeEstimate"
+) -> dict[str, str]:
+    likely, most = estimate.likely, estimate.at_most
+    return {
+        "agent": name,
+        "trials": "" if trials is None else str(trials),
+        "seen": str(seen),
+        "likely calls": _count(likely, "model_calls"),
+        "likely tokens": _count(likely, "tokens"),
+        "likely cost": _money(likely.cost_usd if likely else None),
+        "most calls": _count(most, "model_calls"),
+        "most tokens": _count(most, "tokens"),
+        "most cost": _money(most.cost_usd),
+    }
+
+
+def _count(effort: "Effort | None", name: str) -> str:
+    count = None if effort is None else getattr(effort, name)
+    return "unknown" if count is None else f"{count:,.0f}"
+
+
+def _money(usd: float | None) -> str:
+    return "unknown" if usd is None else f"${usd:,.2f}"

@@ -1,0 +1,178 @@
+"""Commands that do the work: run, stage, serve."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli import console
+from flows.cli.options import given, takes
+from flows.cli.runs.options import RunOptions, new_config
+from taskdata.errors import Misuse, NightshiftError
+
+if TYPE_CHECKING:
+    from flows.config import Settings
+    from taskdata.schema.run import RunConfig
+
+
+@takes(RunOptions)
+def run(
+    options: RunOptions,
+    resume: Annotated[
+        str | None, typer.Option(help="Carry on this run: do only what is missing.")
+    ] = None,
+    keep_server: Annotated[
+        bool, typer.Option("--keep-server", help="Leave the Prefect server running.")
+    ] = False,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say what it would use, and start nothing.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The estimate for programs.")] = False,
+) -> None:
+    """Evaluate agents over a bank, from the tasks to the dashboard."""
+    from flows.cli.runs.estimating import show_estimate
+    from flows.config import load_settings
+    from stages.prepare.select import new_run_id
+
+    settings = load_settings()
+    if as_json and not estimate:
+        raise Misuse("--json goes with --estimate; `nightshift results --json` shows a run")
+    if resume is not None:
+        if estimate or given(options).keys() - {"max_usd"}:
+            raise Misuse(
+                "--resume carries a run on as it was configured; besides it goes only --max-usd"
+            )
+        _night(settings, resume, _carried_on(settings, resume, options.max_usd), keep_server)
+        return
+    config = new_config(settings, options)
+    if estimate:
+        show_estimate(settings, config, as_json)
+        return
+    _require_ready(settings, config)
+    _night(settings, new_run_id(), config, keep_server)
+
+
+def _carried_on(settings: "Settings", run_id: str, max_usd: float | None) -> "RunConfig":
+    """Return the configuration of a run that is there, with another limit if one is given."""
+    from taskdata.store import Store
+
+    store = Store.open(settings.address)
+    if max_usd is not None:
+        store.set_max_usd(run_id, max_usd)
+    config = store.run(run_id).config
+    store.close()
+    return config
+
+
+def _require_ready(settings: "Settings", config: "RunConfig") -> None:
+    from stages.prepare.work import require
+    from taskdata.banks.found import find_bank
+    from taskdata.store import Store
+
+    store = Store.open(settings.address)
+    find_bank(store, config.bank, config.tasks)
+    store.close()
+    require(config)
+
+
+def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: bool) -> None:
+    from flows.cli.watching import watched
+    from flows.locks import run_lock
+    from flows.serving.prefect_server import prefect_server, ui_url
+
+    with run_lock(settings.home, run_id):
+        console.say(f"Run {run_id}: {len(config.agents)} agents on bank {config.bank}")
+        console.say("Starting the local Prefect server (a minute on a first start) ...")
+        with prefect_server(settings.home, settings.prefect_port, keep=keep_server) as api:
+            console.say(f"Prefect UI: {ui_url(api)}")
+            failure = None
+            with watched():
+                try:
+                    _evaluate(run_id, config)
+                except NightshiftError as exc:
+                    failure = exc
+            _closing_lines(settings, run_id, ui_url(api), keep_server)
+    if failure is not None:
+        resume = f"`nightshift run --resume {run_id}` carries it on"
+        raise NightshiftError(f"{failure} ({resume})")
+
+
+def _evaluate(run_id: str, config: "RunConfig") -> None:
+    from flows.nightly import nightly_evaluation
+    from flows.stage_flows import holds_run
+
+    token = holds_run.set(True)
+    try:
+        nightly_evaluation(config=config.model_dump(mode="json"), run_id=run_id, in_process=True)
+    finally:
+        holds_run.reset(token)
+
+
+def _closing_lines(settings: "Settings", run_id: str, ui: str, keep_server: bool) -> None:
+    from flows.summaries import headline, summary_of
+    from taskdata.store import Store
+
+    store = Store.open(settings.address)
+    if store.find_run(run_id) is None:
+        return
+    summary = summary_of(store, run_id)
+    store.close()
+    console.table(headline(summary), title=f"Run {run_id}: {summary.run.status}")
+    if summary.run.dashboard:
+        console.say(f"Run:       {run_id}")
+        console.say(f"Dashboard: {summary.run.dashboard}")
+    again = "" if keep_server else " (stopped now; `nightshift serve` shows this run again)"
+    console.say(f"Prefect UI: {ui}{again}")
+
+
+def stage(
+    name: Annotated[str, typer.Argument(help="prepare, execute, score, diagnose, refine, ...")],
+    run_id: Annotated[str, typer.Option("--run", help="The run; default: the latest.")] = "",
+    round_: Annotated[int, typer.Option("--round", help="Refinement round.")] = 0,
+    gate: Annotated[str, typer.Option(help="For stage gate: tasks or scores.")] = "tasks",
+) -> None:
+    """Run one stage of a run again: only what is missing is done."""
+    from flows.cli.watching import watched
+    from flows.config import load_settings
+    from flows.serving.prefect_server import prefect_server
+    from taskdata.store import Store
+
+    settings = load_settings()
+    _require_stage(name)
+    store = Store.open(settings.address)
+    found = store.run(run_id) if run_id else store.latest_run()
+    store.close()
+    parameters: dict[str, str | int] = {"run_id": found.id}
+    if name == "gate":
+        parameters["gate"] = gate
+    elif name not in ("prepare", "publish"):
+        parameters["round"] = round_
+    with prefect_server(settings.home, settings.prefect_port), watched():
+        from flows.stage_flows import STAGE_FLOWS
+
+        STAGE_FLOWS[name](**parameters)
+
+
+def _require_stage(name: str) -> None:
+    from flows.stage_names import STAGES
+
+    if name not in STAGES:
+        raise Misuse(f"stage {name!r} is unknown; there are {', '.join(STAGES)}")
+
+
+def serve(
+    port: Annotated[int | None, typer.Option(help="Port of the Prefect server.")] = None,
+) -> None:
+    """Serve the Prefect UI, the nightly deployment on its schedule, and every stage."""
+    from flows.config import load_settings
+    from flows.serving.prefect_server import prefect_server, ui_url
+
+    settings = load_settings()
+    Path(settings.home).mkdir(parents=True, exist_ok=True)
+    console.say("Starting the local Prefect server (a minute on a first start) ...")
+    with prefect_server(settings.home, port or settings.prefect_port) as api:
+        from flows.serving.deployments import serve_deployments
+
+        console.say(f"Prefect UI: {ui_url(api)}")
+        console.say(f"Nightly at {settings.schedule!r} (cron). Ctrl-C stops serving.")
+        serve_deployments(settings)

@@ -1,0 +1,1 @@
+"""The Prefect server of this machine, what it serves, and how its flow runs call each other."""

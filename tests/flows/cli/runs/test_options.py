@@ -1,0 +1,43 @@
+"""What `nightshift run` makes of its options."""
+
+import pytest
+
+from flows.cli.runs.options import RunOptions, new_config
+from flows.config import load_settings
+from taskdata.schema.agent import ModelSpec
+
+
+@pytest.fixture
+def config(home):
+    def made(**options):
+        return new_config(load_settings(), RunOptions(**options))
+
+    return made
+
+
+def test_no_option_leaves_the_settings_as_they_are(config, home, tmp_path):
+    (tmp_path / "nightshift.toml").write_text('[run]\nrefinement_rounds = 3\ntasks = ["a-task"]\n')
+    assert config().refinement_rounds == 3
+    assert config(tasks=[]).tasks == ("a-task",)
+    assert config(refinement_rounds=0).refinement_rounds == 0
+
+
+def test_every_option_reaches_the_field_of_its_name(config):
+    made = config(tasks=["harvest-pie"], workers=3, max_usd=2.5, judge="openai/gpt-5.2")
+    assert made.tasks == ("harvest-pie",)
+    assert (made.workers, made.max_usd) == (3, 2.5)
+    assert made.judge == ModelSpec(provider="openai", model="gpt-5.2")
+
+
+def test_imported_results_stand_beside_the_agents(config, tmp_path):
+    made = config(agents=["nop"], imports=["manus=results"], import_root=tmp_path / "files")
+    nop, manus = made.agents
+    assert (nop.name, manus.name) == ("nop", "manus")
+    assert manus.results == str(tmp_path / "results")
+    assert manus.results_root == str(tmp_path / "files")
+
+
+def test_step_by_step_every_agent_predicts(config):
+    made = config(agents=["react:local/smollm2-135m"], mode="step-by-step")
+    assert [agent.harness for agent in made.agents] == ["react_steps"]
+    assert config(agents=["nop"], mode="end-to-end").agents == config(agents=["nop"]).agents

@@ -1,0 +1,92 @@
+"""The command's errors are one line with a way out; help is quick."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def test_help_does_not_import_the_slow_libraries():
+    slow = {"prefect", "great_expectations", "plotly", "pandas", "openai", "dask", "sqlmodel"}
+    check = f"import sys, flows.cli.app; print(sorted({slow!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_names_every_command(nightshift):
+    done = nightshift("--help")
+    assert done.returncode == 0
+    for command in ("run", "runs", "results", "show", "stage", "report", "bank", "serve", "doctor"):
+        assert command in done.stdout
+
+
+def test_a_flow_that_failed_is_not_told_twice():
+    tell = (
+        "import logging; from flows.cli.app import options; options(debug=False); "
+        "logging.getLogger('prefect.flow_runs').error('failed'); "
+        "logging.getLogger('stages').error('a candidate stays due')"
+    )
+    done = subprocess.run([sys.executable, "-c", tell], capture_output=True, text=True, check=True)
+    assert "a candidate stays due" in done.stderr
+    assert "failed" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "--bank", "nowhere"], "bank 'nowhere' is unknown"),
+        (["run", "--agent", "telepath"], "telepath"),
+        (["run", "--agent", "Not An Agent"], "expected a bare name"),
+        (["run", "--agent", "react:openai/gpt-5.2"], "OPENAI_API_KEY"),
+        (["run", "--agent", "react:nobody/model"], "nobody"),
+        (["run", "--agent", "react"], "needs a model"),
+        (["run", "--task", "no-such-task"], "no-such-task"),
+        (["run", "--repetitions", "0"], "repetitions"),
+        (["run", "--sandbox", "paper-bag"], "sandbox"),
+        (["run", "--judge", "openai"], "provider/model"),
+        (["run", "--mode", "step-by-step"], "name agents of harness react"),
+        (["run", "--mode", "by-step"], "there are end-to-end, step-by-step"),
+        (["run", "--resume", "no-such-run"], "no-such-run"),
+        (["run", "--resume", "x", "--agent", "nop"], "besides it goes only --max-usd"),
+        (["results", "no-such-run"], "no-such-run"),
+        (["results"], "no run yet"),
+        (["show", "no-such-trial"], "no-such-trial"),
+        (["stage", "dream"], "dream"),
+        (["bank", "show", "no-such-task"], "no-such-task"),
+    ],
+)
+def test_misuse_is_one_line_and_exit_code_2(command, arguments, message):
+    done = command(*arguments)
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_misuse_ends_the_process_with_code_2(nightshift):
+    done = nightshift("run", "--agent", "telepath")
+    assert done.returncode == 2
+    assert "telepath" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_runs_of_a_new_home_are_none(command):
+    done = command("runs", "--json")
+    assert json.loads(done.stdout) == {"runs": []}
+
+
+def test_bank_list_names_the_starter_tasks(command):
+    listed = json.loads(command("bank", "list", "--json").stdout)
+    assert len([t for t in listed["tasks"] if t["tier"] == "workflow"]) >= 12
+    assert len([t for t in listed["tasks"] if t["tier"] == "atomic"]) >= 8
+
+
+def test_doctor_tells_the_state_of_every_tool_and_sandbox(nightshift):
+    found = json.loads(nightshift("doctor", "--json").stdout)
+    assert {"name": "Calculator", "state": "ready"} in found["tools"]
+    assert {"sandbox bubblewrap", "sandbox docker"} <= {c["name"] for c in found["checks"]}
+
+
+def test_an_error_shows_its_traceback_only_with_debug(nightshift):
+    assert "Traceback" in nightshift("--debug", "results").stderr

@@ -1,0 +1,52 @@
+"""What the doctor says of the tools."""
+
+import json
+from pathlib import Path
+
+
+def states(nightshift) -> dict[str, str]:
+    done = nightshift("doctor", "--json")
+    assert done.returncode == 0, done.stderr
+    return {tool["name"]: tool["state"] for tool in json.loads(done.stdout)["tools"]}
+
+
+def test_every_tool_is_ready_or_says_what_it_lacks(nightshift):
+    found = states(nightshift)
+    assert found["Calculator"] == "ready"
+    assert found["ImageDescription"].startswith("needs a multimodal model: set tool_model")
+    assert found["GoogleSearch"].startswith("needs a search: set search to")
+    assert all(state and "\n" not in state for state in found.values())
+
+
+def test_every_kind_of_service_that_tasks_bring_has_a_state(nightshift):
+    found = json.loads(nightshift("doctor", "--json").stdout)["services"]
+
+    assert {service["name"] for service in found} == {"postgresql", "mail"}
+    assert all(service["state"] and "\n" not in service["state"] for service in found)
+
+
+def test_configured_services_make_tools_ready(nightshift, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-42")
+    (tmp_path / "tower.md").write_text("# CN Tower")
+    (tmp_path / "nightshift.toml").write_text(
+        '[run]\ntool_model = "openai/gpt-5.2"\nimage_model = "anthropic/any"\n'
+        'search = "corpus"\nsearch_corpus = "."\n'
+    )
+    found = states(nightshift)
+    assert [found[name] for name in ("TextToBbox", "web_search")] == ["ready", "ready"]
+    assert "its provider makes no pictures" in found["TextToImage"]
+    assert "sk-canary-42" not in str(found)
+
+
+def test_servers_are_tried_in_the_configured_sandbox(nightshift, home: Path, tmp_path, monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no-engine")
+    (tmp_path / "nightshift.toml").write_text('[run]\nsandbox = "docker"\n')
+    url = {"about": "x", "registry": "url", "url": "http://127.0.0.1:9/mcp", "check": {"tool": "x"}}
+    (home / "mcp").mkdir(parents=True)
+    (home / "mcp" / "servers.yaml").write_text(json.dumps({"far": url}))
+
+    found = json.loads(nightshift("doctor", "--json").stdout)["servers"]
+
+    states = {server["name"]: server["state"] for server in found}
+    assert states["far"].startswith("the docker sandbox does not work here")
+    assert states["time"].endswith("is not installed: run `nightshift mcp install time`")
