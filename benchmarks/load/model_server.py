@@ -1,10 +1,11 @@
 """A model server that costs as little as one can: canned answers after a fixed time, no parsing.
 
 It speaks OpenAI's chat completions and Anthropic's messages. A conversation is answered with one
-tool call a turn until it holds `turns` results, then with a final answer. It runs in a process of
-its own, so that what it uses is not counted as the harness's.
+tool call a turn until it holds `turns` results, then with a final answer; where there is a limit,
+a call above it is refused at once. It runs in a process of its own, so that what it uses is not
+counted as the harness's.
 
-`python model_server.py SECONDS TURNS` prints its port.
+`python model_server.py SECONDS TURNS [CALLS_AT_A_TIME]` prints its port.
 """
 
 import asyncio
@@ -21,14 +22,18 @@ TOOL_SECONDS = 0.001
 ANSWER = "Done."
 MODEL = "benchmark-model"
 
+_NO_LIMIT = 1_000_000
 _END_OF_HEADERS = b"\r\n\r\n"
 _LENGTH = b"content-length:"
 
 
 @contextmanager
-def model_server(latency: float, turns: int) -> Iterator[str]:
-    """Yield the root URL (without `/v1`) of a server that answers after `latency` seconds."""
-    command = [sys.executable, __file__, str(latency), str(turns)]
+def model_server(latency: float, turns: int, most: int = _NO_LIMIT) -> Iterator[str]:
+    """Yield the root URL (without `/v1`) of a server that answers after `latency` seconds.
+
+    More calls than `most` at a time are refused with status 429.
+    """
+    command = [sys.executable, __file__, str(latency), str(turns), str(most)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             if process.stdout is None:
@@ -38,10 +43,18 @@ def model_server(latency: float, turns: int) -> Iterator[str]:
             process.kill()
 
 
+class _Room:
+    """How many more calls are taken now."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+
 class _Connection(asyncio.Protocol):
-    def __init__(self, latency: float, replies: dict[bytes, list[bytes]]) -> None:
+    def __init__(self, latency: float, replies: dict[bytes, list[bytes]], room: _Room) -> None:
         self._latency = latency
         self._replies = replies
+        self._room = room
         self._received = bytearray()
         self._loop = asyncio.get_running_loop()
 
@@ -60,8 +73,11 @@ class _Connection(asyncio.Protocol):
             return
         reply = self._reply(headers, whole)
         del self._received[:whole]
-        if self._latency:
-            self._loop.call_later(self._latency, self._send, reply)
+        if self._room.left < 1:
+            self._send(_REFUSAL)
+        elif self._latency:
+            self._room.left -= 1
+            self._loop.call_later(self._latency, self._send_and_leave, reply)
         else:
             self._send(reply)
 
@@ -70,6 +86,10 @@ class _Connection(asyncio.Protocol):
         mark = b'"tool_use_id"' if path.endswith(b"/messages") else b'"tool_call_id"'
         replies = self._replies[path.rpartition(b"/")[2]]
         return replies[min(self._received.count(mark, 0, whole), len(replies) - 1)]
+
+    def _send_and_leave(self, reply: bytes) -> None:
+        self._room.left += 1
+        self._send(reply)
 
     def _send(self, reply: bytes) -> None:
         if not self._transport.is_closing():
@@ -113,24 +133,29 @@ def _anthropic(number: int, *, is_last: bool) -> dict[str, Any]:
     }
 
 
-def _response(body: dict[str, Any]) -> bytes:
+def _response(body: dict[str, Any], status: str = "200 OK") -> bytes:
     content = json.dumps(body).encode()
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(content)}"
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(content)}"
     return head.encode() + _END_OF_HEADERS + content
 
 
-async def _serve(latency: float, turns: int) -> None:
+_REFUSAL = _response({"error": {"message": "Too many calls."}}, "429 Too Many Requests")
+
+
+async def _serve(latency: float, turns: int, most: int) -> None:
     forms = {b"completions": _openai, b"messages": _anthropic}
     replies = {
         path: [_response(form(number, is_last=number == turns)) for number in range(turns + 1)]
         for path, form in forms.items()
     }
+    room = _Room(most)
     server = await asyncio.get_running_loop().create_server(
-        lambda: _Connection(latency, replies), "127.0.0.1", 0, backlog=1024
+        lambda: _Connection(latency, replies, room), "127.0.0.1", 0, backlog=1024
     )
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(float(sys.argv[1]), int(sys.argv[2])))
+    limit = int(sys.argv[3]) if len(sys.argv) > 3 else _NO_LIMIT
+    asyncio.run(_serve(float(sys.argv[1]), int(sys.argv[2]), limit))

@@ -1,11 +1,12 @@
 """What one run's workers may use together: provider limits and money, dealt out in shares.
 
 Each worker limits its own calls (`local`) and exchanges a word with the coordinator a few times a
-second, whatever the number of its calls: what it wants goes up, its share comes back. A slot is
-given on only when its last holder is done with it, so the workers never exceed a limit together.
-Back-off after a refusal is the worker's own and immediate; the coordinator passes the pause on to
-the others. A worker that is not heard of for a while loses its share, so a killed one holds up
-nobody.
+second, whatever the number of its calls: what it wants and what it has learned of the provider go
+up, its share comes back. There is one `Window` for a provider, which grows by what all workers
+learn. Refusals that several workers meet at once halve it once: each says by which window its
+refused call began, and only the present one counts. A slot is given on only when its last holder
+is done with it, so the workers never exceed the window together. A worker that is not heard of for
+a while loses its share, so a killed one holds up nobody.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,12 +15,13 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from environments.models.limits.local import ceilings_of
-from environments.models.limits.seam import Share, Want
+from environments.models.limits.seam import Allowance, Share, Want
+from environments.models.limits.window import Window
 from taskdata.schema.base import Value
 from taskdata.schema.ceilings import Ceilings
 
 EXCHANGE_SECONDS = 0.25
-"""Between two words of a worker that has something to say."""
+"""Between two words of a worker that has calls, and nothing that is urgent."""
 
 FORGOTTEN_AFTER_SECONDS = 30.0
 """Longer than any exchange takes; a worker that is silent for so long has no calls any more."""
@@ -52,8 +54,31 @@ class Answer(Value):
 
 
 @dataclass
+class _Heard:
+    """What a provider said last, and to whom."""
+
+    allowance: Allowance
+    worker: str
+    at: float
+
+    def news(self, worker: str, since: float, now: float) -> Allowance | None:
+        """Return what should be left by now; None if the worker knows."""
+        if self.worker == worker or self.at <= since:
+            return None
+        return _refilled(self.allowance, now - self.at)
+
+
+@dataclass
+class _Provider:
+    window: Window
+    paused_until: float
+    requests: _Heard | None = None
+    input_tokens: _Heard | None = None
+
+
+@dataclass
 class _Worker:
-    heard_at: float
+    heard_at: float = float("-inf")
     wants: dict[str, Want] = field(default_factory=dict)
     held_usd: float = 0.0
     slots: dict[str, int] = field(default_factory=dict)
@@ -82,7 +107,7 @@ class Coordinator:
         self._spent_before = spent_usd
         self._spent_by: dict[str, float] = {}
         self._lost_by: dict[str, float] = {}
-        self._paused_until: dict[str, float] = {}
+        self._providers: dict[str, _Provider] = {}
         self._workers: dict[str, _Worker] = {}
 
     @property
@@ -93,12 +118,11 @@ class Coordinator:
     def exchange(self, word: Word, now: float) -> Answer:
         """Take in what a worker says and return what it may use."""
         self._forget(now)
-        worker = self._workers.setdefault(word.worker, _Worker(now))
-        worker.heard_at, worker.wants = now, dict(word.wants)
+        worker = self._workers.setdefault(word.worker, _Worker())
+        since, worker.heard_at, worker.wants = worker.heard_at, now, dict(word.wants)
         for provider, want in word.wants.items():
-            until = now + want.pause_seconds
-            self._paused_until[provider] = max(self._paused_until.get(provider, now), until)
-        shares = {provider: self._share(provider, word.worker, now) for provider in word.wants}
+            self._learn(provider, word.worker, want, now)
+        shares = {name: self._share(name, word.worker, since, now) for name in word.wants}
         granted, refused = self._money(worker, word)
         return Answer(shares=shares, granted=granted, refused=refused)
 
@@ -109,27 +133,48 @@ class Coordinator:
                 self._lost_by[name] = worker.held_usd
                 del self._workers[name]
 
-    def _share(self, provider: str, name: str, now: float) -> Share:
-        pause = max(0.0, self._paused_until.get(provider, now) - now)
-        ceilings = ceilings_of(self._ceilings, provider)
-        if ceilings is None:
-            return Share(pause_seconds=pause)
+    def _ceilings_of(self, provider: str) -> Ceilings:
+        return ceilings_of(self._ceilings, provider) or Ceilings()
+
+    def _learn(self, provider: str, name: str, want: Want, now: float) -> None:
+        most = self._ceilings_of(provider).concurrency
+        if provider not in self._providers:
+            # The worker may know from a coordinator before this one.
+            known = (want.window or Window()).within(most)
+            self._providers[provider] = _Provider(known, paused_until=now)
+        about = self._providers[provider]
+        about.window = about.window.grown(want.answers, most)
+        if want.refused == about.window.decreases:
+            about.window = about.window.halved()
+        about.paused_until = max(about.paused_until, now + want.pause_seconds)
+        if want.requests is not None:
+            about.requests = _Heard(want.requests, name, now)
+        if want.input_tokens is not None:
+            about.input_tokens = _Heard(want.input_tokens, name, now)
+
+    def _share(self, provider: str, name: str, since: float, now: float) -> Share:
+        ceilings, about = self._ceilings_of(provider), self._providers[provider]
         wanting = {
             other: worker.wants[provider].calls
             for other, worker in self._workers.items()
             if provider in worker.wants and worker.wants[provider].calls
         }
-        part = wanting.get(name, 0) / max(1, sum(wanting.values()))
+        window = int(about.window.size)
+        dealt = self._fair_slots(window, wanting, now)
+        fair = dealt.get(name, 0)
         others = (w for other, w in self._workers.items() if other != name)
-        free = ceilings.concurrency - sum(w.may_have_in_flight(provider) for w in others)
-        fair = self._fair_slots(ceilings.concurrency, wanting, now).get(name, 0)
+        free = window - sum(w.may_have_in_flight(provider) for w in others)
         slots = max(0, min(fair, free))
         self._workers[name].slots[provider] = slots
         return Share(
             concurrency=slots,
-            requests_per_minute=_times(ceilings.requests_per_minute, part or 1.0),
-            tokens_per_minute=_times(ceilings.tokens_per_minute, part or 1.0),
-            pause_seconds=pause,
+            part=fair / sum(dealt.values()) if fair else 1.0,
+            requests_per_minute=ceilings.requests_per_minute,
+            tokens_per_minute=ceilings.tokens_per_minute,
+            requests=about.requests and about.requests.news(name, since, now),
+            input_tokens=about.input_tokens and about.input_tokens.news(name, since, now),
+            pause_seconds=max(0.0, about.paused_until - now),
+            window=about.window,
         )
 
     def _fair_slots(self, slots: int, wanting: Mapping[str, int], now: float) -> dict[str, int]:
@@ -187,5 +232,10 @@ def _largest_remainders(exact: Mapping[str, float], count: int) -> Iterable[str]
     return sorted(exact, key=lambda name: (int(exact[name]) - exact[name], name))[:count]
 
 
-def _times(rate: float | None, part: float) -> float | None:
-    return None if rate is None else rate * part
+def _refilled(allowance: Allowance, seconds: float) -> Allowance:
+    left = max(0.0, allowance.reset_seconds - seconds)
+    if not left:
+        return allowance.model_copy(update={"remaining": allowance.limit, "reset_seconds": 0.0})
+    missing = (allowance.limit - allowance.remaining) * left / allowance.reset_seconds
+    remaining = max(0.0, allowance.limit - missing)
+    return allowance.model_copy(update={"remaining": remaining, "reset_seconds": left})

@@ -52,19 +52,20 @@ class _Held:
 class _Line:
     governor: Governor
     clock: Callable[[], float]
+    tell_soon: Callable[[], None]
     waiting: deque[_Waiter] = field(default_factory=deque)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    async def enter(
-        self, provider: str, tokens: int, seconds: float, in_line: Callable[[], None]
-    ) -> float:
+    async def enter(self, provider: str, tokens: int, seconds: float) -> float:
         """Return when the caller was admitted; first come, first served."""
         waiter = _Waiter(tokens, asyncio.get_running_loop())
         deadline = self.clock() + seconds
         with self.lock:
             self.waiting.append(waiter)
             self._admit(waiter)
-        in_line()
+            has_no_share = self.governor.concurrency < 1
+        if has_no_share:
+            self.tell_soon()
         try:
             while waiter.started_at is None:
                 await self._sleep(waiter, deadline)
@@ -81,32 +82,23 @@ class _Line:
         return waiter.started_at
 
     def want(self) -> Want:
-        """Return what is in flight and waiting now."""
+        """Return what the coordinator should know now."""
         with self.lock:
-            in_flight = self.governor.in_flight
-            return Want(
-                calls=in_flight + len(self.waiting),
-                in_flight=in_flight,
-                pause_seconds=self.governor.pause_seconds(self.clock()),
-            )
+            return self.governor.want(len(self.waiting), self.clock())
 
-    def deal(self, share: Share) -> None:
+    def deal(self, share: Share, told: Want) -> None:
         """Keep to a share from now on; whoever may start by it does."""
         with self.lock:
-            self.governor.deal(
-                share.concurrency,
-                share.requests_per_minute,
-                share.tokens_per_minute,
-                share.pause_seconds,
-                self.clock(),
-            )
+            self.governor.deal(share, self.clock(), told)
             self._admit()
 
     def leave(self, tokens: int, started_at: float, outcome: Outcome | None) -> None:
         """Give the slot back."""
         with self.lock:
-            self.governor.end(tokens, started_at, outcome, self.clock())
+            is_urgent = self.governor.end(tokens, started_at, outcome, self.clock())
             self._admit()
+        if is_urgent:
+            self.tell_soon()
 
     async def _sleep(self, waiter: _Waiter, deadline: float) -> None:
         """Sleep until it is worth looking again: only the first in line minds the clock."""
@@ -155,16 +147,16 @@ class LocalLimiter:
         self,
         ceilings: Mapping[str, Ceilings] | None = None,
         clock: Callable[[], float] = time.monotonic,
-        *,
-        waits_for_share: bool = False,
+        tell_soon: Callable[[], None] | None = None,
     ) -> None:
         """Limit the named providers as configured, and all as they show themselves to be.
 
         A provider is named as clients name it, such as `openai@api.openai.com`, or for all of
-        its hosts by what stands before the `@`. With `waits_for_share` no call to a provider
-        starts before `deal` was called for it.
+        its hosts by what stands before the `@`. With `tell_soon` no call to a provider starts
+        before `deal` was called for it; it is called when `wants` are worth telling at once.
         """
-        self._waits_for_share = waits_for_share
+        self._waits_for_share = tell_soon is not None
+        self._tell_soon = tell_soon or _to_nobody
         self._ceilings = dict(ceilings or {})
         self._clock = clock
         self._lines: dict[str, _Line] = {}
@@ -172,16 +164,12 @@ class LocalLimiter:
 
     @asynccontextmanager
     async def slot(
-        self,
-        provider: str,
-        estimated_tokens: int,
-        seconds: float,
-        in_line: Callable[[], None] = lambda: None,
+        self, provider: str, estimated_tokens: int, seconds: float
     ) -> AsyncIterator[Slot]:
-        """Hold one of the provider's slots; see `Limiter`. `in_line` is called before the wait."""
+        """Hold one of the provider's slots; see `Limiter`."""
         line = self._line(provider)
         asked_at = self._clock()
-        started_at = await line.enter(provider, estimated_tokens, seconds, in_line)
+        started_at = await line.enter(provider, estimated_tokens, seconds)
         held = _Held(waited_seconds=started_at - asked_at)
         try:
             yield held
@@ -189,14 +177,14 @@ class LocalLimiter:
             line.leave(estimated_tokens, started_at, held.outcome)
 
     def wants(self) -> dict[str, Want]:
-        """Return what is in flight and waiting, by provider that was ever called."""
+        """Return what to tell the coordinator, by provider that was ever called."""
         with self._lock:
             lines = dict(self._lines)
         return {provider: line.want() for provider, line in lines.items()}
 
-    def deal(self, provider: str, share: Share) -> None:
-        """Keep to a share of what several processes may use together, from now on."""
-        self._line(provider).deal(share)
+    def deal(self, provider: str, share: Share, told: Want) -> None:
+        """Keep to the share dealt in answer to what was `told`, from now on."""
+        self._line(provider).deal(share, told)
 
     def _line(self, provider: str) -> _Line:
         with self._lock:
@@ -205,14 +193,18 @@ class LocalLimiter:
                 ceilings = ceilings_of(self._ceilings, provider) or Ceilings()
                 governor = Governor(ceilings, now)
                 if self._waits_for_share:
-                    governor.deal(0, None, None, 0.0, now)
-                self._lines[provider] = _Line(governor, self._clock)
+                    governor.wait_for_share()
+                self._lines[provider] = _Line(governor, self._clock, self._tell_soon)
             return self._lines[provider]
 
 
 def ceilings_of(ceilings: Mapping[str, Ceilings], provider: str) -> Ceilings | None:
     """Return those configured for the provider at its host, else for all of its hosts."""
     return ceilings.get(provider) or ceilings.get(provider.partition("@")[0])
+
+
+def _to_nobody() -> None:
+    """Tell no coordinator, as there is none."""
 
 
 @cache

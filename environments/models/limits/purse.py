@@ -35,10 +35,10 @@ def _set(answered: asyncio.Future[bool], granted: bool) -> None:
 
 @dataclass
 class Payment:
-    """One call's money: what was set aside for it, and what it cost in the end."""
+    """The money of one attempt at a call: what it came to."""
 
     cost_usd: float = 0.0
-    """0 where no answer came: what a failed call cost is not known."""
+    """At most, where that is not known; 0 where nothing can be charged."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from typing import Literal, Protocol
 
 from pydantic import Field
 
+from environments.models.limits.window import Window
 from taskdata.schema.base import Value
 
 
@@ -31,23 +32,43 @@ class Outcome(Value):
 
 
 class Want(Value):
-    """What one worker would use of one provider now."""
+    """What one worker would use of one provider now, and what it has learned since its last word.
+
+    A word that is not answered is said again with what was learned meanwhile.
+    """
 
     calls: int = Field(ge=0)
     """In flight and waiting."""
     in_flight: int = Field(default=0, ge=0)
     pause_seconds: float = Field(default=0.0, ge=0)
     """How much longer the provider told it to stay away."""
+    window: Window | None = None
+    """As last told, for a coordinator that begins; None: nothing was told yet."""
+    answers: int = Field(default=0, ge=0)
+    """To calls that needed all of the worker's share."""
+    refused: int | None = None
+    """`decreases` of the window by which the last call began that the provider found too many."""
+    requests: Allowance | None = None
+    """As the provider's last answer said, if it was since the last word; so `input_tokens`."""
+    input_tokens: Allowance | None = None
 
 
 class Share(Value):
     """What one worker may use of one provider until it hears otherwise."""
 
-    concurrency: int | None = Field(default=None, ge=0)
-    """Calls at a time; 0: not its turn; None: as many as the provider puts up with."""
+    concurrency: int = Field(ge=0)
+    """Calls at a time; 0: not its turn, or nothing was wanted."""
+    part: float = Field(default=1.0, gt=0, le=1)
+    """Of everything below that is counted per minute."""
     requests_per_minute: float | None = Field(default=None, gt=0)
+    """As configured, for all workers together; so `tokens_per_minute`."""
     tokens_per_minute: float | None = Field(default=None, gt=0)
+    requests: Allowance | None = None
+    """As the provider said to another worker, if that is news; so `input_tokens`."""
+    input_tokens: Allowance | None = None
     pause_seconds: float = Field(default=0.0, ge=0)
+    window: Window = Window()
+    """Of all workers together."""
 
 
 class Slot(Protocol):

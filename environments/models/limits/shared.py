@@ -1,8 +1,9 @@
 """The limits of one worker process, dealt out by the run's coordinator.
 
 A thread of its own exchanges a word with the coordinator a few times a second while there are
-calls; callers never wait for it, except the first ones, which know no share yet. When the
-coordinator is out of reach the last shares hold.
+calls, and at once when a share is used up that grows fast, or was refused. Callers never wait for
+it, except the first ones, which know no share yet. When the coordinator is out of reach the last
+shares hold; a refusal still halves them, and they grow back to what they were.
 """
 
 import logging
@@ -44,8 +45,8 @@ class SharedLimiter:
         self._speaker: threading.Thread | None = None
         self.exchange = exchange
         """The way to the coordinator; may be changed while nothing is running."""
-        self._local = LocalLimiter(clock=clock, waits_for_share=True)
         self._news = threading.Event()
+        self._local = LocalLimiter(clock=clock, tell_soon=self._news.set)
         self._ended = threading.Event()
         self._is_idle = True
         self._is_out_of_reach = False
@@ -56,9 +57,7 @@ class SharedLimiter:
         self, provider: str, estimated_tokens: int, seconds: float
     ) -> AsyncIterator[Slot]:
         """Hold one of the provider's slots; see `Limiter`."""
-        async with self._local.slot(
-            provider, estimated_tokens, seconds, in_line=self._speak_if_idle
-        ) as slot:
+        async with self._local.slot(provider, estimated_tokens, seconds) as slot:
             yield slot
 
     @contextmanager
@@ -90,10 +89,6 @@ class SharedLimiter:
         self._speaker = threading.Thread(target=self._speak_on, name="limits", daemon=True)
         self._speaker.start()
 
-    def _speak_if_idle(self) -> None:
-        if self._is_idle:
-            self._news.set()
-
     def _speak_on(self) -> None:
         while not self._ended.is_set():
             # Without calls there is nothing to say; with some, pauses and turns pass by themselves.
@@ -123,7 +118,7 @@ class SharedLimiter:
             return
         self._is_out_of_reach = False
         for provider, share in answer.shares.items():
-            self._local.deal(provider, share)
+            self._local.deal(provider, share, wants[provider])
         self.purse.hear(money.waiting, answer.granted, answer.refused)
         # Idle only once it has said so: until then its share is nobody else's.
         self._is_idle = not (money.waiting or money.held_usd or _some(wants))

@@ -10,7 +10,8 @@ from environments.models.limits.coordinator import (
     Word,
     deal,
 )
-from environments.models.limits.seam import Want
+from environments.models.limits.seam import Allowance, Share, Want
+from environments.models.limits.window import START_CONCURRENCY, Window
 from taskdata.schema.ceilings import Ceilings
 
 
@@ -18,13 +19,65 @@ def wants(worker: str, **calls: int) -> Word:
     return Word(worker=worker, wants={name: Want(calls=count) for name, count in calls.items()})
 
 
-def test_without_configured_limits_a_worker_is_only_told_of_pauses():
+def say(coordinator: Coordinator, worker: str, now: float = 0.0, **want) -> Share:
+    """Have a worker speak of one provider; return its share."""
+    word = Word(worker=worker, wants={"openai": Want(**({"calls": 100} | want))})
+    return coordinator.exchange(word, now).shares["openai"]
+
+
+def test_a_pause_is_passed_on_to_the_others_for_the_same_provider():
     coordinator = Coordinator()
-    coordinator.exchange(Word(worker="a", wants={"openai": Want(calls=3, pause_seconds=9)}), 0.0)
+    say(coordinator, "a", 0.0, pause_seconds=9)
     share = coordinator.exchange(wants("b", openai=1, anthropic=1), 2.0).shares
-    assert share["openai"].concurrency is None
     assert share["openai"].pause_seconds == pytest.approx(7)
     assert share["anthropic"].pause_seconds == 0
+
+
+def test_there_is_one_window_which_grows_by_what_all_workers_learn():
+    coordinator = Coordinator()
+    assert say(coordinator, "a").concurrency == START_CONCURRENCY
+    say(coordinator, "b")
+    say(coordinator, "a", answers=6)
+    both = [say(coordinator, "b", answers=8), say(coordinator, "a")]
+    assert both[1].window.size == START_CONCURRENCY + 14
+    assert sum(share.concurrency for share in both) == START_CONCURRENCY + 14
+
+
+def test_a_burst_of_refusals_that_several_workers_meet_is_one_decrease():
+    coordinator = Coordinator()
+    for name in ("a", "b", "c"):
+        say(coordinator, name, answers=16)
+    shares = [say(coordinator, name, refused=0) for name in ("a", "b", "c")]
+    assert [share.window.size for share in shares] == [32, 32, 32]
+    assert say(coordinator, "b", refused=1).window.size == 16, "the next burst is another"
+
+
+def test_a_worker_that_joins_begins_with_its_share_of_what_is_known():
+    coordinator = Coordinator()
+    say(coordinator, "old", answers=184)
+    assert say(coordinator, "new").concurrency == 0, "no slot is given twice"
+    assert say(coordinator, "old").concurrency == 100
+    assert say(coordinator, "new").concurrency == 100
+
+
+def test_what_was_known_outlives_the_coordinator():
+    known = Window(size=80, is_starting=False, decreases=5)
+    share = say(Coordinator(), "a", window=known)
+    assert (share.concurrency, share.window) == (80, known)
+    capped = Coordinator({"openai": Ceilings(concurrency=20)})
+    assert say(capped, "a", window=known).concurrency == 20
+
+
+def test_what_a_provider_says_is_left_is_told_to_those_it_was_not_said_to():
+    coordinator = Coordinator()
+    say(coordinator, "a", 0.0)
+    say(coordinator, "b", 0.0)
+    left = Allowance(limit=60, remaining=10, reset_seconds=50.0)
+    assert say(coordinator, "a", 1.0, requests=left).requests is None
+    told = say(coordinator, "b", 11.0).requests
+    assert told == Allowance(limit=60, remaining=20, reset_seconds=40.0)
+    assert say(coordinator, "b", 12.0).requests is None, "it knows"
+    assert say(coordinator, "new", 25.0).requests.remaining == pytest.approx(34)
 
 
 def test_slots_follow_what_is_wanted():
@@ -58,8 +111,9 @@ def test_rates_are_split_and_never_exceeded_together():
     coordinator.exchange(wants("b", openai=2), 0.0)
     a = coordinator.exchange(wants("a", openai=1), 0.1).shares["openai"]
     b = coordinator.exchange(wants("b", openai=2), 0.1).shares["openai"]
-    assert (a.requests_per_minute, b.requests_per_minute) == pytest.approx((20, 40))
-    assert (a.tokens_per_minute, b.tokens_per_minute) == pytest.approx((3000, 6000))
+    assert (a.requests_per_minute, a.tokens_per_minute) == (60, 9000)
+    assert a.part + b.part == pytest.approx(1.0)
+    assert b.part > a.part
 
 
 def test_with_fewer_slots_than_workers_each_gets_its_turn_and_never_two_at_once():

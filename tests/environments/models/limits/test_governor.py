@@ -3,17 +3,17 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from environments.models.limits.governor import (
     LONGEST_PAUSE_SECONDS,
-    START_CONCURRENCY,
     Bucket,
     Ceilings,
     Governor,
 )
-from environments.models.limits.seam import Allowance, Outcome
+from environments.models.limits.seam import Allowance, Outcome, Share
+from environments.models.limits.window import START_CONCURRENCY, Window
 
 OK = Outcome(kind="ok")
 LIMITED = Outcome(kind="limited")
@@ -89,6 +89,26 @@ def test_retry_after_holds_every_call_back():
     assert governor.wait(1, 8.0) == 0
 
 
+def test_a_long_retry_after_is_honoured_up_to_a_quarter_of_an_hour():
+    for asked, kept in ((300.0, 300.0), (86_400.0, LONGEST_PAUSE_SECONDS)):
+        governor = Governor(Ceilings(), 0.0)
+        governor.start(1, 0.0)
+        governor.end(1, 0.0, Outcome(kind="limited", retry_after_seconds=asked), 0.0)
+
+        assert governor.wait(1, 0.0) == pytest.approx(kept)
+
+
+def test_a_provider_that_refuses_without_a_word_is_asked_again_within_a_minute():
+    governor, now = Governor(Ceilings(), 0.0), 0.0
+    for _ in range(20):
+        now += governor.wait(1, now)
+        governor.start(1, now)
+        governor.end(1, now, LIMITED, now + 0.1)
+        now += 0.1
+
+    assert governor.wait(1, now) == pytest.approx(60.0)
+
+
 def test_the_configured_concurrency_is_never_exceeded():
     governor = Governor(Ceilings(concurrency=3), 0.0)
     for now in range(10):
@@ -120,6 +140,81 @@ def test_a_call_larger_than_a_minute_of_tokens_still_gets_its_turn():
     governor = Governor(Ceilings(tokens_per_minute=100), 0.0)
 
     assert governor.wait(1_000_000, 0.0) == 0
+
+
+def dealt(concurrency: int, **told) -> Share:
+    return Share(concurrency=concurrency, **told)
+
+
+def test_a_share_is_kept_to_from_the_first_call_on_without_a_search_of_its_own():
+    governor = Governor(Ceilings(), 0.0)
+    governor.wait_for_share()
+    assert governor.wait(1, 0.0) == math.inf
+    governor.deal(dealt(50, window=Window(size=100)), 0.0)
+
+    assert fill(governor, 0.0) == 50
+
+
+def test_a_share_does_not_grow_by_itself_but_what_was_learned_is_told_once():
+    governor = Governor(Ceilings(), 0.0)
+    governor.deal(dealt(4), 0.0)
+    finish(governor, fill(governor, 0.0), OK, 0.0, 0.2)
+    assert governor.concurrency == 4
+    told = governor.want(7, 0.2)
+    assert (told.calls, told.answers) == (7, 4)
+    governor.start(1, 0.2)
+    governor.deal(dealt(8), 0.2, told)
+
+    assert governor.want(0, 0.2).answers == 0
+
+
+def test_a_refusal_halves_a_share_at_once_even_if_the_next_one_is_under_way():
+    governor = Governor(Ceilings(), 0.0)
+    governor.deal(dealt(40, window=Window(decreases=3)), 0.0)
+    crossing = governor.want(9, 0.1)
+    governor.start(1, 0.1)
+    assert governor.end(1, 0.1, LIMITED, 0.2), "the coordinator should know at once"
+    assert governor.concurrency == 20
+    governor.deal(dealt(44, window=Window(decreases=3)), 0.3, crossing)
+    assert governor.concurrency == 22, "dealt before the coordinator knew"
+    told = governor.want(9, 0.4)
+    assert told.refused == 3
+    governor.deal(dealt(22, window=Window(decreases=4)), 0.4, told)
+
+    assert governor.concurrency == 22
+    assert governor.want(9, 0.5).refused is None
+
+
+def test_refusals_of_calls_from_before_the_others_decrease_are_no_news():
+    governor = Governor(Ceilings(), 0.0)
+    governor.deal(dealt(8), 0.0)
+    started = fill(governor, 0.1)
+    governor.deal(dealt(4, window=Window(decreases=1)), 0.2)
+    finish(governor, started, LIMITED, 0.1, 0.3)
+
+    assert governor.concurrency == 4
+    assert governor.want(0, 0.3).refused is None
+
+
+def test_a_halved_share_grows_back_to_what_was_dealt_when_nobody_answers():
+    governor, now = Governor(Ceilings(), 0.0), 1.0
+    governor.deal(dealt(8), 0.0)
+    finish(governor, fill(governor, 0.0), LIMITED, 0.0, 0.5)
+    assert governor.concurrency == 4
+    for _ in range(20):
+        now += 1
+        finish(governor, fill(governor, now), OK, now, now + 0.5)
+
+    assert governor.concurrency == 8
+
+
+def test_a_worker_uses_its_part_of_what_the_provider_says_is_left():
+    governor = Governor(Ceilings(), 0.0)
+    left = Allowance(limit=60, remaining=20, reset_seconds=40.0)
+    governor.deal(dealt(50, part=0.25, requests=left), 0.0)
+
+    assert fill(governor, 0.0) == 5
+    assert governor.wait(1, 0.0) == pytest.approx(4.0), "a quarter of one a second"
 
 
 outcomes = st.one_of(
@@ -184,3 +279,41 @@ def test_after_the_wait_a_bucket_has_what_was_asked_for(capacity, per_second, am
 
     assert math.isfinite(wait)
     assert bucket.wait(amount, wait * (1 + 1e-9)) == pytest.approx(0.0, abs=1e-6)
+
+
+shares = st.builds(
+    Share,
+    concurrency=st.integers(0, 40),
+    part=st.floats(0.01, 1),
+    requests_per_minute=st.none() | st.floats(1, 1e4),
+    requests=st.none() | st.just(Allowance(limit=100, remaining=0, reset_seconds=3600)),
+    pause_seconds=st.floats(0, 1e6),
+    window=st.builds(Window, is_starting=st.booleans(), decreases=st.integers(0, 3)),
+)
+moves = st.lists(st.tuples(shares | st.just("start") | outcomes, st.floats(0, 100)))
+
+
+@settings(deadline=None)
+@given(moves)
+def test_whatever_it_is_dealt_it_keeps_to_it_and_calls_again_with_a_share(moves):
+    """A move is a share, the start of a call, or the end of one."""
+    governor, now, running, most = Governor(Ceilings(), 0.0), 0.0, [], 0
+    governor.wait_for_share()
+    for move, passed in moves:
+        now += passed
+        if isinstance(move, Share):
+            governor.deal(move, now, governor.want(3, now))
+            most = move.concurrency
+        elif move != "start":
+            if running:
+                governor.end(10, running.pop(0), move, now)
+        elif governor.wait(10, now) == 0:
+            governor.start(10, now)
+            running.append(now)
+            assert len(running) <= most
+        assert governor.concurrency <= most
+    while running:
+        governor.end(10, running.pop(), None, now)
+    governor.deal(Share(concurrency=1), now)
+
+    assert governor.wait(10, now + LONGEST_PAUSE_SECONDS) == 0

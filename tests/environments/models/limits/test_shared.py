@@ -10,6 +10,7 @@ import pytest
 from environments.models.limits.coordinator import Answer, Coordinator, Word
 from environments.models.limits.seam import Outcome
 from environments.models.limits.shared import SharedLimiter
+from environments.models.limits.window import START_CONCURRENCY
 from taskdata.errors import BudgetExhausted, ModelUnavailable
 from taskdata.schema.ceilings import Ceilings
 
@@ -194,3 +195,45 @@ def test_money_that_others_hold_is_not_waited_for_without_end():
 
     with stack:
         asyncio.run(both())
+
+
+def test_what_was_learned_is_told_to_the_coordinator_of_the_next_batch():
+    limiter, server = SharedLimiter("worker", Post(Coordinator())), Server()
+
+    async def calls(count, seconds):
+        await asyncio.gather(*(server.call(limiter, seconds) for _ in range(count)))
+
+    with limiter.running():
+        asyncio.run(calls(200, 0.05))
+    learned, server.most = server.most, 0
+    assert learned > 2 * START_CONCURRENCY, "the share grew with the answers"
+    limiter.exchange = Post(Coordinator())
+    with limiter.running():
+        asyncio.run(calls(learned, 0.5))
+    assert server.most == learned, "and began there"
+
+
+def test_workers_that_are_refused_slow_down_as_one():
+    most, post = 8, Post(Coordinator())
+    stack, limiters = shared(post, 3)
+    busy, answered, refused = [], [], []
+
+    async def call(limiter):
+        async with limiter.slot("openai", 10, 20.0) as slot:
+            if len(busy) >= most:
+                refused.append(limiter)
+                slot.report(Outcome(kind="limited", retry_after_seconds=0.01))
+                return
+            busy.append(limiter)
+            await asyncio.sleep(0.02)
+            busy.remove(limiter)
+            answered.append(limiter)
+            slot.report(Outcome(kind="ok"))
+
+    async def calls():
+        await asyncio.gather(*(call(lim) for lim in limiters for _ in range(200)))
+
+    with stack:
+        asyncio.run(calls())
+    assert len(refused) < 0.25 * len(answered)
+    assert {id(limiter) for limiter in answered} == {id(limiter) for limiter in limiters}
