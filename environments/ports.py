@@ -71,7 +71,12 @@ class ModelRequest:
     """Ask for structured output that fits this schema."""
     reasoning_effort: ReasoningEffort | None = None
     """How much a reasoning model may think; None: as its provider has it."""
-    timeout_seconds: float = 300.0
+    timeout_seconds: float = 900.0
+    max_usd: float | None = None
+    """Most that all attempts together may cost: one that could go beyond is not made; None: no
+    limit."""
+    failed: list[FailedAttempt] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Attempts that brought no answer, noted as they fail: known of a call that is cut off, too."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +93,11 @@ class ModelReply:
     seconds: float = 0.0
     """From the question to the answer, without `waited_seconds`."""
     waited_seconds: float = 0.0
-    """Spent in line for the provider's rate limits: not the model's time."""
+    """Spent in line for the provider's rate limits and the run's money: not the model's time."""
     replay: tuple[dict[str, Any], ...] = ()
     """What the provider wants back with this turn (thinking, reasoning items); opaque JSON."""
+    thinking: str = ""
+    """What can be read of the model's thoughts; empty where the provider hides them."""
     failed_attempts: tuple[FailedAttempt, ...] = ()
     """The attempts before the one that brought this answer, in order."""
     cached: bool = False
@@ -100,9 +107,9 @@ class ModelReply:
 class ModelClient(Protocol):
     """A model behind a provider; holds one connection pool, is shared by all trials of a process.
 
-    `reply` raises `ModelUnavailable` when retries ran out and `ModelRejected` when the provider
-    said no; both carry their `failed_attempts`. SDK retries are off: this is the one layer that
-    retries.
+    `reply` raises `ModelUnavailable` when retries ran out, `ModelRejected` when the provider said
+    no and `BudgetExhausted` when there is no money for an attempt; all carry their
+    `failed_attempts`. SDK retries are off: this is the one layer that retries.
     """
 
     async def reply(self, request: ModelRequest) -> ModelReply:

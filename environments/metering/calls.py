@@ -1,22 +1,69 @@
-"""What is known of one call of a metered program while it runs."""
+"""A metered call: on what terms it is made, and what is known of it while it runs."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from environments.metering.dialects import Dialect
-from environments.metering.ledger import Reservation
-from environments.metering.paid import PaidAnswer
-from environments.metering.requests import Asked, limited
+from environments.metering.formats.dialects import Dialect
+from environments.metering.formats.requests import Asked, limited
+from environments.metering.ledger import Ledger, Reservation
+from environments.metering.paid import PaidAnswer, PaidAnswers
 from environments.models.client import Answer
-from environments.models.limits.seam import Allowance, Outcome
-from environments.models.money.spending import Spending
+from environments.models.limits.purse import Purse
+from environments.models.limits.seam import Allowance, Limiter, Outcome
+from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
-from taskdata.schema.usage import Usage
+from taskdata.errors import ModelRejected, ModelUnavailable
+from taskdata.schema.tool import ToolSpec
+from taskdata.schema.usage import FailedAttempt, Usage
 
 if TYPE_CHECKING:
     from aiohttp import web
+
+Fault = ModelUnavailable | ModelRejected
+"""Why a call was not answered."""
+
+
+class Record(Protocol):
+    """Takes what is known of the calls; a trial's journal is one."""
+
+    def model_call(self, reply: ModelReply, started_at: datetime) -> None:
+        """Take a call that was answered."""
+        ...
+
+    def no_reply(self, attempts: Sequence[FailedAttempt]) -> None:
+        """Take the attempts at a call that was never answered."""
+        ...
+
+    def message(self, role: Literal["system", "user"], text: str) -> None:
+        """Take a notice."""
+        ...
+
+    def offered(self, tools: Sequence[ToolSpec]) -> None:
+        """Take tools that the model was offered."""
+        ...
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On what terms the calls of one trial are made."""
+
+    endpoint: Endpoint
+    """The agent's model and the real key to it."""
+    ledger: Ledger
+    """The trial's budget."""
+    record: Record
+    limiter: Limiter | None = None
+    """Shares the provider's rate limits with all other callers."""
+    purse: Purse | None = None
+    """Holds the money that all calls of the run may cost; None: as much as they do."""
+    paid: PaidAnswers | None = None
+    """Keeps what calls are answered, and answers what an earlier attempt paid for; None: nothing is
+    kept."""
+    records_instructions: bool = False
+    """Whether what a program tells its model, and offers it, goes on record: nobody else knows."""
 
 
 @dataclass
@@ -38,18 +85,20 @@ class Call:
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     started: float = field(default_factory=time.monotonic)
     paid_usd: float = 0.0
-    """What it cost, as far as that is known; 0 where nobody answered."""
+    """What it cost; where that is not known, what it may have cost at most."""
     waited: float = 0.0
     """Seconds in line for the provider's rate limits, before `started`."""
     was_sent: bool = False
     is_settled: bool = False
     """Its room in the budget was given back."""
-    answer: Answer | None = None
-    """Set once the provider has answered, be it in part."""
+    part: Answer | None = None
+    """What had come of a stream when it ended early."""
     whole: ModelReply | None = None
     """For the record; set once the answer has come to its end."""
-    used: Spending | None = None
-    """Of a call that was not answered; None: we cut it off, and it may have used all it could."""
+    fault: Fault | None = None
+    """Why it was not answered; None of one that was sent and has no answer: we cut it off."""
+    is_programs: bool = False
+    """The fault is the program's own."""
     outcome: Outcome | None = None
     """For the provider's rate limits; None: nothing is learned from it."""
     allowances: dict[str, Allowance | None] = field(default_factory=dict)
@@ -58,23 +107,21 @@ class Call:
     def __post_init__(self) -> None:
         self.body = limited(self.asked, self.dialect, self.room.reply_tokens)
 
-    def reply(self, answer: Answer, model: str, cost_usd: float | None, stop: str) -> ModelReply:
-        """Return an answer for the record; `model` is the one that was asked."""
+    @property
+    def seconds(self) -> float:
+        """How long it took, without the time in line."""
+        return self.kept.seconds if self.kept else time.monotonic() - self.started
+
+    def reply(self, answer: Answer, model: str, cost_usd: float | None) -> ModelReply:
+        """Return a whole answer for the record; `model` is the one that was asked."""
         return ModelReply(
             text=answer.text,
             model=answer.model or model,
             tool_calls=answer.tool_calls,
             usage=answer.usage or Usage(),
             cost_usd=cost_usd,
-            stop_reason=stop,
-            seconds=self.kept.seconds if self.kept else time.monotonic() - self.started,
+            stop_reason=answer.stop_reason,
+            seconds=self.seconds,
             waited_seconds=self.waited,
+            thinking=answer.thinking,
         )
-
-    def spent(self) -> Spending:
-        """Return what an answered call used; where that is not known, what it used at most."""
-        usage = None if self.whole is None or self.answer is None else self.answer.usage
-        if self.whole is None or usage is None or usage.total == 0:
-            return self.room.bound
-        cost = self.whole.cost_usd
-        return Spending(1, usage.total, self.room.bound.usd if cost is None else cost)

@@ -5,6 +5,7 @@ them for as long as it asks the same: the nth equal request gets the nth answer 
 differs is asked, and so is what was asked of a model on this machine, which is paid for by nobody.
 """
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -17,12 +18,13 @@ from typing import Any
 
 from pydantic import Field
 
-from environments.metering.dialects import Dialect, revision_headers
-from environments.models.paid import METERED, Attempt, CallWriter
+from environments.metering.formats.dialects import Dialect, revision_headers
+from environments.models.paid import METERED, Attempt, CallWriter, unanswered
 from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
 from taskdata.schema.base import Value
 from taskdata.schema.model_call import ModelCall
+from taskdata.schema.usage import FailedAttempt
 
 MAX_KEPT_BYTES = 4 * 1024 * 1024
 """Of one answer; what a longer one cost is kept, and it is asked for again."""
@@ -97,6 +99,11 @@ class PaidAnswers:
             reply=None if content is None else _kept(content_type, content, reply.seconds),
         )
         await self._writer.keep(call)
+
+    def owe(self, key: str, failed: FailedAttempt) -> asyncio.Future[None] | None:
+        """Have it stored what an unanswered call may be charged; None where that is nothing."""
+        owed = unanswered(self._attempt, key, (failed,))
+        return self._writer.keep_soon(*owed) if owed else None
 
 
 def request_key(

@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from environments.metering.dialects import Dialect
-from environments.metering.paid import MAX_KEPT_BYTES
-from environments.metering.streams import (
+from environments.metering.formats.dialects import Dialect
+from environments.metering.formats.streams import (
     MAX_EVENT_BYTES,
     EventSplitter,
     event_data,
@@ -18,6 +17,7 @@ from environments.metering.streams import (
     is_usage_alone,
     new_reply,
 )
+from environments.metering.paid import MAX_KEPT_BYTES
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -87,7 +87,8 @@ class Passage:
 
     def _taken(self, event: bytes) -> bytes:
         """Note an event and return what may be passed on of it."""
-        data, clean = event_data(event), self._without_key(event)
+        clean = self._without_key(event)
+        data = event_data(clean)
         self._note(clean)
         if data is not None:
             self.reply.add(data)

@@ -6,16 +6,16 @@ it is, streams included, except for what it says of the key.
 """
 
 import asyncio
-import logging
 import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from environments.metering.dialects import (
+from environments.metering.books import Books
+from environments.metering.calls import Terms
+from environments.metering.formats.dialects import (
     Dialect,
     dialects_of,
     error_body,
@@ -24,58 +24,38 @@ from environments.metering.dialects import (
     model_list,
     variables,
 )
-from environments.metering.forwarding import Forwarder, Record
-from environments.metering.ledger import Ledger
-from environments.metering.paid import PaidAnswers
-from environments.metering.requests import Asked, read_request
-from environments.models.limits.purse import Purse
-from environments.models.limits.seam import Limiter
-from environments.models.wire.transport import Endpoint
+from environments.metering.formats.requests import Asked, read_request
+from environments.metering.forwarding import Forwarder
+from environments.metering.notices import Notices
 from environments.ports import Door
-from taskdata.errors import BudgetExhausted, ModelRejected, ModelUnavailable, SandboxFailed
+from taskdata.errors import ModelRejected, SandboxFailed
 from taskdata.schema.transcript import Ending
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-_logger = logging.getLogger(__name__)
-
 PORT = 8411
 """Where sandboxed programs find the proxy, on their own loopback."""
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
 CALLS_AT_ONCE = 8
-_MAX_NOTES = 50
 _TOKEN_BYTES = 24
 
 Handler = Callable[["web.Request"], Awaitable["web.StreamResponse"]]
 
 
-@dataclass
-class Notices:
-    """What the record of the trial is told beside the calls, a bounded number of times."""
-
-    tell: Callable[[str], None]
-    _told: set[str] = field(default_factory=set)
-
-    def once(self, text: str) -> None:
-        """Tell it unless it was told before."""
-        if text not in self._told and len(self._told) < _MAX_NOTES:
-            self._told.add(text)
-            self.tell(text)
-
-
 class MeteringProxy:
     """What a harness, or a sandbox, is given to reach the agent's model."""
 
-    def __init__(self, endpoint: Endpoint, ledger: Ledger, forwarder: Forwarder) -> None:
-        self.endpoint = endpoint
-        self.ledger = ledger
+    def __init__(self, terms: Terms, forwarder: Forwarder, books: Books) -> None:
+        self.endpoint = terms.endpoint
+        self.ledger = terms.ledger
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self.url = ""
         """Of the proxy on our own loopback, without `/v1`; empty where it does not listen there."""
         self.doors: tuple[Door, ...] = ()
         """Through which a sandbox reaches it; none where it has no socket."""
         self._forwarder = forwarder
+        self._books = books
 
     @property
     def ending(self) -> Ending | None:
@@ -95,15 +75,8 @@ class MeteringProxy:
             BudgetExhausted: The run's money was used up.
             StoreUnavailable: What was paid for could not be kept.
         """
-        if self._forwarder.unkept is not None:
-            raise self._forwarder.unkept
-        fault, faults = self._forwarder.last_fault, self._forwarder.faults
-        if fault is None:
-            return
-        if isinstance(fault, BudgetExhausted):
-            raise fault
-        kind = ModelRejected if isinstance(fault, ModelRejected) else ModelUnavailable
-        raise kind(f"{fault} ({faults} of the agent's calls failed at the provider)") from fault
+        if (error := self._books.error()) is not None:
+            raise error
 
 
 class _Server:
@@ -204,43 +177,28 @@ class _Server:
             if self._family == "anthropic":
                 return self._error(402, "billing_error", said)
             return self._error(429, "insufficient_quota", said)
+        self._notices.told(dialect, asked.body)
         return await self._forwarder.forward(dialect, request, asked, room)
 
 
 @asynccontextmanager
-async def metering_proxy(
-    endpoint: Endpoint,
-    ledger: Ledger,
-    record: Record,
-    tell: Callable[[str], None],
-    *,
-    folder: Path | None = None,
-    limiter: Limiter | None = None,
-    purse: Purse | None = None,
-    paid: PaidAnswers | None = None,
-) -> AsyncIterator[MeteringProxy]:
+async def metering_proxy(terms: Terms, folder: Path | None = None) -> AsyncIterator[MeteringProxy]:
     """Yield a listening proxy; afterwards no call of its trial is in flight any more.
 
     Args:
-        endpoint: The agent's model and the real key to it.
-        ledger: The trial's budget.
-        record: Takes every call that the provider answered.
-        tell: Takes notices for the trial's record: refused calls and the like.
+        terms: Of the trial's calls.
         folder: Private to us; the socket of the proxy's door is made in it. None: the proxy
             listens on a port of our own loopback instead.
-        limiter: Shares the provider's rate limits with all other callers.
-        purse: Holds the money that all calls of the run may cost; None: as much as they do.
-        paid: Keeps what calls are answered, and answers what an earlier attempt paid for; None:
-            nothing is kept.
 
     Raises:
         SandboxFailed: It cannot listen.
     """
     from aiohttp import web
 
-    async with Forwarder.opened(endpoint, ledger, record, limiter, purse, paid) as forwarder:
-        proxy = MeteringProxy(endpoint, ledger, forwarder)
-        server = _Server(proxy, forwarder, Notices(tell))
+    books = Books(terms)
+    async with Forwarder.opened(terms, books) as forwarder:
+        proxy = MeteringProxy(terms, forwarder, books)
+        server = _Server(proxy, forwarder, Notices(terms))
         runner = web.AppRunner(
             server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
         )

@@ -39,6 +39,7 @@ class KeptReply(Value):
     stop_reason: str
     seconds: float
     replay: tuple[dict[str, Any], ...] = ()
+    thinking: str = ""
     failed_attempts: tuple[FailedAttempt, ...] = ()
     owner: str
     """The work that paid for it."""
@@ -53,7 +54,8 @@ class KeptReply(Value):
 class CachedClient:
     """A `ModelClient` that answers from the store where it can; only replies are kept, no faults.
 
-    Two equal requests in flight at once are both paid for; the first reply is kept.
+    Two equal requests in flight at once are both paid for; both get the reply that is kept first,
+    so that a replay brings the same answers.
     """
 
     client: ModelClient | None
@@ -93,9 +95,19 @@ class CachedClient:
                 "run that keeps replies"
             )
         reply = await self.client.reply(request)
-        kept = kept_reply(reply, self.owner)
-        await asyncio.to_thread(self.store.keep_reply, key, str(self.spec), kept)
-        return reply
+        own = kept_reply(reply, self.owner)
+        kept = await asyncio.to_thread(self.store.keep_reply, key, str(self.spec), own)
+        if kept == own:
+            return reply
+        return replace(
+            KeptReply.model_validate(kept).as_reply(self.owner),
+            usage=reply.usage,
+            cost_usd=reply.cost_usd,
+            seconds=reply.seconds,
+            waited_seconds=reply.waited_seconds,
+            failed_attempts=reply.failed_attempts,
+            cached=reply.cached,
+        )
 
     async def close(self) -> None:
         """Close the client's connections."""

@@ -7,16 +7,25 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from environments.models import faults
-from environments.models.faults import AttemptFailed, ConversationTooLong, ProviderError
+from environments.models.faults import (
+    AttemptFailed,
+    ConversationTooLong,
+    NotSent,
+    ProviderError,
+)
 from environments.models.limits.headers import allowances
+from environments.models.limits.purse import Purse
 from environments.models.limits.seam import Limiter, Outcome, Slot
 from environments.models.money.prices import price_of
-from environments.models.retry import RetriedCall, RetryPolicy, Unlimited
+from environments.models.money.spending import call_bound
+from environments.models.retry import RetriedCall, RetryPolicy, Try, Unlimited
 from environments.models.wire.arguments import clean_text
 from environments.models.wire.reading import read_json
 from environments.models.wire.transport import Endpoint, Received, Transport
+from environments.models.wire.writing import ToolSets
 from environments.ports import ModelReply, ModelRequest
-from taskdata.errors import ModelRejected, ModelUnavailable
+from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
+from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall, Usage
 
 _MODEL_ID_CHARS = 200
@@ -42,6 +51,8 @@ class Answer:
     """None: the server did not say, or said nonsense."""
     replay: tuple[dict[str, Any], ...] = ()
     """See `ModelReply.replay`."""
+    thinking: str = ""
+    """See `ModelReply.thinking`."""
 
 
 class ProviderClient(ABC):
@@ -56,13 +67,25 @@ class ProviderClient(ABC):
         endpoint: Endpoint,
         policy: RetryPolicy | None = None,
         limiter: Limiter | None = None,
+        purse: Purse | None = None,
     ) -> None:
-        """Call `endpoint`; without a limiter as often as is asked."""
+        """Call `endpoint`; without a limiter as often as is asked, without a purse at any cost.
+
+        Raises:
+            Misuse: There is a purse and the price is unknown, so no cap could be held.
+        """
         self.endpoint = endpoint
         self._policy = policy or RetryPolicy()
         self._limiter = limiter
+        self._purse = purse
         self._price = price_of(endpoint.spec)
+        if purse is not None and self._price is None:
+            raise Misuse(
+                f"max_usd: the price of {endpoint.spec} is unknown, so a limit in money cannot be "
+                "held; add it to the price table or leave the limit out"
+            )
         self._transport = Transport(endpoint, self._headers())
+        self._tools = ToolSets(self._tool)
         self._without: frozenset[str] = frozenset()
         """Ways of asking that this server turned out to refuse, such as a request's `stop`."""
 
@@ -75,16 +98,23 @@ class ProviderClient(ABC):
             ConversationTooLong: The conversation does not fit; a shorter one may.
             ConversationRefused: The provider will not answer this content.
             ModelRejected: Any other no: key, model name, parameters, media it cannot take.
+            BudgetExhausted: There is no money for an attempt, of the request's or of the run's.
+            Misuse: The run's money is limited, and the price of so long a request is unknown.
         """
         self._require_sendable(request)
+        self._require_affordable(request)
         tokens = _estimated_tokens(request)
         call = RetriedCall(
             str(self.endpoint),
             request.timeout_seconds,
             self._policy,
             lambda seconds: self._slot(tokens, seconds),
+            most_usd=lambda: call_bound(request, self._price).usd,
+            purse=self._purse,
+            max_usd=request.max_usd,
+            noted=request.failed,
         )
-        answer = await call.run(lambda _, slot: self._attempt(request, slot))
+        answer = await call.run(lambda one: self._attempt(request, one))
         text = clean_text(answer.text)
         shown = _cut(text, request.stop)
         return ModelReply(
@@ -98,6 +128,7 @@ class ProviderClient(ABC):
             waited_seconds=call.waited_seconds,
             # What was cut off must not come back to the model by another way.
             replay=answer.replay if shown == text else (),
+            thinking=answer.thinking,
             failed_attempts=tuple(call.failed),
         )
 
@@ -108,6 +139,11 @@ class ProviderClient(ABC):
     @abstractmethod
     def _headers(self) -> Mapping[str, str]:
         """Return the headers of every request, with the key."""
+
+    @staticmethod
+    @abstractmethod
+    def _tool(spec: ToolSpec) -> dict[str, Any]:
+        """Return a tool as the format has it."""
 
     @abstractmethod
     def _body(self, request: ModelRequest) -> bytes:
@@ -121,14 +157,24 @@ class ProviderClient(ABC):
         """Return the way of asking that an error is about, if another one would do as well."""
         return None
 
-    async def _attempt(self, request: ModelRequest, slot: Slot) -> Answer:
+    async def _attempt(self, request: ModelRequest, one: Try) -> Answer:
         # Of this attempt: calls at the same time may learn what the server refuses.
-        without = self._without
+        without, slot = self._without, one.slot
+        one.cost_usd = 0.0
+        body = self._body(request)
+        # From now on the provider may work on it, and charge for it whatever becomes of it.
+        one.cost_usd = None
         try:
-            received = await self._transport.post(self.path, self._body(request))
-        except AttemptFailed:
-            slot.report(Outcome(kind="fault"))
+            received = await self._transport.post(self.path, body)
+        except (AttemptFailed, ModelRejected) as exc:
+            # It never arrived, or was sent elsewhere.
+            if isinstance(exc, NotSent) or exc.status is not None:
+                one.cost_usd = 0.0
+            if isinstance(exc, AttemptFailed):
+                slot.report(Outcome(kind="fault"))
             raise
+        if received.status >= 300:
+            one.cost_usd = 0.0
         requests, tokens = allowances(received.headers)
         told = Outcome(kind="fault", requests=requests, input_tokens=tokens)
         try:
@@ -137,6 +183,7 @@ class ProviderClient(ABC):
         except (AttemptFailed, ModelRejected) as exc:
             slot.report(told.model_copy(update=_limit(exc)))
             raise
+        one.cost_usd = self._cost(answer.usage)
         used = None if answer.usage is None else answer.usage.total
         slot.report(told.model_copy(update={"kind": "ok", "tokens": used}))
         return answer
@@ -165,7 +212,8 @@ class ProviderClient(ABC):
             )
         body = read_json(received.body)
         if body is None:
-            kind = received.content_type or "no content type"
+            named = self.endpoint.without_key(received.content_type.encode()).decode()
+            kind = faults.one_line(named) or "no content type"
             size = len(received.body)
             raise AttemptFailed(f"{where}: the answer is not JSON ({kind}), {size} bytes")
         if isinstance(body, Mapping) and body.get("error"):
@@ -202,8 +250,20 @@ class ProviderClient(ABC):
                 f"and at most {_MAX_MEDIA_TOGETHER} can be sent; attach fewer"
             )
 
+    def _require_affordable(self, request: ModelRequest) -> None:
+        if request.max_usd is None:
+            return
+        usd = call_bound(request, self._price).usd
+        if usd is None or usd > request.max_usd:
+            may_cost = "an unknown sum" if usd is None else f"{usd:.4f} USD"
+            raise BudgetExhausted(
+                f"{self.endpoint}: the call may cost {may_cost}, and {request.max_usd:.4f} USD are "
+                "left for it"
+            )
+
     def _cost(self, usage: Usage | None) -> float | None:
-        if self._price is None or usage is None:
+        # No call uses no tokens: a server that says so has not counted.
+        if self._price is None or usage is None or usage.total == 0:
             return None
         return self._price.cost_usd(usage)
 

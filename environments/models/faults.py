@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from environments.models.limits.headers import retry_after
+from environments.models.wire.arguments import clean_text
 from taskdata.errors import ModelRejected, ModelUnavailable
 
 _MESSAGE_CHARS = 200
@@ -46,6 +47,10 @@ class AttemptFailed(ModelUnavailable):
     def is_limit(self) -> bool:
         """Whether the provider wants fewer calls, rather than having trouble of its own."""
         return self.status in _LIMITING
+
+
+class NotSent(AttemptFailed):
+    """No connection came about, so nothing was asked and nothing is charged."""
 
 
 class NoAnswerInTime(ModelUnavailable):
@@ -151,7 +156,7 @@ def one_line(text: str, key: str = "", limit: int = _MESSAGE_CHARS) -> str:
     """Return `text` on one line, without `key`, at most `limit` characters."""
     if key:
         text = text.replace(key, "[key]")
-    text = " ".join(text.split())
+    text = " ".join(clean_text(text).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

@@ -3,7 +3,8 @@
 An attempt that is cut short - a killed worker, a failed sandbox - leaves its replies in the store.
 The next attempt at the same trial asks the same questions in the same order as long as nothing
 around it differs, and gets these replies; from the first question that is new on, it asks the
-model.
+model. What may be charged for attempts that brought no reply is kept as well, for whoever adds up
+what the run has spent.
 """
 
 import asyncio
@@ -11,11 +12,15 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
 
 from environments.models.cached import KeptReply, kept_reply, reply_key
 from environments.ports import ModelClient, ModelReply, ModelRequest
+from environments.sandbox.shielding import to_the_end
 from taskdata.schema.agent import ModelSpec
-from taskdata.schema.model_call import ModelCall
+from taskdata.schema.model_call import NO_REPLY, ModelCall
+from taskdata.schema.usage import FailedAttempt, Usage
 from taskdata.store.calls import CallStore
 
 METERED = "metered"
@@ -23,24 +28,42 @@ METERED = "metered"
 
 
 class CallWriter:
-    """Writes calls of many trials at once: while one transaction runs, the next one collects."""
+    """Writes calls of many trials at once: while one transaction runs, the next one collects.
+
+    However a block of it ends, those that wait are stored.
+    """
 
     def __init__(self, store: CallStore) -> None:
         self._store = store
-        self._waiting: list[tuple[ModelCall, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[Sequence[ModelCall], asyncio.Future[None]]] = []
         self._writing: asyncio.Task[None] | None = None
 
-    async def keep(self, call: ModelCall) -> None:
-        """Return once the call is stored; it is, even if the caller does not wait for it.
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await to_the_end(self.close())
+
+    async def keep(self, *calls: ModelCall) -> None:
+        """Return once the calls are stored; they are, even if the caller does not wait for it.
 
         Raises:
             StoreUnavailable: The store cannot be written.
         """
+        await asyncio.shield(self.keep_soon(*calls))
+
+    def keep_soon(self, *calls: ModelCall) -> asyncio.Future[None]:
+        """Have the calls stored without waiting for it; the future is done when they are."""
         kept = asyncio.get_running_loop().create_future()
-        self._waiting.append((call, kept))
+        self._waiting.append((calls, kept))
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
-        await asyncio.shield(kept)
+        return kept
 
     async def close(self) -> None:
         """Return when all is stored that was to be kept."""
@@ -54,7 +77,7 @@ class CallWriter:
         cancelled: asyncio.CancelledError | None = None
         while self._waiting:
             batch, self._waiting = self._waiting, []
-            calls = [call for call, _ in batch]
+            calls = [call for together, _ in batch for call in together]
             # Not a task of its own: the end of the loop cancels those.
             loop = asyncio.get_running_loop()
             storing = loop.run_in_executor(None, self._store.keep_calls, calls)
@@ -109,14 +132,26 @@ class PaidClient:
         """Return the reply that an earlier attempt paid for, else the model's, which is kept.
 
         Raises:
-            StoreUnavailable: The reply cannot be kept.
+            StoreUnavailable: The reply cannot be kept, or what the lack of one may be charged.
         """
         key = reply_key(self._spec, self._base_url, request)
         if kept := self._earlier.get(key):
             return kept.popleft().as_reply(self._attempt.trial_id)
-        reply = await self._client.reply(request)
+        before = len(request.failed)
+        try:
+            reply = await self._client.reply(request)
+        except asyncio.CancelledError:
+            # Whoever is cut off does not wait.
+            if owed := unanswered(self._attempt, key, request.failed[before:]):
+                self._writer.keep_soon(*owed)
+            raise
+        except Exception:
+            if owed := unanswered(self._attempt, key, request.failed[before:]):
+                await self._writer.keep(*owed)
+            raise
         if not reply.cached:
-            await self._writer.keep(self._call(key, reply))
+            owed = unanswered(self._attempt, key, reply.failed_attempts)
+            await self._writer.keep(*owed, self._call(key, reply))
         return reply
 
     async def close(self) -> None:
@@ -127,9 +162,29 @@ class PaidClient:
             trial_id=self._attempt.trial_id,
             attempt=self._attempt.number,
             key=key,
-            model=reply.model,
+            model=reply.model or self._spec.model,
             usage=reply.usage,
             cost_usd=reply.cost_usd,
             at=datetime.now(UTC),
             reply=kept_reply(reply, self._attempt.trial_id),
         )
+
+
+def unanswered(
+    attempt: Attempt, key: str, failed: Sequence[FailedAttempt]
+) -> tuple[ModelCall, ...]:
+    """Return the call to keep for what failed attempts may be charged; none where that is 0."""
+    costs = [each.cost_at_most_usd for each in failed if each.cost_at_most_usd != 0]
+    if not costs:
+        return ()
+    known = [usd for usd in costs if usd is not None]
+    call = ModelCall(
+        trial_id=attempt.trial_id,
+        attempt=attempt.number,
+        key=key,
+        model=NO_REPLY,
+        usage=Usage(),
+        cost_usd=sum(known) if len(known) == len(costs) else None,
+        at=datetime.now(UTC),
+    )
+    return (call,)

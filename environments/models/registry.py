@@ -71,7 +71,10 @@ def require_model(spec: ModelSpec, base_url: str | None) -> None:
 
 
 def model_client(
-    spec: ModelSpec, base_url: str | None, limiter: "Limiter | None" = None
+    spec: ModelSpec,
+    base_url: str | None,
+    limiter: "Limiter | None" = None,
+    purse: "Purse | None" = None,
 ) -> ModelClient:
     """Return a new client; it belongs to the event loop it is first used in.
 
@@ -79,17 +82,19 @@ def model_client(
         spec: Provider and model.
         base_url: Endpoint; for local models the running server's, else None for the default.
         limiter: Shares the provider's limits; None: the one of this process.
+        purse: Holds the money that calls may cost; None: as much as they do.
 
     Raises:
-        Misuse: As `require_model`, or a local model without a server.
+        Misuse: As `require_model`, or a local model without a server; or its price is unknown,
+            and there is a purse.
     """
     from environments.models.limits.local import process_limiter
 
     endpoint = model_endpoint(spec, base_url)
     if spec.provider == "local":
-        # Its server has a line of its own, and nobody else stands in it.
+        # Its server has a line of its own, where nobody else stands, and is paid by nobody.
         return _client_type(endpoint)(endpoint)
-    return _client_type(endpoint)(endpoint, limiter=limiter or process_limiter())
+    return _client_type(endpoint)(endpoint, limiter=limiter or process_limiter(), purse=purse)
 
 
 def model_endpoint(spec: ModelSpec, base_url: str | None) -> "Endpoint":
@@ -209,16 +214,8 @@ class ModelClients:
         """
         key = (spec, base_url)
         if key not in self._clients:
-            self._clients[key] = self._paid_for(spec, model_client(spec, base_url, self._limiter))
+            self._clients[key] = model_client(spec, base_url, self._limiter, self._purse)
         return self._clients[key]
-
-    def _paid_for(self, spec: ModelSpec, client: ModelClient) -> ModelClient:
-        if self._purse is None:
-            return client
-        from environments.models.limits.capped import CappedClient
-        from environments.models.money.prices import price_of
-
-        return CappedClient(client, spec, price_of(spec), self._purse)
 
     async def __aenter__(self) -> Self:
         return self

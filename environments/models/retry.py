@@ -2,14 +2,16 @@
 
 A failed attempt is tried again after an exponential wait with jitter, or after what the provider
 asked for, a bounded number of times and within the request's own time. Time in line for a slot
-of the provider is no part of that time; it has the same length for itself.
+of the provider, and for the run's money, is no part of that time; it has the same length for
+itself. Money is set aside for one attempt at a time: one that may be charged though it brought no
+answer is paid for at its most, and the next one needs as much again.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -21,8 +23,9 @@ from tenacity import (
 )
 
 from environments.models.faults import AttemptFailed, NoAnswerInTime, one_line
+from environments.models.limits.purse import Payment, Purse
 from environments.models.limits.seam import Outcome, Slot
-from taskdata.errors import ModelRejected, ModelUnavailable
+from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.usage import FailedAttempt
 
 _logger = logging.getLogger(__name__)
@@ -35,11 +38,13 @@ class RetryPolicy:
     """How often, how long and how far apart attempts are."""
 
     attempts: int = 5
-    attempt_seconds: float = 300.0
-    """A single attempt is given up after this, so that a lost connection is not waited out."""
+    attempt_seconds: float | None = 600.0
+    """A single attempt is given up after this, as OpenAI's and Anthropic's own SDKs do: a server
+    that hangs is the provider's fault, not the agent's. None: as long as the request."""
     first_wait_seconds: float = 0.5
     longest_wait_seconds: float = 60.0
-    """Also caps what a provider's `retry-after` may ask for."""
+    """Of our own choice. What a provider's `retry-after` asks for is waited, or given up at once
+    where the request has no such time."""
 
 
 @dataclass
@@ -52,8 +57,23 @@ class Unlimited:
         """Nothing is learned from it."""
 
 
+@dataclass(slots=True)
+class Try:
+    """One attempt, as whoever makes it sees it."""
+
+    seconds: float
+    """How long it may take."""
+    slot: Slot
+    cost_usd: float | None = None
+    """What it has cost by now; None: that is not known, so it may be the most that it can."""
+
+
 def _no_line(_: float) -> AbstractAsyncContextManager[Slot]:
     return nullcontext(Unlimited())
+
+
+def _unpriced() -> float | None:
+    return None
 
 
 async def with_retries(
@@ -68,7 +88,7 @@ async def with_retries(
         ModelUnavailable: Attempts or time ran out; the message names the last cause.
         NoAnswerInTime: `total_seconds` passed during the very first attempt.
     """
-    return await RetriedCall(where, total_seconds, policy).run(lambda seconds, _: attempt(seconds))
+    return await RetriedCall(where, total_seconds, policy).run(lambda one: attempt(one.seconds))
 
 
 @dataclass
@@ -80,6 +100,14 @@ class RetriedCall:
     policy: RetryPolicy
     admission: Callable[[float], AbstractAsyncContextManager[Slot]] = _no_line
     """Opens a slot for one attempt, given the longest wait for it."""
+    most_usd: Callable[[], float | None] = _unpriced
+    """Returns the most that one attempt can cost; None where that is not known."""
+    purse: Purse | None = None
+    """Holds the money for each attempt, whose price is known then; None: as much as it costs."""
+    max_usd: float | None = None
+    """Most that all attempts together may cost; None: no limit."""
+    noted: list[FailedAttempt] = field(default_factory=list)
+    """Gets what is added to `failed`, for whoever is not told because the call was cut off."""
     failed: list[FailedAttempt] = field(default_factory=list)
     waited_seconds: float = 0.0
     _counted: int = 0
@@ -91,13 +119,16 @@ class RetriedCall:
         """Since the start, without the time in line."""
         return time.monotonic() - self._started - self.waited_seconds
 
-    async def run(self, attempt: Callable[[float, Slot], Awaitable[T]]) -> T:
-        """Return what `attempt` returns, given the seconds it may take and its slot.
+    async def run(self, attempt: Callable[[Try], Awaitable[T]]) -> T:
+        """Return what `attempt` returns.
 
         Raises:
-            ModelUnavailable: Attempts or time ran out, the time in line included.
+            ModelUnavailable: Attempts or time ran out, the time in line included, or another
+                attempt could go beyond `max_usd`.
             NoAnswerInTime: The time ran out during the very first attempt.
-            ModelRejected: As raised by `attempt`. All of them carry the failed attempts.
+            ModelRejected: As raised by `attempt`.
+            BudgetExhausted: The run's money does not suffice for an attempt. All of them carry
+                the failed attempts.
         """
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(AttemptFailed),
@@ -111,40 +142,73 @@ class RetriedCall:
             return await retrying(self._once, attempt)
         except AttemptFailed as exc:
             raise self._exhausted(exc) from None
-        except (ModelUnavailable, ModelRejected) as exc:
+        except (ModelUnavailable, ModelRejected, BudgetExhausted) as exc:
             exc.failed_attempts = tuple(self.failed)
             raise
 
-    async def _once(self, attempt: Callable[[float, Slot], Awaitable[T]]) -> T:
-        async with self.admission(self.total_seconds - self.waited_seconds) as slot:
+    async def _once(self, attempt: Callable[[Try], Awaitable[T]]) -> T:
+        # The money first: whoever waits for it must not keep others out of the line.
+        async with (
+            self._money() as payment,
+            self.admission(self.total_seconds - self.waited_seconds) as slot,
+        ):
             self.waited_seconds += slot.waited_seconds
             left = self.total_seconds - self.seconds
-            seconds = min(left, self.policy.attempt_seconds)
-            is_last_chance = not self.failed and left <= self.policy.attempt_seconds
-            too_late = NoAnswerInTime if is_last_chance else AttemptFailed
-            begun = time.monotonic()
+            one = Try(min(left, self.policy.attempt_seconds or left), slot)
             try:
-                async with asyncio.timeout(seconds) as limit:
-                    return await attempt(seconds, slot)
-            except TimeoutError:
-                if not limit.expired():
-                    raise
-                late = too_late(f"{self.where}: no answer within {seconds:.1f} s")
-                self._note(late, begun)
-                raise late from None
-            except (ModelUnavailable, ModelRejected) as exc:
-                self._note(exc, begun)
-                raise
+                return await self._in_time(one, attempt, left)
+            finally:
+                if payment is not None:
+                    payment.cost_usd = self._most(one) or 0.0
 
-    def _note(self, fault: ModelUnavailable | ModelRejected, begun: float) -> None:
-        cause = str(fault).removeprefix(f"{self.where}: ")
-        self.failed.append(
-            FailedAttempt(
-                status=fault.status,
-                cause=one_line(cause, limit=_CAUSE_CHARS),
-                seconds=time.monotonic() - begun,
-            )
+    async def _in_time(self, one: Try, attempt: Callable[[Try], Awaitable[T]], left: float) -> T:
+        is_last_chance = not self.failed and left <= one.seconds
+        too_late = NoAnswerInTime if is_last_chance else AttemptFailed
+        begun = time.monotonic()
+        try:
+            async with asyncio.timeout(one.seconds) as limit:
+                return await attempt(one)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            late = too_late(f"{self.where}: no answer within {one.seconds:.1f} s")
+            self._note(one, begun, str(late))
+            raise late from None
+        except (ModelUnavailable, ModelRejected) as exc:
+            self._note(one, begun, str(exc), exc.status)
+            raise
+        except asyncio.CancelledError:
+            self._note(one, begun, "we cut it off")
+            raise
+
+    def _money(self) -> AbstractAsyncContextManager[Payment | None]:
+        if self.purse is None:
+            return nullcontext()
+        usd = self.most_usd()
+        if usd is None:
+            raise Misuse(f"max_usd: the price of so long a request to {self.where} is unknown")
+        return self._held(self.purse, usd) if usd else nullcontext()
+
+    @asynccontextmanager
+    async def _held(self, purse: Purse, usd: float) -> AsyncIterator[Payment]:
+        asked = time.monotonic()
+        longest = max(0.0, self.total_seconds - self.waited_seconds)
+        async with purse.holding(usd, longest) as payment:
+            self.waited_seconds += time.monotonic() - asked
+            yield payment
+
+    def _most(self, one: Try) -> float | None:
+        return self.most_usd() if one.cost_usd is None else one.cost_usd
+
+    def _note(self, one: Try, begun: float, fault: str, status: int | None = None) -> None:
+        failed = FailedAttempt(
+            status=status,
+            cause=one_line(fault.removeprefix(f"{self.where}: "), limit=_CAUSE_CHARS),
+            seconds=time.monotonic() - begun,
+            cost_at_most_usd=self._most(one),
         )
+        self.failed.append(failed)
+        self.noted.append(failed)
 
     def _count(self, state: RetryCallState) -> None:
         self._counted += not _fault(state).at_once
@@ -152,11 +216,20 @@ class RetriedCall:
     def _is_over(self, state: RetryCallState) -> bool:
         # Tenacity's own limit would count the time in line.
         too_late = self.seconds + state.upcoming_sleep >= self.total_seconds
-        return too_late or self._counted >= self.policy.attempts
+        return too_late or self._counted >= self.policy.attempts or self._is_too_dear()
+
+    def _is_too_dear(self) -> bool:
+        """Return whether another attempt, with those that may be charged, could be too much."""
+        if self.max_usd is None:
+            return False
+        costs = [self.most_usd(), *(failed.cost_at_most_usd for failed in self.failed)]
+        known = [usd for usd in costs if usd is not None]
+        return len(known) < len(costs) or sum(known) > self.max_usd
 
     def _exhausted(self, last: AttemptFailed) -> ModelUnavailable:
         attempts = f"{len(self.failed)} attempt{'s' * (len(self.failed) != 1)}"
-        over = ModelUnavailable(f"{last} (gave up after {attempts} in {self.seconds:.1f} s)")
+        money = ", for there is no money for another" if self._is_too_dear() else ""
+        over = ModelUnavailable(f"{last} (gave up after {attempts} in {self.seconds:.1f} s{money})")
         over.status, over.failed_attempts = last.status, tuple(self.failed)
         return over
 
@@ -173,8 +246,7 @@ def _waiting(policy: RetryPolicy) -> Callable[[RetryCallState], float]:
         fault = _fault(state)
         if fault.at_once:
             return 0.0
-        asked = min(fault.retry_after_seconds or 0.0, policy.longest_wait_seconds)
-        return max(backoff(state), asked)
+        return max(backoff(state), fault.retry_after_seconds or 0.0)
 
     return wait
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from typing import Literal
 
+from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger
 from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy, metering_proxy
@@ -11,7 +12,7 @@ from environments.models.money.prices import price_of
 from environments.models.registry import ModelClients, model_endpoint
 from environments.reaper.owner import working_folder
 from stages.execute.dialogue.journal import Journal
-from taskdata.schema.agent import AgentSpec
+from taskdata.schema.agent import AgentSpec, ModelSpec
 
 Reach = Literal["door", "loopback"]
 """From where the proxy is reached: from inside the sandbox, or from this process."""
@@ -43,17 +44,31 @@ async def metered(
     if agent.model is None:
         yield None
         return
-    is_local = agent.model.provider == "local"
+    terms = _terms(agent, agent.model, reach, base_url, journal, clients, paid)
     with ExitStack() as stack:
-        async with metering_proxy(
-            model_endpoint(agent.model, base_url),
-            Ledger(agent.budget, price_of(agent.model)),
-            journal.model_call,
-            lambda text: journal.message("system", text),
-            folder=stack.enter_context(working_folder()) if reach == "door" else None,
-            # A local model's server has a line of its own, and is paid by nobody.
-            limiter=None if is_local else clients.limiter,
-            purse=clients.purse,
-            paid=None if is_local else paid,
-        ) as proxy:
+        folder = stack.enter_context(working_folder()) if reach == "door" else None
+        async with metering_proxy(terms, folder) as proxy:
             yield proxy
+
+
+def _terms(
+    agent: AgentSpec,
+    model: ModelSpec,
+    reach: Reach,
+    base_url: str | None,
+    journal: Journal,
+    clients: ModelClients,
+    paid: PaidAnswers,
+) -> Terms:
+    # A local model's server has a line of its own, and is paid by nobody.
+    is_local = model.provider == "local"
+    return Terms(
+        endpoint=model_endpoint(model, base_url),
+        ledger=Ledger(agent.budget, price_of(model)),
+        record=journal,
+        limiter=None if is_local else clients.limiter,
+        purse=clients.purse,
+        paid=None if is_local else paid,
+        # What an adapter tells its model is on record already.
+        records_instructions=reach == "door",
+    )

@@ -12,11 +12,9 @@ from environments.models.anthropic.schema import accepted
 from environments.models.anthropic.thinking import thinking_fields
 from environments.models.client import Answer, ProviderClient
 from environments.models.faults import AttemptFailed
-from environments.models.limits.seam import Limiter
-from environments.models.retry import RetryPolicy
 from environments.models.wire.reading import Count, Wire, distinct, read_call, read_form, read_usage
-from environments.models.wire.transport import Endpoint
-from environments.models.wire.writing import ToolSets, in_list, to_json, with_parts
+from environments.models.wire.thinking import messages_thinking
+from environments.models.wire.writing import in_list, to_json, with_parts
 from environments.ports import ModelRequest
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import Usage
@@ -57,17 +55,16 @@ class AnthropicClient(ProviderClient):
     takes_audio = False
     path = "/v1/messages"
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        policy: RetryPolicy | None = None,
-        limiter: Limiter | None = None,
-    ) -> None:
-        super().__init__(endpoint, policy, limiter)
-        self._tools = ToolSets(_tool)
-
     def _headers(self) -> Mapping[str, str]:
         return {"x-api-key": self.endpoint.key, "anthropic-version": _VERSION}
+
+    @staticmethod
+    def _tool(spec: ToolSpec) -> dict[str, Any]:
+        return {
+            "name": spec.name,
+            "description": spec.description,
+            "input_schema": spec.parameters,
+        }
 
     def _body(self, request: ModelRequest) -> bytes:
         fields: dict[str, Any] = {
@@ -107,9 +104,10 @@ class AnthropicClient(ProviderClient):
             if block.type == "tool_use"
         )
         plain = all(block.type in ("text", "tool_use") for block in blocks)
-        # What goes back must carry the ids that the results will name.
+        # What goes back must carry the ids that the results will name, and be fit to be kept.
         given = [block.id for block in blocks if block.type == "tool_use"]
-        whole = given == [call.id for call in calls]
+        is_readable = all(call.arguments is not None for call in calls)
+        whole = is_readable and given == [call.id for call in calls]
         reason = form.stop_reason or ""
         return Answer(
             text="".join(block.text or "" for block in blocks if block.type == "text"),
@@ -118,6 +116,7 @@ class AnthropicClient(ProviderClient):
             tool_calls=calls,
             usage=_usage(form.usage),
             replay=({"format": FORMAT, "content": content},) if whole and not plain else (),
+            thinking=messages_thinking(content),
         )
 
 
@@ -140,14 +139,6 @@ def _usage(raw: Any) -> Usage | None:
         cache_write_tokens=written,
         reasoning_tokens=thought or 0,
     )
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    return {
-        "name": spec.name,
-        "description": spec.description,
-        "input_schema": spec.parameters,
-    }
 
 
 _STOP_REASONS = {

@@ -35,7 +35,9 @@ def thinking_fields(model: str, request: ModelRequest) -> dict[str, Any]:
         return {"thinking": {"type": "disabled"}}
     if not _GIVEN_TOKENS.match(model):
         named = "low" if effort == "minimal" else effort
-        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": named}}
+        # Later ones show nothing of it unless asked to, and bill the same either way.
+        adaptive = {"type": "adaptive", "display": "summarized"}
+        return {"thinking": adaptive, "output_config": {"effort": named}}
     if request.max_tokens <= _LEAST_TOKENS:
         raise Misuse(
             f"reasoning_effort {effort!r}: model {model} thinks with {_LEAST_TOKENS} tokens at "

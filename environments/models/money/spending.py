@@ -2,26 +2,30 @@
 
 Before each call the most it can use is reserved, and settled by what it did use afterwards, so
 calls in flight at once cannot overspend between them. A call that only waits for others to settle
-waits; one that cannot fit any more is refused. What a failed call cost is not known: it counts as
-a call, and its tokens and money do not. One cap holds for one process.
+waits; one that cannot fit any more is refused. A failed attempt at a call that may be charged all
+the same counts as what it can have used at most, and there is another one only if that was reserved
+too. One cap holds for one process.
 """
 
 import asyncio
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from environments.models.money.prices import Price
+from environments.models.wire.writing import ToolSets
 from environments.ports import Media, Message, ModelClient, ModelReply, ModelRequest
 from taskdata.errors import BudgetExhausted, Misuse
 from taskdata.schema.construct import SpendingLimits
 from taskdata.schema.transcript import Usage
+from taskdata.schema.usage import FailedAttempt
 
 _TOKENS_AROUND_MESSAGE = 16
 """Role, name and separators, as the provider's template writes them."""
 _BOUND = "token bound"
 _TOKENS_PER_IMAGE = 50_000
 """More than any provider's published rate comes to for one picture."""
+_TOOL_SETS = ToolSets(lambda tool: tool.model_dump(mode="json"))
 
 
 @dataclass(frozen=True)
@@ -87,14 +91,16 @@ class SpendingCap:
         """
         bound = call_bound(request, self._price)
         number = await self._reserve(bound)
+        is_limited = self._limits.max_usd is not None
+        asked = replace(request, max_usd=self._in_flight[number].usd if is_limited else None)
         used = Spending(calls=1)
         try:
-            reply = await self._client.reply(request)
+            reply = await self._client.reply(asked)
             used = _used(reply, bound)
             return reply
         finally:
             del self._in_flight[number]
-            self.spent = self.spent + used
+            self.spent = total((self.spent, used, _charged(asked.failed, bound)))
             self._settled.set()
             self._settled = asyncio.Event()
 
@@ -114,12 +120,16 @@ class SpendingCap:
                     f"used so far: {self.spent.calls} calls, {self.spent.tokens} tokens"
                     + ("" if self.spent.usd is None else f", {self.spent.usd:.4f} USD")
                 )
-            reserved = total(self._in_flight.values())
-            if self._exceeded(self.spent + reserved + bound) is None:
+            taken = total((self.spent, *self._in_flight.values()))
+            if self._exceeded(taken + bound) is None:
                 break
             await self._settled.wait()
+        # For a second attempt, where that is not at the cost of other calls.
+        again = Spending(usd=bound.usd)
         self._next += 1
-        self._in_flight[self._next] = bound
+        self._in_flight[self._next] = (
+            bound + again if self._exceeded(taken + bound + again) is None else bound
+        )
         return self._next
 
     def _exceeded(self, sum_: Spending) -> str | None:
@@ -156,12 +166,35 @@ def call_bound(request: ModelRequest, price: Price | None) -> Spending:
 
     A token stands for at least one byte of UTF-8, so the request's bytes bound its tokens.
     """
-    parts = [tool.model_dump_json() for tool in request.tools]
-    if request.json_schema is not None:
-        parts.append(json.dumps(request.json_schema))
-    read = _TOKENS_AROUND_MESSAGE + sum(_message_bound(message) for message in request.messages)
-    read += sum(len(part.encode("utf-8", "replace")) for part in parts)
+    read = _input_bound(request)
     return Spending(1, read + request.max_tokens, cost_bound(read, request.max_tokens, price))
+
+
+def longest_reply(request: ModelRequest, price: Price | None, usd: float) -> int:
+    """Return how long a reply may be, in tokens, for the call to cost `usd` at most.
+
+    At most the request's `max_tokens`; 0 where even an empty one could cost more, or the price of
+    so long a request is unknown.
+    """
+    read, longest = _input_bound(request), request.max_tokens
+    least, most = cost_bound(read, 0, price), cost_bound(read, longest, price)
+    if least is None or most is None or least > usd:
+        return 0
+    if most <= usd:
+        return longest
+    fits = int((usd - least) / (most - least) * longest)
+    # What was rounded must not cost more after all.
+    while fits > 0 and (cost_bound(read, fits, price) or 0.0) > usd:
+        fits -= 1
+    return fits
+
+
+def _input_bound(request: ModelRequest) -> int:
+    read = _TOKENS_AROUND_MESSAGE + sum(_message_bound(message) for message in request.messages)
+    read += sum(len(tool) for tool in _TOOL_SETS.json(request.tools))
+    if request.json_schema is not None:
+        read += len(json.dumps(request.json_schema))
+    return read
 
 
 def _message_bound(message: Message) -> int:
@@ -198,3 +231,9 @@ def _used(reply: ModelReply, bound: Spending) -> Spending:
         return bound
     usd = bound.usd if reply.cost_usd is None else reply.cost_usd
     return Spending(1, reply.usage.total, usd)
+
+
+def _charged(failed: Sequence[FailedAttempt], bound: Spending) -> Spending:
+    """Return what failed attempts at a call used at most, as far as they may be charged."""
+    costs = [attempt.cost_at_most_usd for attempt in failed if attempt.cost_at_most_usd != 0]
+    return total(Spending(tokens=bound.tokens, usd=usd) for usd in costs)

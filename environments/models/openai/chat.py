@@ -12,13 +12,11 @@ from pydantic import Field
 
 from environments.models.client import Answer, ProviderClient
 from environments.models.faults import ProviderError
-from environments.models.limits.seam import Limiter
 from environments.models.openai.account import account_headers, cache_key, data_url, refuses
 from environments.models.openai.usage import usage_of
-from environments.models.retry import RetryPolicy
 from environments.models.wire.reading import Wire, distinct, read_call, read_form, replayed
-from environments.models.wire.transport import Endpoint
-from environments.models.wire.writing import ToolSets, in_list, message_json, with_parts
+from environments.models.wire.thinking import chat_thinking
+from environments.models.wire.writing import in_list, message_json, with_parts
 from environments.ports import Media, Message, ModelRequest
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall
@@ -75,21 +73,19 @@ class OpenAIClient(ProviderClient):
 
     path = "/chat/completions"
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        policy: RetryPolicy | None = None,
-        limiter: Limiter | None = None,
-    ) -> None:
-        super().__init__(endpoint, policy, limiter)
-        self._is_openai = endpoint.spec.provider.startswith("openai")
-        if self._is_openai:
-            # Newer OpenAI models refuse it; most compatible servers know nothing else.
-            self._without = frozenset({_MAX_TOKENS})
-        self._tools = ToolSets(_tool)
-
     def _headers(self) -> Mapping[str, str]:
         return account_headers(self.endpoint)
+
+    @staticmethod
+    def _tool(spec: ToolSpec) -> dict[str, Any]:
+        return {
+            "type": "function",
+            "function": {
+                "name": spec.name,
+                "description": spec.description,
+                "parameters": spec.parameters,
+            },
+        }
 
     def _body(self, request: ModelRequest) -> bytes:
         fields: dict[str, Any] = {
@@ -116,8 +112,14 @@ class OpenAIClient(ProviderClient):
             parts["tools"] = in_list(self._tools.json(request.tools))
         return with_parts(fields, parts)
 
+    @property
+    def _is_openai(self) -> bool:
+        return self.endpoint.spec.provider.startswith("openai")
+
     def _limit_field(self) -> str:
-        return _MAX_COMPLETION_TOKENS if _MAX_TOKENS in self._without else _MAX_TOKENS
+        # Newer OpenAI models refuse the older name; most compatible servers know nothing else.
+        is_refused = self._is_openai or _MAX_TOKENS in self._without
+        return _MAX_COMPLETION_TOKENS if is_refused else _MAX_TOKENS
 
     def _refused_way(self, request: ModelRequest, error: ProviderError) -> str | None:
         if request.stop and refuses(error, _STOP):
@@ -149,6 +151,7 @@ class OpenAIClient(ProviderClient):
             tool_calls=calls,
             usage=usage_of(form.usage),
             replay=_replay(said, signed),
+            thinking=chat_thinking(body["choices"][0]["message"]),
         )
 
 
@@ -198,17 +201,6 @@ def _media_part(media: Media) -> dict[str, Any]:
     kind = {"audio/wav": "wav", "audio/mpeg": "mp3"}[media.media_type]
     encoded = url.partition(",")[2]
     return {"type": "input_audio", "input_audio": {"data": encoded, "format": kind}}
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "function": {
-            "name": spec.name,
-            "description": spec.description,
-            "parameters": spec.parameters,
-        },
-    }
 
 
 _STOP_REASONS = {"content_filter": "refused", "function_call": "tool_calls"}

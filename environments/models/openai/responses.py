@@ -10,19 +10,18 @@ from typing import Any, Literal
 
 from environments.models.client import Answer, ProviderClient
 from environments.models.faults import AttemptFailed, ProviderError
-from environments.models.limits.seam import Limiter
 from environments.models.openai.account import account_headers, cache_key, data_url, refuses
 from environments.models.openai.usage import usage_of
-from environments.models.retry import RetryPolicy
 from environments.models.wire.reading import Wire, distinct, read_call, read_form, replayed
-from environments.models.wire.transport import Endpoint
-from environments.models.wire.writing import ToolSets, in_list, message_json, with_parts
+from environments.models.wire.thinking import responses_thinking
+from environments.models.wire.writing import in_list, message_json, with_parts
 from environments.ports import Media, Message, ModelRequest
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall
 
 _FORMAT = "responses"
 _ENCRYPTED = "reasoning.encrypted_content"
+_SUMMARY = "reasoning.summary"
 _LEAST_OUTPUT_TOKENS = 16
 """The service refuses less."""
 
@@ -60,17 +59,19 @@ class OpenAIResponsesClient(ProviderClient):
     takes_audio = False
     path = "/responses"
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        policy: RetryPolicy | None = None,
-        limiter: Limiter | None = None,
-    ) -> None:
-        super().__init__(endpoint, policy, limiter)
-        self._tools = ToolSets(_tool)
-
     def _headers(self) -> Mapping[str, str]:
         return account_headers(self.endpoint)
+
+    @staticmethod
+    def _tool(spec: ToolSpec) -> dict[str, Any]:
+        # Strict is this format's default, and turns down schemas with optional arguments.
+        return {
+            "type": "function",
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": spec.parameters,
+            "strict": False,
+        }
 
     def _body(self, request: ModelRequest) -> bytes:
         fields: dict[str, Any] = {
@@ -83,8 +84,11 @@ class OpenAIResponsesClient(ProviderClient):
             fields["include"] = [_ENCRYPTED]
         if request.temperature is not None:
             fields["temperature"] = request.temperature
+        reasoning = {} if _SUMMARY in self._without else {"summary": "auto"}
         if request.reasoning_effort is not None:
-            fields["reasoning"] = {"effort": request.reasoning_effort}
+            reasoning["effort"] = request.reasoning_effort
+        if reasoning:
+            fields["reasoning"] = reasoning
         if request.json_schema is not None:
             schema = {"name": "reply", "schema": request.json_schema, "strict": True}
             fields["text"] = {"format": {"type": "json_schema"} | schema}
@@ -96,8 +100,11 @@ class OpenAIResponsesClient(ProviderClient):
 
     def _refused_way(self, request: ModelRequest, error: ProviderError) -> str | None:
         # Models that do not reason have nothing to encrypt.
-        is_about_it = "encrypted content" in error.message.lower() or refuses(error, "include")
-        return _ENCRYPTED if is_about_it else None
+        if "encrypted content" in error.message.lower() or refuses(error, "include"):
+            return _ENCRYPTED
+        # Nor to sum up, and an organization that is not verified is shown no summaries.
+        alone = request.reasoning_effort is None and refuses(error, "reasoning")
+        return _SUMMARY if alone or refuses(error, "summary") else None
 
     def _answer(self, body: Any) -> Answer:
         where = str(self.endpoint)
@@ -120,6 +127,7 @@ class OpenAIResponsesClient(ProviderClient):
             tool_calls=calls,
             usage=usage_of(form.usage),
             replay=_replay(form.output, items, calls),
+            thinking=responses_thinking(form.output),
         )
 
 
@@ -196,14 +204,3 @@ def _media_part(media: Media) -> dict[str, Any]:
     if media.media_type.startswith("image/"):
         return {"type": "input_image", "image_url": data_url(media)}
     return {"type": "input_file", "filename": media.name, "file_data": data_url(media)}
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    # Strict is this format's default, and turns down schemas with optional arguments.
-    return {
-        "type": "function",
-        "name": spec.name,
-        "description": spec.description,
-        "parameters": spec.parameters,
-        "strict": False,
-    }

@@ -3,6 +3,9 @@
 import json
 from typing import Any, NoReturn
 
+_MAX_DEPTH = 100
+"""Of objects and lists in one another; records are written and read by parsers with a limit."""
+
 
 def read_arguments(raw: str) -> dict[str, Any] | None:
     """Return the JSON object that `raw` is, or None: nothing is guessed or mended."""
@@ -12,7 +15,21 @@ def read_arguments(raw: str) -> dict[str, Any] | None:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):  # UnicodeEncodeError is a ValueError
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and not _is_too_deep(raw, value) else None
+
+
+def _is_too_deep(raw: str, value: Any) -> bool:
+    if raw.count("{") + raw.count("[") <= _MAX_DEPTH:
+        return False
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        objects = [item for item in level if isinstance(item, dict)]
+        lists = [item for item in level if isinstance(item, list)]
+        level = [inner for item in objects for inner in item.values()]
+        level += [inner for item in lists for inner in item]
+        if not level:
+            return False
+    return True
 
 
 def _refuse(constant: str) -> NoReturn:

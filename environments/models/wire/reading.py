@@ -61,13 +61,23 @@ def read_call(call_id: str | None, name: str, written: object) -> ToolCall:
         name: Of the tool.
         written: The arguments: text, or what the text should have said.
     """
-    raw = written if isinstance(written, str) else "" if written is None else json.dumps(written)
+    raw = (
+        written if isinstance(written, str) else "" if written is None else arguments_text(written)
+    )
     return ToolCall(
         id=clean_text(call_id or _new_id())[:_NAME_CHARS],
         tool=clean_text(name)[:_NAME_CHARS],
         arguments=read_arguments(raw) if raw else {},
         raw=raw,
     )
+
+
+def arguments_text(arguments: object) -> str:
+    """Return arguments that came as JSON in their text form, which `read_arguments` can judge."""
+    try:
+        return json.dumps(arguments)
+    except RecursionError:
+        return "(nested too deeply to be written)"
 
 
 def distinct(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:

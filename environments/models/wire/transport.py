@@ -6,14 +6,16 @@ are dealt with in one place.
 """
 
 import io
+import json
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from environments.models.faults import AttemptFailed, one_line
+from environments.models.faults import AttemptFailed, NotSent, one_line
 from taskdata.errors import ModelRejected
 from taskdata.schema.agent import ModelSpec
 
@@ -21,8 +23,20 @@ if TYPE_CHECKING:
     import aiohttp
 
 MAX_ANSWER_BYTES = 32_000_000
+CONNECT_SECONDS = 30.0
 _IDLE_SECONDS = 60.0
 _LARGE_BODY_BYTES = 1_000_000
+_LEAST_KEY_CHARS = 9
+"""What is shorter, such as the word that stands for no key, may well be part of an answer."""
+_PROBES = {
+    "TCP_KEEPIDLE": 60,
+    "TCP_KEEPALIVE": 60,  # The same on macOS.
+    "TCP_KEEPINTVL": 15,
+    "TCP_KEEPCNT": 4,
+    "TCP_USER_TIMEOUT": 120_000,
+}
+"""A server that is gone is noticed within two minutes, and one that thinks for an hour is not lost
+to a router that forgets silent connections."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,22 @@ class Endpoint:
         """Name and, where it is given, port of the server."""
         url = urlsplit(self.base_url)
         return f"{url.hostname}:{url.port}" if url.port else f"{url.hostname}"
+
+    def without_key(self, content: bytes) -> bytes:
+        """Return what the server sent with `[key]` wherever it repeats the key."""
+        for form in self._key_forms:
+            content = content.replace(form, b"[key]")
+        return content
+
+    @cached_property
+    def _key_forms(self) -> tuple[bytes, ...]:
+        """The key as it is, as JSON has it and as an address has it."""
+        if len(self.key) < _LEAST_KEY_CHARS:
+            return ()
+        in_json = json.dumps(self.key)[1:-1]
+        forms = {self.key, in_json, in_json.replace("/", "\\/")}
+        forms |= {quote(self.key), quote(self.key, safe="")}
+        return tuple(form.encode() for form in forms)
 
 
 @dataclass(frozen=True)
@@ -67,7 +97,7 @@ class Transport:
         self._headers = {"content-type": "application/json", "accept": "application/json"}
         self._headers |= headers
         self._session: aiohttp.ClientSession | None = None
-        self._proxy = _proxy(endpoint)
+        self._proxy = proxy_for(endpoint)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -83,24 +113,25 @@ class Transport:
             body: JSON.
 
         Raises:
-            AttemptFailed: No whole answer came.
+            NotSent: There was no connection.
+            AttemptFailed: No whole answer came, though the request may have arrived.
             ModelRejected: It is larger than any answer is, or would send us elsewhere.
         """
         import aiohttp
 
-        session = self._session or self._open()
+        if self._session is None:
+            self._session = open_session(self._headers)
         url = self._endpoint.base_url.rstrip("/") + path
         # Beyond this aiohttp wants a file, which it sends piece by piece.
         data = body if len(body) < _LARGE_BODY_BYTES else io.BytesIO(body)
         try:
             # A redirect would take the key along to another host.
-            async with session.post(
+            async with self._session.post(
                 url, data=data, allow_redirects=False, proxy=self._proxy
             ) as response:
-                content = await self._read(response)
+                content = self._endpoint.without_key(await self._read(response))
         except (aiohttp.ClientError, OSError) as exc:
-            cause = one_line(str(exc) or type(exc).__name__, self._endpoint.key)
-            raise AttemptFailed(f"{self._endpoint}: the connection failed: {cause}") from None
+            raise connection_fault(self._endpoint, exc) from None
         if 300 <= response.status < 400:
             rejected = ModelRejected(
                 f"{self._endpoint}: HTTP {response.status}: the server sends us elsewhere; "
@@ -121,20 +152,51 @@ class Transport:
             pieces.append(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def _open(self) -> "aiohttp.ClientSession":
-        import aiohttp
 
-        # How many calls are made at once is the limiter's business; so are their timeouts ours.
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=30.0),
-            headers=self._headers,
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
-        return self._session
+def open_session(headers: Mapping[str, str] | None = None) -> "aiohttp.ClientSession":
+    """Return a session for calls to models, in this event loop.
+
+    How many calls are made at once is the limiter's business, and how long they take the caller's.
+    """
+    import aiohttp
+
+    connector = aiohttp.TCPConnector(
+        limit=0, keepalive_timeout=_IDLE_SECONDS, socket_factory=_probing_socket
+    )
+    return aiohttp.ClientSession(
+        connector=connector,
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+        headers=headers,
+        cookie_jar=aiohttp.DummyCookieJar(),
+    )
 
 
-def _proxy(endpoint: Endpoint) -> str | None:
+def _probing_socket(address: tuple[Any, ...]) -> socket.socket:
+    """Return a socket that asks a silent peer whether it is still there."""
+    family, kind, protocol, *_ = address
+    probing = socket.socket(family, kind, protocol)
+    probing.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _PROBES.items():
+        if (option := getattr(socket, name, None)) is not None:
+            probing.setsockopt(socket.IPPROTO_TCP, option, value)
+    return probing
+
+
+def connection_fault(endpoint: Endpoint, error: Exception) -> AttemptFailed:
+    """Return what an error of a connection is: `NotSent` where there was none to send it over."""
+    import aiohttp
+
+    unconnected = (
+        aiohttp.ClientConnectorError,
+        aiohttp.ClientHttpProxyError,
+        aiohttp.ConnectionTimeoutError,
+    )
+    cause = one_line(str(error) or type(error).__name__, endpoint.key)
+    fault = NotSent if isinstance(error, unconnected) else AttemptFailed
+    return fault(f"{endpoint}: the connection failed: {cause}")
+
+
+def proxy_for(endpoint: Endpoint) -> str | None:
     """Return the proxy that the environment names for the endpoint, looked up once.
 
     aiohttp would look at every request, in another thread, and take logins from `.netrc` too.

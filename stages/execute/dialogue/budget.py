@@ -1,37 +1,86 @@
-"""What a trial has used of its budget, and which limit it has reached."""
+"""What a trial has used of its budget, and which limit it has reached.
+
+Turns, tokens and time are counted as they are used, and the call or tool that reaches a limit is
+the last one. Money is held: a call is only made if the most that it can cost is left.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from environments.models.money.prices import Price
+from environments.models.money.spending import Spending, call_bound, longest_reply, total
+from environments.ports import ModelReply, ModelRequest
 from taskdata.schema.agent import Budget
-from taskdata.schema.transcript import Ending, Usage
+from taskdata.schema.transcript import Ending
+from taskdata.schema.usage import FailedAttempt
+
+_SHORTEST_REPLY = 256
+"""Tokens; no agent gets further with less, so what is left for it is not spent."""
+_SHORTEST_WITH_THOUGHT = 2048
+"""The same for one that was told to reason."""
 
 
 class Meter:
     """Counts turns, tokens, money and time of one trial; time runs from its creation.
 
-    Time in line for a provider's rate limits is not the agent's.
+    Time in line for a provider's rate limits or the run's money is not the agent's. What is not
+    known counts as the most that it can be.
     """
 
-    def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        clock: Callable[[], float] = time.monotonic,
+        price: Price | None = None,
+    ) -> None:
+        """Hold `budget`; `price` is that of the agent's model, None where it is unknown."""
         self.budget = budget
         self._clock = clock
+        self._price = price
         self._started = clock()
-        self._turns = 0
-        self._tokens = 0
-        self._cost_usd = 0.0
+        self._spent = Spending()
         self._waited = 0.0
 
-    def count(self, usage: Usage, cost_usd: float | None, waited_seconds: float = 0.0) -> None:
-        """Add one model call and its time in line; an unknown cost adds nothing."""
-        self._turns += 1
-        self._waited += waited_seconds
-        self._tokens += usage.total
-        self._cost_usd += cost_usd or 0.0
+    def afford(self, request: ModelRequest) -> ModelRequest | Ending:
+        """Return the request as the rest of the money allows it, or that it allows none.
+
+        Its reply may have become shorter, and its attempts may together cost what is left.
+        """
+        if self.budget.max_usd is None:
+            return request
+        if self._spent.usd is None:
+            return Ending.OUT_OF_MONEY
+        left = self.budget.max_usd - self._spent.usd
+        thinks = request.reasoning_effort not in (None, "none")
+        shortest = _SHORTEST_WITH_THOUGHT if thinks else _SHORTEST_REPLY
+        longest = longest_reply(request, self._price, left)
+        if longest < min(shortest, request.max_tokens):
+            return Ending.OUT_OF_MONEY
+        return replace(request, max_tokens=longest, max_usd=left)
+
+    def count(self, request: ModelRequest, reply: ModelReply) -> None:
+        """Add a model call, with the attempts before its reply and its time in line."""
+        self._waited += reply.waited_seconds
+        tokens, usd = reply.usage.total, reply.cost_usd
+        if not tokens or (usd is None and self.budget.max_usd is not None):
+            bound = call_bound(request, self._price)
+            tokens, usd = tokens or bound.tokens, bound.usd if usd is None else usd
+        self._spent = self._spent + Spending(1, tokens, usd)
+        self.count_failed(reply.failed_attempts)
+
+    def count_failed(self, attempts: Sequence[FailedAttempt]) -> None:
+        """Add what attempts at a model call may be charged though they brought no reply."""
+        if attempts:
+            charged = total(Spending(usd=attempt.cost_at_most_usd) for attempt in attempts)
+            self._spent = self._spent + charged
 
     def count_tool(self, cost_usd: float | None) -> None:
-        """Add what a tool call cost; its tokens are not the agent's, and an unknown cost is 0."""
-        self._cost_usd += cost_usd or 0.0
+        """Add what a tool call cost; its tokens are not the agent's.
+
+        A cost that is unknown may be any: where money is limited, there is none left then.
+        """
+        self._spent = self._spent + Spending(usd=cost_usd)
 
     @property
     def seconds_left(self) -> float:
@@ -42,20 +91,21 @@ class Meter:
     @property
     def turns_left(self) -> int:
         """Turns left, never below 0."""
-        return max(0, self.budget.max_turns - self._turns)
+        return max(0, self.budget.max_turns - self._spent.calls)
 
     @property
     def reply_tokens(self) -> int:
-        """Most tokens the next reply may have, at least 1."""
-        return max(1, min(self.budget.max_reply_tokens, self.budget.max_tokens - self._tokens))
+        """Most tokens the next reply may have, at least 1; less money may make it fewer."""
+        left = self.budget.max_tokens - self._spent.tokens
+        return max(1, min(self.budget.max_reply_tokens, left))
 
     def exhausted(self) -> Ending | None:
         """Return the ending of the first limit reached; None while another call is allowed."""
-        budget = self.budget
+        budget, spent = self.budget, self._spent
         if self.seconds_left <= 0:
             return Ending.OUT_OF_TIME
-        if budget.max_usd is not None and self._cost_usd >= budget.max_usd:
+        if budget.max_usd is not None and (spent.usd is None or spent.usd >= budget.max_usd):
             return Ending.OUT_OF_MONEY
-        if self._tokens >= budget.max_tokens:
+        if spent.tokens >= budget.max_tokens:
             return Ending.OUT_OF_TOKENS
-        return Ending.OUT_OF_TURNS if self._turns >= budget.max_turns else None
+        return Ending.OUT_OF_TURNS if spent.calls >= budget.max_turns else None

@@ -9,8 +9,9 @@ from typing import Literal
 
 from environments.models.capabilities import capabilities_of
 from environments.models.faults import ConversationRefused, ConversationTooLong, NoAnswerInTime
+from environments.models.money.prices import price_of
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
-from environments.tools.finish import ENDING_TOOLS
+from environments.tools.session.finish import ENDING_TOOLS
 from environments.tools.session.looking_back import HISTORY
 from environments.tools.session.managing_context import MANAGE_CONTEXT
 from environments.tools.session.turns import TurnSize
@@ -20,12 +21,13 @@ from stages.execute.dialogue.budget import Meter
 from stages.execute.dialogue.context import Context
 from stages.execute.dialogue.inputs import ShownInput
 from stages.execute.dialogue.window import Window
-from taskdata.errors import Misuse, ModelRejected, ModelUnavailable
+from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolResult
 from taskdata.schema.transcript import Ending, Prediction, ToolCall, Transcript
 
-MAX_REPLY_SECONDS = 900.0
-"""Longest wait for one reply with all its retries, where the trial has more time than that."""
+MAX_REPLY_SECONDS = 3600.0
+"""Longest wait for one reply with all its retries, where the trial has more time than that: no
+model thinks for longer, so it is the provider's fault."""
 
 _LOOK_BACK = f"{HISTORY} finds what happened in them."
 _HALF_FULL = (
@@ -56,7 +58,7 @@ class Conversation:
         self._model: ModelClient = assignment.model
         self._assignment = assignment
         self._journal = assignment.journal
-        self._meter = Meter(assignment.agent.budget)
+        self._meter = Meter(assignment.agent.budget, price=price_of(model))
         self._native_tools = native_tools
         self._stop = stop
         opening = prompts.opening(prompt, assignment.brief, assignment.tools.specs)
@@ -117,7 +119,8 @@ class Conversation:
         """Return the model's next reply, or why there is none.
 
         Raises:
-            ModelUnavailable: Not the agent's doing; nor is `ModelRejected`.
+            ModelUnavailable: Not the agent's doing; nor is `ModelRejected`, nor that the run's
+                money is used up (`BudgetExhausted`).
         """
         self._watch_window()
         while True:
@@ -125,29 +128,43 @@ class Conversation:
                 return ending
             started_at = datetime.now(UTC)
             seconds = min(MAX_REPLY_SECONDS, self._meter.seconds_left)
+            request = self._meter.afford(self._request(seconds))
+            if isinstance(request, Ending):
+                return request
             try:
-                reply = await self._model.reply(self._request(seconds))
-            except ConversationTooLong as exc:
+                reply = await self._model.reply(request)
+            except (ModelRejected, ModelUnavailable, BudgetExhausted) as exc:
+                self._meter.count_failed(exc.failed_attempts)
                 self._journal.no_reply(exc.failed_attempts)
-                if not (self._shorten() or self._hide_files()):
-                    self._journal.message("system", f"The conversation cannot go on: {exc}")
-                    return Ending.REFUSED
-            except ConversationRefused as exc:
-                self._journal.no_reply(exc.failed_attempts)
-                self._journal.message("system", f"The provider refused: {exc}")
-                return Ending.REFUSED
-            except (ModelRejected, ModelUnavailable) as exc:
-                self._journal.no_reply(exc.failed_attempts)
-                # Only the agent's own time was too short: no attempt had failed.
-                if isinstance(exc, NoAnswerInTime) and seconds < MAX_REPLY_SECONDS:
-                    return Ending.OUT_OF_TIME
-                # Once it has answered, the files are not what it turns down.
-                turned_down = isinstance(exc, ModelRejected) and not self._context.turns
-                if not (turned_down and self._hide_files()):
-                    raise
+                if (ending := self._without_reply(exc, seconds)) is not None:
+                    return ending
             else:
-                self._take(reply, started_at)
+                self._take(request, reply, started_at)
                 return Ending.REFUSED if reply.stop_reason == "refused" else reply
+
+    def _without_reply(
+        self, fault: ModelRejected | ModelUnavailable | BudgetExhausted, seconds: float
+    ) -> Ending | None:
+        """Return how the trial ends for want of a reply; None: there is another way to ask.
+
+        Raises the fault where that is not the agent's doing.
+        """
+        if isinstance(fault, ConversationTooLong):
+            if self._shorten() or self._hide_files():
+                return None
+            self._journal.message("system", f"The conversation cannot go on: {fault}")
+            return Ending.REFUSED
+        if isinstance(fault, ConversationRefused):
+            self._journal.message("system", f"The provider refused: {fault}")
+            return Ending.REFUSED
+        # Only the agent's own time was too short: no attempt had failed.
+        if isinstance(fault, NoAnswerInTime) and seconds < MAX_REPLY_SECONDS:
+            return Ending.OUT_OF_TIME
+        # Once it has answered, the files are not what it turns down.
+        turned_down = isinstance(fault, ModelRejected) and not self._context.turns
+        if turned_down and self._hide_files():
+            return None
+        raise fault
 
     async def use(self, call: ToolCall) -> ToolResult | Ending:
         """Return the result of a tool call, or that the trial's time ran out during it."""
@@ -197,9 +214,9 @@ class Conversation:
             timeout_seconds=seconds,
         )
 
-    def _take(self, reply: ModelReply, started_at: datetime) -> None:
+    def _take(self, request: ModelRequest, reply: ModelReply, started_at: datetime) -> None:
         self._remedies = 0
-        self._meter.count(reply.usage, reply.cost_usd, reply.waited_seconds)
+        self._meter.count(request, reply)
         self._journal.model_call(reply, started_at)
         self._context.begin_turn(
             Message("assistant", reply.text, tool_calls=reply.tool_calls, replay=reply.replay)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from environments.ports import ModelReply
-from taskdata.schema.tool import ToolResult
+from taskdata.schema.tool import ToolResult, ToolSpec
 from taskdata.schema.transcript import (
     Ending,
     Event,
@@ -28,6 +28,7 @@ class Journal:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
+        self._tools: list[ToolSpec] = []
 
     def message(
         self, role: Literal["system", "user"], text: str, shown: tuple[ShownFile, ...] = ()
@@ -40,6 +41,7 @@ class Journal:
         self.events.append(
             ModelEvent(
                 text=reply.text,
+                thinking=reply.thinking,
                 tool_calls=reply.tool_calls,
                 model=reply.model,
                 stop_reason=reply.stop_reason,
@@ -57,9 +59,12 @@ class Journal:
         """Record what came of the attempts at a model call that brought no reply."""
         for number, attempt in enumerate(attempts, start=1):
             status = "" if attempt.status is None else f"HTTP {attempt.status}, "
+            usd = attempt.cost_at_most_usd
+            charged = f" (may be charged, at most {usd:.4f} USD)" if usd else ""
             self.message(
                 "system",
-                f"Model call, attempt {number}: {status}{attempt.seconds:.1f} s: {attempt.cause}",
+                f"Model call, attempt {number}: {status}{attempt.seconds:.1f} s: "
+                f"{attempt.cause}{charged}",
             )
 
     def tool_call(
@@ -79,6 +84,10 @@ class Journal:
             )
         )
 
+    def offered(self, tools: Sequence[ToolSpec]) -> None:
+        """Record tools that the agent's model was offered, beside those recorded before."""
+        self._tools += tools
+
     def close(
         self, ending: Ending, final_answer: str = "", predictions: Sequence[Prediction] = ()
     ) -> Transcript:
@@ -87,5 +96,6 @@ class Journal:
             events=tuple(self.events),
             final_answer=final_answer[:MAX_ANSWER_CHARS],
             ending=ending,
+            tools=tuple(self._tools),
             predictions=tuple(predictions),
         )

@@ -3,15 +3,17 @@
 import asyncio
 import inspect
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
 
+from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger
 from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy, metering_proxy
@@ -20,9 +22,33 @@ from environments.models.money.prices import Price
 from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
 from taskdata.schema.agent import Budget, ModelSpec
+from taskdata.schema.tool import ToolSpec
+from taskdata.schema.usage import FailedAttempt
 
 KEY = "sk-canary-0123456789"
 PRICE = Price(input=10, output=100, cached_input=1)
+
+
+@dataclass
+class Recorded:
+    """What the record of a trial got."""
+
+    replies: list[ModelReply] = field(default_factory=list)
+    unanswered: list[tuple[FailedAttempt, ...]] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    tools: list[ToolSpec] = field(default_factory=list)
+
+    def model_call(self, reply: ModelReply, started_at: datetime) -> None:
+        self.replies.append(reply)
+
+    def no_reply(self, attempts: Sequence[FailedAttempt]) -> None:
+        self.unanswered.append(tuple(attempts))
+
+    def message(self, role: str, text: str) -> None:
+        self.notices.append(text)
+
+    def offered(self, tools: Sequence[ToolSpec]) -> None:
+        self.tools += tools
 
 
 @dataclass
@@ -31,8 +57,15 @@ class Program:
 
     proxy: MeteringProxy
     session: aiohttp.ClientSession
-    replies: list[ModelReply] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
+    recorded: Recorded
+
+    @property
+    def replies(self) -> list[ModelReply]:
+        return self.recorded.replies
+
+    @property
+    def notices(self) -> list[str]:
+        return self.recorded.notices
 
     async def post(
         self, path: str, token: str | None = None, **body: Any
@@ -80,35 +113,37 @@ def key() -> str:
 
 
 @pytest.fixture
+def record() -> Recorded:
+    return Recorded()
+
+
+@pytest.fixture
 def program(wire):
     """Open a proxy to the scripted provider and yield a program of its trial."""
 
     @asynccontextmanager
     async def opened(
         provider: str = "openai",
+        url: str = "",
         price: Price | None = PRICE,
         paid: PaidAnswers | None = None,
         purse: Purse | None = None,
+        records_instructions: bool = False,
         **budget: Any,
     ) -> AsyncIterator[Program]:
         spec = ModelSpec(provider=provider, model="model-1")
         dialect = "anthropic" if provider == "anthropic" else "openai"
-        ledger = Ledger(Budget.model_validate(budget), price)
-        replies: list[ModelReply] = []
-        notices: list[str] = []
-        async with (
-            metering_proxy(
-                Endpoint(spec, wire.base_url(dialect), KEY),
-                ledger,
-                lambda reply, _: replies.append(reply),
-                notices.append,
-                purse=purse,
-                paid=paid,
-            ) as proxy,
-            aiohttp.ClientSession() as session,
-        ):
-            ledger.begin()
-            yield Program(proxy, session, replies, notices)
+        terms = Terms(
+            Endpoint(spec, url or wire.base_url(dialect), KEY),
+            Ledger(Budget.model_validate(budget), price),
+            Recorded(),
+            purse=purse,
+            paid=paid,
+            records_instructions=records_instructions,
+        )
+        async with metering_proxy(terms) as proxy, aiohttp.ClientSession() as session:
+            terms.ledger.begin()
+            yield Program(proxy, session, terms.record)
 
     return opened
 

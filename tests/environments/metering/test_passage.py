@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from environments.metering import passage as passage_module
-from environments.metering.dialects import CHAT
+from environments.metering.formats.dialects import CHAT
 from environments.metering.passage import Passage
 
 

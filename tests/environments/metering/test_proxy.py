@@ -7,6 +7,7 @@ import logging
 import aiohttp
 import pytest
 
+from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger
 from environments.metering.proxy import metering_proxy
 from environments.models.limits.local import LocalLimiter
@@ -33,6 +34,16 @@ async def test_a_call_goes_through_with_the_real_key_and_is_recorded(wire, progr
     assert reply.usage.total == 110
     assert reply.cost_usd == pytest.approx(100 * 10e-6 + 10 * 100e-6)
     assert agent.proxy.ledger.spent.tokens == 110
+
+
+async def test_logins_of_netrc_do_not_take_the_place_of_the_key(
+    wire, program, key, monkeypatch, tmp_path
+):
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    async with program() as agent:
+        await agent.chat()
+    assert wire.seen[0].headers["Authorization"] == f"Bearer {key}"
 
 
 async def test_the_anthropic_format_goes_through_as_well(wire, program, key):
@@ -132,8 +143,10 @@ async def test_the_deadline_is_the_trials(wire, program):
         status, _ = await agent.chat()
         again, _ = await agent.chat()
     assert (status, again) == (504, 429)
-    (cut,) = agent.replies
-    assert (cut.stop_reason, cut.cost_usd) == ("cut", None)
+    assert agent.proxy.ledger.spent.calls == 1
+    ((cut,),) = agent.recorded.unanswered
+    assert (cut.status, cut.cause) == (None, "we cut it off")
+    assert cut.cost_at_most_usd == pytest.approx(agent.proxy.ledger.spent.usd)
     assert agent.proxy.ending is Ending.OUT_OF_TIME
     agent.proxy.require_provider()
 
@@ -260,13 +273,13 @@ async def test_what_a_program_leaves_behind_is_counted_and_then_cut_off(wire, pr
         assert [reply.usage.input_tokens for reply in agent.replies] == [7]
 
 
-async def test_the_providers_limits_are_shared_with_other_callers(wire, key):
+async def test_the_providers_limits_are_shared_with_other_callers(wire, key, record):
     wire.then(wire.fails(429, retry_after=0.3), wire.says("x"))
     limiter = LocalLimiter()
     endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
-    ledger = Ledger(Budget(), None)
+    terms = Terms(endpoint, Ledger(Budget(), None), record, limiter=limiter)
     async with (
-        metering_proxy(endpoint, ledger, lambda *_: None, print, limiter=limiter) as proxy,
+        metering_proxy(terms) as proxy,
         aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,
     ):
         url = f"{proxy.url}/v1/chat/completions"
@@ -278,7 +291,7 @@ async def test_the_providers_limits_are_shared_with_other_callers(wire, key):
     assert loop.time() - started >= 0.3
 
 
-async def test_the_runs_money_is_shared_and_its_end_is_not_the_agents(wire, key):
+async def test_the_runs_money_is_shared_and_its_end_is_not_the_agents(wire, key, record):
     wire.respond = lambda seen: wire.says("x", input_tokens=100, output_tokens=100)
     purse: list[Purse] = []
 
@@ -292,8 +305,9 @@ async def test_the_runs_money_is_shared_and_its_end_is_not_the_agents(wire, key)
     purse.append(Purse(lambda: asyncio.get_running_loop().call_soon(grant)))
     endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
     ledger = Ledger(Budget(max_reply_tokens=1_000), PRICE)
+    terms = Terms(endpoint, ledger, record, purse=purse[0])
     async with (
-        metering_proxy(endpoint, ledger, lambda *_: None, print, purse=purse[0]) as proxy,
+        metering_proxy(terms) as proxy,
         aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,
     ):
         statuses = []

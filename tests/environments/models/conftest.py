@@ -6,6 +6,7 @@ import pytest
 
 from environments.models.anthropic import AnthropicClient
 from environments.models.client import ProviderClient
+from environments.models.limits.purse import Purse
 from environments.models.limits.seam import Limiter
 from environments.models.openai import OpenAIClient, OpenAIResponsesClient
 from environments.models.retry import RetryPolicy
@@ -39,12 +40,13 @@ def new_client(wire):
         policy: RetryPolicy = FAST,
         url: str | None = None,
         limiter: Limiter | None = None,
+        purse: Purse | None = None,
     ) -> ProviderClient:
         kind = CLIENTS.get(provider, OpenAIClient)
         endpoint = Endpoint(
             ModelSpec(provider=provider, model=model), url or wire.base_url(provider), KEY
         )
-        return kind(endpoint, policy, limiter)
+        return kind(endpoint, policy, limiter, purse)
 
     return make
 

@@ -10,7 +10,7 @@ from environments.models.faults import NotRecorded
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
-from environments.ports import Message, ModelRequest
+from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import ModelRejected
 from taskdata.schema.agent import ModelSpec
 
@@ -103,6 +103,26 @@ def test_repetitions_are_asked_for_themselves(wire, store):
 
     assert asyncio.run(repeat()) == ["12 km", "13 km", "13 km", "12 km"]
     assert len(wire.seen) == 2
+
+
+def test_equal_questions_in_flight_are_both_paid_for_and_get_the_answer_that_is_kept(wire, store):
+    wire.then(wire.says("12 km", input_tokens=1000), wire.says("13 km", input_tokens=2000))
+
+    async def both() -> list[ModelReply]:
+        client = OpenAIClient(Endpoint(SPEC, wire.openai_url, "k"), RetryPolicy(attempts=1))
+        cached = CachedClient(client, SPEC, store, wire.openai_url)
+        try:
+            owners = (cached.owned_by("a"), cached.owned_by("b"))
+            return await asyncio.gather(*(owner.reply(QUESTION) for owner in owners))
+        finally:
+            await cached.close()
+
+    replies = asyncio.run(both())
+    kept = asyncio.run(CachedClient(None, SPEC, store, wire.openai_url).reply(QUESTION))
+    assert len(wire.seen) == 2
+    assert {reply.text for reply in replies} == {kept.text}
+    assert sorted(reply.usage.input_tokens for reply in replies) == [1000, 2000]
+    assert not any(reply.cached for reply in replies)
 
 
 def test_a_recording_is_played_back_without_a_call_and_with_its_evidence(wire, asked, store):

@@ -3,7 +3,9 @@
 import pytest
 
 from environments.models.capabilities import NOTHING_KNOWN, capabilities_of, capability_table
+from environments.models.client import ProviderClient
 from environments.models.money.prices import price_table
+from environments.models.registry import model_client
 from taskdata.schema.agent import ModelSpec
 
 
@@ -11,6 +13,16 @@ def test_a_known_model_takes_files_and_has_a_window():
     known = capabilities_of(ModelSpec.parse("anthropic/claude-haiku-4-5"))
     assert known.inputs == ("image", "pdf")
     assert known.window_tokens == 200_000
+
+
+@pytest.mark.parametrize("name", ["gpt-audio-1.5", "gpt-audio-2025-08-28", "gpt-audio-mini"])
+def test_a_model_that_hears_is_asked_over_the_format_that_carries_recordings(monkeypatch, name):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    spec = ModelSpec(provider="openai", model=name)
+    assert capabilities_of(spec).inputs == ("audio",)
+    client = model_client(spec, None)
+    assert isinstance(client, ProviderClient)
+    assert client.takes_audio
 
 
 def test_a_snapshot_can_do_what_its_model_can():

@@ -2,16 +2,19 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
+from environments.models.cached import KeptReply
 from environments.models.paid import Attempt, CallWriter, PaidClient
 from environments.ports import Message, ModelReply, ModelRequest
-from taskdata.errors import StoreUnavailable
+from taskdata.errors import ModelUnavailable, StoreUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import OutcomeStatus, TrialOutcome
 from taskdata.schema.transcript import Usage
+from taskdata.schema.usage import FailedAttempt
 
 SPEC = ModelSpec.parse("openai/gpt-5.2")
 
@@ -25,10 +28,32 @@ class Counting:
     async def reply(self, request: ModelRequest) -> ModelReply:
         self.calls += 1
         usage = Usage(input_tokens=10, output_tokens=2)
-        return ModelReply(f"answer {self.calls}", "gpt-5.2", usage=usage, cost_usd=0.5)
+        said, thought = f"answer {self.calls}", f"thought {self.calls}"
+        return ModelReply(said, "gpt-5.2", usage=usage, cost_usd=0.5, thinking=thought)
 
     async def close(self) -> None:
         pass
+
+
+class Failing(Counting):
+    """A model whose attempts may be charged so much and bring no reply, or only the last one."""
+
+    def __init__(self, *costs: float | None, answers: bool = False, waits: bool = False) -> None:
+        super().__init__()
+        self._costs = costs
+        self._answers = answers
+        self._waits = waits
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        failed = tuple(
+            FailedAttempt(cause="cut", seconds=1.0, cost_at_most_usd=cost) for cost in self._costs
+        )
+        request.failed.extend(failed)
+        if self._waits:
+            await asyncio.sleep(60)
+        if not self._answers:
+            raise ModelUnavailable("openai/gpt-5.2: the connection failed")
+        return replace(await super().reply(request), failed_attempts=failed)
 
 
 def ask(text: str) -> ModelRequest:
@@ -76,6 +101,14 @@ def test_an_attempt_that_was_cut_short_is_carried_on_where_it_stopped(store, tri
     assert again == ["answer 1", "answer 2", "answer 3"]
     assert model.calls == 3
     assert store.paid(trial.run_id) == (3, 1.5)
+
+
+def test_what_the_model_thought_is_kept_with_what_it_said(store, trial):
+    attempt(store, trial, Counting(), ["a"])
+    (call,) = store.paid_calls(trial.id)
+    assert KeptReply.model_validate(call.reply).as_reply(trial.id).thinking == "thought 1"
+    without = {name: value for name, value in call.reply.items() if name != "thinking"}
+    assert KeptReply.model_validate(without).thinking == "", "kept before thoughts were"
 
 
 def test_a_question_that_differs_is_asked(store, trial):
@@ -163,3 +196,56 @@ def test_a_reply_that_cannot_be_kept_is_an_error(store, trial, monkeypatch):
     monkeypatch.setattr(store, "keep_calls", full)
     with pytest.raises(StoreUnavailable, match="disk full"):
         attempt(store, trial, Counting(), ["a"])
+
+
+def test_what_a_call_without_a_reply_may_be_charged_is_kept(store, trial):
+    with pytest.raises(ModelUnavailable, match="the connection failed"):
+        attempt(store, trial, Failing(0.25, 0.0, 0.25), ["a"])
+    assert store.spent_usd(trial.run_id) == 0.5
+    assert store.paid(trial.run_id) == (0, 0.0)
+    assert store.paid_calls(trial.id) == []
+
+
+def test_what_failed_attempts_may_be_charged_comes_on_top_of_the_reply(store, trial):
+    attempt(store, trial, Failing(0.25, answers=True), ["a"])
+    assert store.spent_usd(trial.run_id) == 0.75
+    finish(store, trial, cost_usd=0.625)
+    assert store.spent_usd(trial.run_id) == 0.875, "with a tool for 0.125"
+    assert store.paid(trial.run_id) == (1, 0.5)
+
+
+def test_attempts_that_were_turned_down_leave_nothing(store, trial):
+    attempt(store, trial, Failing(0.0, 0.0, answers=True), ["a"])
+    assert store.spent_usd(trial.run_id) == 0.5
+
+
+def test_an_unknown_charge_makes_the_runs_cost_unknown(store, trial):
+    with pytest.raises(ModelUnavailable):
+        attempt(store, trial, Failing(0.25, None), ["a"])
+    assert store.spent_usd(trial.run_id) is None
+
+
+def test_a_call_that_is_cut_off_is_kept_as_what_it_may_be_charged(store, trial):
+    async def cut_off() -> None:
+        async with CallWriter(store) as writer:
+            client = PaidClient(Failing(0.25, waits=True), SPEC, None, writer, Attempt(trial.id, 1))
+            async with asyncio.timeout(0.05):
+                await client.reply(ask("a"))
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(cut_off())
+    assert store.spent_usd(trial.run_id) == 0.25
+
+
+def test_a_request_that_is_asked_again_is_charged_once_for_each_attempt(store, trial):
+    request = ask("a")
+
+    async def twice() -> None:
+        async with CallWriter(store) as writer:
+            client = PaidClient(Failing(0.25), SPEC, None, writer, Attempt(trial.id, 1))
+            for _ in range(2):
+                with pytest.raises(ModelUnavailable):
+                    await client.reply(request)
+
+    asyncio.run(twice())
+    assert store.spent_usd(trial.run_id) == 0.5

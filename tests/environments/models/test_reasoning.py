@@ -3,7 +3,7 @@
 import pytest
 
 from environments.ports import Message
-from taskdata.errors import Misuse
+from taskdata.errors import Misuse, ModelRejected
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.transcript import ToolCall
 
@@ -100,7 +100,7 @@ def test_openai_reasoning_goes_back_encrypted_and_nothing_is_kept_there(wire, ne
     first, second = (seen.body for seen in wire.seen)
     assert first["store"] is False
     assert first["include"] == ["reasoning.encrypted_content"]
-    assert first["reasoning"] == {"effort": "high"}
+    assert first["reasoning"] == {"summary": "auto", "effort": "high"}
     assert second["input"] == [
         {"role": "user", "content": "What is 1 + 1?"},
         REASONING,
@@ -128,6 +128,56 @@ def test_a_model_that_does_not_reason_is_asked_without_encryption(wire, new_clie
     ask(client, QUESTION)
 
     assert ["include" in seen.body for seen in wire.seen] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("param", "message"),
+    [
+        ("reasoning.summary", "Your organization must be verified to generate summaries."),
+        ("reasoning", "Unsupported parameter: 'reasoning' is not supported with this model."),
+    ],
+)
+def test_who_may_see_no_summaries_is_asked_without(wire, new_client, ask, param, message):
+    wire.then(wire.fails(400, message, param=param))
+    client = new_client("openai-responses")
+
+    ask(client, QUESTION)
+
+    assert [seen.body.get("reasoning") for seen in wire.seen] == [{"summary": "auto"}, None]
+
+
+def test_a_refused_effort_is_not_taken_for_a_refused_summary(wire, new_client, ask):
+    wire.then(wire.fails(400, "Unsupported value", param="reasoning.effort"))
+
+    with pytest.raises(ModelRejected):
+        ask(new_client("openai-responses"), QUESTION, reasoning_effort="xhigh")
+
+    assert len(wire.seen) == 1
+
+
+SUMMARISED = REASONING | {"summary": [{"type": "summary_text", "text": "One and one."}]}
+
+
+@pytest.mark.parametrize(
+    ("provider", "answer", "thinking"),
+    [
+        ("anthropic", anthropic_reply(THOUGHTS), "One and one.\n\nWith a tool."),
+        ("openai-responses", response(SUMMARISED, FUNCTION_CALL), "One and one."),
+        ("openai-responses", response(REASONING, FUNCTION_CALL), ""),
+        (
+            "compatible",
+            {"choices": [{"message": {"content": "2", "reasoning_content": "One and one."}}]},
+            "One and one.",
+        ),
+    ],
+    ids=["anthropic", "responses", "hidden", "compatible"],
+)
+def test_what_can_be_read_of_the_thoughts_is_in_the_reply(
+    wire, new_client, ask, provider, answer, thinking
+):
+    wire.then(wire.answers(answer))
+
+    assert ask(new_client(provider), QUESTION).thinking == thinking
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_details"])
@@ -199,11 +249,14 @@ def test_a_reply_cut_at_a_stop_string_does_not_come_back_whole(wire, new_client,
     assert "stop" not in wire.seen[0].body
 
 
+ADAPTIVE = {"type": "adaptive", "display": "summarized"}
+
+
 @pytest.mark.parametrize(
     ("model", "effort", "max_tokens", "fields"),
     [
-        ("claude-opus-4-6", "high", 4096, ({"type": "adaptive"}, {"effort": "high"})),
-        ("claude-sonnet-5-5", "minimal", 64, ({"type": "adaptive"}, {"effort": "low"})),
+        ("claude-opus-4-6", "high", 4096, (ADAPTIVE, {"effort": "high"})),
+        ("claude-sonnet-5-5", "minimal", 64, (ADAPTIVE, {"effort": "low"})),
         ("claude-sonnet-4-5-20250929", "medium", 10_000, ({"budget_tokens": 5000}, None)),
         ("claude-haiku-4-5", "low", 2000, ({"budget_tokens": 1024}, None)),
         ("claude-opus-4-1-20250805", "none", 2000, ({"type": "disabled"}, None)),

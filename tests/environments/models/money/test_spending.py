@@ -1,13 +1,20 @@
 """The cap on spending, over the real OpenAI client."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from environments.models.money.prices import price_of
-from environments.models.money.spending import Spending, SpendingCap, call_bound, cost_bound
+from environments.models.money.spending import (
+    Spending,
+    SpendingCap,
+    call_bound,
+    cost_bound,
+    longest_reply,
+)
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
@@ -26,9 +33,12 @@ PRICE = price_of(SPEC)
 def capped(wire):
     """Ask several times at once under limits; returns the cap and what came of each call."""
 
-    def ask(times: int = 1, limits=None, spent=None, price=PRICE, one_by_one: bool = False):
+    def ask(
+        times: int = 1, limits=None, spent=None, price=PRICE, one_by_one: bool = False, attempts=1
+    ):
         async def all_of_them():
-            client = OpenAIClient(Endpoint(SPEC, wire.openai_url, "k"), RetryPolicy(attempts=1))
+            policy = RetryPolicy(attempts=attempts, first_wait_seconds=0.01)
+            client = OpenAIClient(Endpoint(SPEC, wire.openai_url, "k"), policy)
             cap = SpendingCap(client, SpendingLimits(**(limits or {})), price, spent)
             try:
                 if one_by_one:
@@ -119,6 +129,28 @@ def test_a_server_that_reports_no_usage_is_booked_at_what_the_call_used_at_most(
     assert cap.spent == call_bound(QUESTION, PRICE)
 
 
+def test_a_failed_call_that_may_be_charged_counts_as_what_it_used_at_most(wire, capped):
+    wire.then(wire.truncates())
+    cap, results = capped(1)
+    assert isinstance(results[0], ModelUnavailable)
+    assert cap.spent == call_bound(QUESTION, PRICE)
+
+
+@pytest.mark.parametrize("calls", [1, 3, 5])
+def test_attempts_that_may_be_charged_stay_below_the_limit_in_money(wire, capped, calls):
+    wire.respond = lambda seen: wire.truncates()
+    limit = (calls + 0.5) * call_bound(QUESTION, PRICE).usd
+    cap, _ = capped(calls + 1, {"max_usd": limit}, attempts=5)
+    assert len(wire.seen) == calls
+    assert cap.spent.usd <= limit
+
+
+def test_an_attempt_that_may_be_charged_is_made_again_where_money_is_left(wire, capped):
+    wire.then(wire.truncates(), wire.says("yes"))
+    _, results = capped(1, {"max_usd": 1.0}, attempts=5)
+    assert results[0].text == "yes"
+
+
 def test_a_reply_paid_for_before_is_booked_once():
     cap = SpendingCap(None, SpendingLimits(), PRICE)  # nothing is asked
     cap.book(ModelReply("y", "m", usage=Usage(input_tokens=7, output_tokens=3), cost_usd=0.5))
@@ -131,3 +163,15 @@ def test_the_bound_covers_a_token_for_every_byte(text, max_tokens):
     bound = call_bound(request, PRICE)
     assert bound.tokens >= len(text.encode("utf-8", "replace")) + max_tokens
     assert bound.usd >= cost_bound(len(text), max_tokens, PRICE)
+
+
+@given(st.text(max_size=200), st.integers(1, 10_000), st.floats(0, 0.05))
+def test_the_longest_reply_is_the_longest_that_the_money_allows(text, max_tokens, usd):
+    request = ModelRequest(messages=(Message("user", text),), max_tokens=max_tokens)
+    longest = longest_reply(request, PRICE, usd)
+    assert 0 <= longest <= max_tokens
+    if longest:
+        assert call_bound(replace(request, max_tokens=longest), PRICE).usd <= usd
+    if longest < max_tokens:
+        # One more for what was rounded.
+        assert call_bound(replace(request, max_tokens=longest + 2), PRICE).usd > usd

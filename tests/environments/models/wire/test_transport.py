@@ -1,8 +1,11 @@
 """Which way a request takes, and what it leaves behind."""
 
+import asyncio
+import socket
+
 import pytest
 
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.transport import Endpoint, open_session
 from environments.ports import Message
 from taskdata.errors import ModelUnavailable
 from taskdata.schema.agent import ModelSpec
@@ -60,3 +63,46 @@ def test_an_endpoint_shows_neither_key_nor_login():
     assert str(endpoint) == "openai/m at host"
     assert "sk-key" not in repr(endpoint)
     assert "secret" not in repr(endpoint)
+
+
+def test_a_silent_server_is_asked_whether_it_is_still_there():
+    async def probes(client) -> list[int]:
+        async with open_session() as session, session.get(client) as answered:
+            probing = answered.connection.transport.get_extra_info("socket")
+            return [
+                probing.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE),
+                probing.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),
+            ]
+
+    async def thinks(reader, writer) -> None:
+        await reader.readline()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n")
+        await writer.drain()
+
+    async def asked() -> list[int]:
+        server = await asyncio.start_server(thinks, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        try:
+            return await probes(f"http://127.0.0.1:{port}/")
+        finally:
+            server.close()
+
+    is_on, idle_seconds = asyncio.run(asked())
+    assert is_on
+    # Routers forget connections that are silent for some minutes.
+    assert idle_seconds <= 60
+
+
+def test_what_was_never_sent_is_told_apart(wire, new_client, ask):
+    wire.respond = lambda seen: wire.drops()
+    with pytest.raises(ModelUnavailable) as dropped:
+        ask(new_client("compatible"))
+    with pytest.raises(ModelUnavailable) as unconnected:
+        ask(new_client("compatible", url="http://127.0.0.1:9/v1"))
+
+    costs = [
+        {attempt.cost_at_most_usd for attempt in caught.value.failed_attempts}
+        for caught in (dropped, unconnected)
+    ]
+    # The price of a compatible server's model is not known.
+    assert costs == [{None}, {0.0}]

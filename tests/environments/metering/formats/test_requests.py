@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.metering.dialects import CHAT, MESSAGES, RESPONSES
-from environments.metering.requests import limited, read_request
+from environments.metering.formats.dialects import CHAT, MESSAGES, RESPONSES
+from environments.metering.formats.requests import limited, read_request
 from taskdata.errors import ModelRejected
 
 PICTURE = "data:image/png;base64," + "A" * 400_000

@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from environments.metering.dialects import Dialect
-from environments.metering.replies import MAX_TEXT_CHARS
+from environments.metering.formats.dialects import Dialect
+from environments.metering.formats.parts import object_of, objects_of, text_of
+from environments.metering.formats.replies import MAX_TEXT_CHARS
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 _MAX_PARTS = 256
+_SAID = ("content", "refusal", "reasoning_content", "reasoning")
 
 
 class Reply(Protocol):
@@ -129,7 +131,7 @@ class ChatReply:
         if event.get("error"):
             self.error = _message_of(event["error"])
         self._told |= {key: event[key] for key in ("model", "usage") if event.get(key)}
-        for choice in _objects(event.get("choices")):
+        for choice in objects_of(event.get("choices")):
             if choice.get("index", 0) == 0:
                 self._stop = self._stop or str(choice.get("finish_reason") or "")
                 self._add_delta(choice.get("delta"))
@@ -143,21 +145,21 @@ class ChatReply:
             }
             for index in sorted(self._calls)
         ]
-        message = {key: self._texts[key] for key in ("content", "refusal")} | {"tool_calls": calls}
+        message = {key: self._texts[key] for key in _SAID} | {"tool_calls": calls}
         return self._told | {"choices": [{"message": message, "finish_reason": self._stop}]}
 
     def _add_delta(self, delta: object) -> None:
         if not isinstance(delta, dict):
             return
-        for key in ("content", "refusal"):
+        for key in _SAID:
             self._texts.add(key, delta.get(key))
-        for piece in _objects(delta.get("tool_calls")):
+        for piece in objects_of(delta.get("tool_calls")):
             index, function = piece.get("index"), piece.get("function")
             if not isinstance(index, int) or len(self._calls) >= _MAX_PARTS:
                 continue
             self._calls[index] = self._calls.get(index) or str(piece.get("id") or "")
             for key in ("name", "arguments"):
-                self._texts.add((index, key), _object(function).get(key))
+                self._texts.add((index, key), object_of(function).get(key))
 
 
 class ResponsesReply:
@@ -197,19 +199,20 @@ class MessagesReply:
 
     def add(self, event: Mapping[str, Any]) -> None:
         """Take the next event."""
-        kind, index, delta = event.get("type"), event.get("index"), _object(event.get("delta"))
+        kind, index, delta = event.get("type"), event.get("index"), object_of(event.get("delta"))
         if kind == "error":
             self.error = _message_of(event.get("error"))
         elif kind == "message_start":
-            self._message = _object(event.get("message"))
+            self._message = object_of(event.get("message"))
         elif kind == "content_block_start" and isinstance(index, int):
             if len(self._blocks) < _MAX_PARTS:
-                self._blocks[index] = _object(event.get("content_block"))
+                self._blocks[index] = object_of(event.get("content_block"))
         elif kind == "content_block_delta" and isinstance(index, int):
             self._texts.add((index, "text"), delta.get("text"))
+            self._texts.add((index, "thinking"), delta.get("thinking"))
             self._texts.add((index, "input"), delta.get("partial_json"))
         elif kind == "message_delta":
-            self._add_end(delta, _object(event.get("usage")))
+            self._add_end(delta, object_of(event.get("usage")))
         self.is_whole = self.is_whole or kind == "message_stop"
 
     def body(self) -> dict[str, Any]:
@@ -218,8 +221,8 @@ class MessagesReply:
 
     def _block(self, index: int) -> dict[str, Any]:
         block = self._blocks[index]
-        if block.get("type") == "text":
-            return block | {"text": str(block.get("text", "")) + self._texts[index, "text"]}
+        if (kind := block.get("type")) in ("text", "thinking"):
+            return block | {kind: str(block.get(kind, "")) + self._texts[index, kind]}
         written = self._texts[index, "input"]
         if not written:
             return block
@@ -230,19 +233,10 @@ class MessagesReply:
 
     def _add_end(self, delta: dict[str, Any], usage: dict[str, Any]) -> None:
         told = {name: count for name, count in usage.items() if count is not None}
-        self._message |= {"usage": _object(self._message.get("usage")) | told}
+        self._message |= {"usage": object_of(self._message.get("usage")) | told}
         if delta.get("stop_reason"):
             self._message["stop_reason"] = delta["stop_reason"]
 
 
-def _object(value: object) -> dict[str, Any]:
-    return dict(value) if isinstance(value, dict) else {}
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def _message_of(error: object) -> str:
-    message = error.get("message") if isinstance(error, dict) else None
-    return message if isinstance(message, str) and message else "an error without a message"
+    return text_of(object_of(error).get("message")) or "an error without a message"

@@ -6,15 +6,23 @@ that is missing or odd is left out, and usage that cannot be read is unknown.
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from environments.metering.dialects import Dialect
+from environments.metering.formats.dialects import Dialect
+from environments.metering.formats.parts import object_of, objects_of, text_of
 from environments.models.client import Answer
 from environments.models.faults import AttemptFailed
 from environments.models.openai.usage import usage_of
 from environments.models.wire.arguments import clean_text, read_arguments
+from environments.models.wire.reading import arguments_text
+from environments.models.wire.thinking import (
+    chat_thinking,
+    messages_thinking,
+    responses_thinking,
+)
 from environments.models.wire.transport import MAX_ANSWER_BYTES
 from taskdata.schema.transcript import ToolCall
 from taskdata.schema.usage import Usage
@@ -45,62 +53,76 @@ _STOP_REASONS = {
 
 
 def read_answer(dialect: Dialect, body: Mapping[str, Any]) -> Answer:
-    """Return a successful reply's text, calls and usage, as far as they can be read."""
-    return _READERS[dialect.name](body)
+    """Return a successful reply's text, thinking, calls and usage, as far as they can be read."""
+    return replace(_READERS[dialect.name](body), thinking=_THINKING[dialect.name](body))
 
 
 def _chat(body: Mapping[str, Any]) -> Answer:
-    choice = _first(body.get("choices"))
-    message = _object(choice.get("message"))
+    choice, message = _choice(body)
     functions = [
-        (_text(call.get("id")), _object(call.get("function")))
-        for call in _objects(message.get("tool_calls"))
+        (text_of(call.get("id")), object_of(call.get("function")))
+        for call in objects_of(message.get("tool_calls"))
     ]
-    calls = ((id_, _text(f.get("name")), _text(f.get("arguments"))) for id_, f in functions)
-    said = _text(message.get("refusal")) or _text(message.get("content"))
+    calls = ((id_, text_of(f.get("name")), text_of(f.get("arguments"))) for id_, f in functions)
+    said = text_of(message.get("refusal")) or text_of(message.get("content"))
     return _answer(
-        body, said, calls, _text(choice.get("finish_reason")), usage_of(body.get("usage"))
+        body, said, calls, text_of(choice.get("finish_reason")), usage_of(body.get("usage"))
     )
 
 
+def _choice(body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    choice = next(iter(objects_of(body.get("choices"))), {})
+    return choice, object_of(choice.get("message"))
+
+
 def _responses(body: Mapping[str, Any]) -> Answer:
-    items = _objects(body.get("output"))
+    items = objects_of(body.get("output"))
     parts = [
         part
         for item in items
         if item.get("type") == "message"
-        for part in _objects(item.get("content"))
+        for part in objects_of(item.get("content"))
     ]
-    said = "".join(_text(part.get("text")) or _text(part.get("refusal")) for part in parts)
+    said = "".join(text_of(part.get("text")) or text_of(part.get("refusal")) for part in parts)
     calls = [
         (
-            _text(item.get("call_id")),
-            _text(item.get("name")),
-            _text(item.get("arguments")) or _text(item.get("input")),
+            text_of(item.get("call_id")),
+            text_of(item.get("name")),
+            text_of(item.get("arguments")) or text_of(item.get("input")),
         )
         for item in items
         if item.get("type") in ("function_call", "custom_tool_call")
     ]
-    reason = _text(_object(body.get("incomplete_details")).get("reason"))
+    reason = text_of(object_of(body.get("incomplete_details")).get("reason"))
     stop = reason or ("tool_calls" if calls else "stop")
     return _answer(body, said, calls, stop, usage_of(body.get("usage")))
 
 
 def _messages(body: Mapping[str, Any]) -> Answer:
-    blocks = _objects(body.get("content"))
-    said = "".join(_text(block.get("text")) for block in blocks if block.get("type") == "text")
+    blocks = objects_of(body.get("content"))
+    said = "".join(text_of(block.get("text")) for block in blocks if block.get("type") == "text")
     calls = (
-        (_text(block.get("id")), _text(block.get("name")), json.dumps(block.get("input") or {}))
+        (
+            text_of(block.get("id")),
+            text_of(block.get("name")),
+            arguments_text(block.get("input") or {}),
+        )
         for block in blocks
         if block.get("type") == "tool_use"
     )
-    return _answer(body, said, calls, _text(body.get("stop_reason")), _usage_of_messages(body))
+    return _answer(body, said, calls, text_of(body.get("stop_reason")), _usage_of_messages(body))
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Answer]] = {
     "chat": _chat,
     "responses": _responses,
     "messages": _messages,
+}
+
+_THINKING: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "chat": lambda body: chat_thinking(_choice(body)[1]),
+    "responses": lambda body: responses_thinking(body.get("output")),
+    "messages": lambda body: messages_thinking(body.get("content")),
 }
 
 
@@ -113,7 +135,7 @@ def _answer(
 ) -> Answer:
     return Answer(
         text=clean_text(text)[:MAX_TEXT_CHARS],
-        model=clean_text(_text(body.get("model")))[:_MAX_NAME_CHARS],
+        model=clean_text(text_of(body.get("model")))[:_MAX_NAME_CHARS],
         stop_reason=_STOP_REASONS.get(stop, clean_text(stop)[:_MAX_NAME_CHARS]),
         tool_calls=tuple(_call(*call) for call in list(calls)[:_MAX_CALLS]),
         usage=usage,
@@ -131,7 +153,7 @@ def _call(id_: str, tool: str, raw: str) -> ToolCall:
 
 
 def _usage_of_messages(body: Mapping[str, Any]) -> Usage | None:
-    used = _object(body.get("usage"))
+    used = object_of(body.get("usage"))
     counts = {name: used.get(told) for name, told in _MESSAGES_COUNTS.items()}
     try:
         parts = Usage.model_validate({n: c for n, c in counts.items() if c is not None})
@@ -142,22 +164,6 @@ def _usage_of_messages(body: Mapping[str, Any]) -> Usage | None:
     # Anthropic counts what it read from or wrote to its cache beside the input.
     read = parts.input_tokens + parts.cached_input_tokens + parts.cache_write_tokens
     return parts.model_copy(update={"input_tokens": read})
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _first(value: object) -> Mapping[str, Any]:
-    return next(iter(_objects(value)), {})
 
 
 async def all_of(answered: "aiohttp.ClientResponse", where: str) -> bytes:

@@ -5,12 +5,13 @@ and files that it fetches are refused. So is what it remembers from elsewhere, a
 a rate of its own.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from environments.metering.dialects import Dialect
+from environments.metering.formats.dialects import Dialect
 from taskdata.errors import ModelRejected
 
 _REFUSED_FIELDS = (
@@ -51,6 +52,8 @@ class Asked:
     reply_tokens: int | None
     """Most tokens that the program wants."""
     streams: bool
+    digest: str
+    """Of the request as it came: the same question, asked again, has the same."""
     hides_usage: bool = False
     """The program did not ask for the usage that we ask for in its stream."""
 
@@ -80,6 +83,7 @@ def read_request(dialect: Dialect, raw: bytes, model: str) -> Asked:
         input_tokens=max(0, len(raw) + _TOKENS_AROUND - pictures),
         reply_tokens=max(1, min(limits)) if limits else None,
         streams=body.get("stream") is True,
+        digest=hashlib.sha256(raw).hexdigest(),
     )
     return _with_usage(asked) if dialect.name == "chat" and asked.streams else asked
 

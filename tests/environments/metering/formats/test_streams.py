@@ -1,14 +1,16 @@
 """Streams: every event arrives, and what they come to is read from them."""
 
+import asyncio
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.metering.dialects import CHAT, MESSAGES, RESPONSES
-from environments.metering.replies import read_answer
-from environments.metering.streams import EventSplitter, event_data, new_reply
+from environments.metering import forwarding
+from environments.metering.formats.dialects import CHAT, MESSAGES, RESPONSES
+from environments.metering.formats.replies import read_answer
+from environments.metering.formats.streams import EventSplitter, event_data, new_reply
 from taskdata.errors import ModelUnavailable
 
 
@@ -172,17 +174,34 @@ async def test_an_anthropic_stream_is_counted(wire, program, streams):
     assert agent.replies[0].usage.cached_input_tokens == 10
 
 
-async def test_a_stream_that_breaks_off_is_the_providers_fault_and_of_unknown_cost(
+async def test_a_stream_that_breaks_off_is_the_providers_fault_and_leaves_what_it_said(
     wire, program, streams
 ):
     wire.then(streams(*CHAT_EVENTS[:2], breaks_off=True))
     async with program() as agent:
         with pytest.raises(Exception, match="payload"):
-            await agent.stream("/v1/chat/completions")
+            await agent.stream("/v1/chat/completions", model="model-1")
         with pytest.raises(ModelUnavailable, match=r"broke off|ended early"):
             agent.proxy.require_provider()
-    (reply,) = agent.replies
-    assert (reply.text, reply.cost_usd, reply.stop_reason) == ("Hello", None, "cut")
+    assert agent.notices == ["A model call ended early; it had said:\n\nHello"]
+    ((attempt,),) = agent.recorded.unanswered
+    assert attempt.status is None
+    assert "broke off" in attempt.cause or "ended early" in attempt.cause
+
+
+async def test_a_stream_that_falls_silent_is_given_up(wire, program, streams, monkeypatch):
+    async def falls_silent(seen, request):
+        response = await streams(*CHAT_EVENTS[:2])(seen, request)
+        await asyncio.sleep(20)
+        return response
+
+    monkeypatch.setattr(forwarding, "SILENT_SECONDS", 0.2)
+    wire.then(falls_silent)
+    async with asyncio.timeout(10), program() as agent:
+        with pytest.raises(Exception, match="payload"):
+            await agent.stream("/v1/chat/completions")
+        with pytest.raises(ModelUnavailable, match="broke off"):
+            agent.proxy.require_provider()
 
 
 async def test_an_error_in_a_stream_is_the_providers_fault(wire, program, streams):

@@ -1,0 +1,1 @@
+"""The wire formats that programs speak: requests and answers read, streams put together."""

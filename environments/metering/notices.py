@@ -1,0 +1,55 @@
+"""What the record of a trial is told beside its calls, a bounded number of times."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from environments.metering.calls import Terms
+from environments.metering.formats.dialects import Dialect
+from environments.metering.formats.instructions import MAX_TOOLS, read_instructions, read_tools
+from taskdata.schema.tool import ToolSpec
+
+_MAX_NOTES = 50
+_MAX_INSTRUCTIONS = 8
+"""Different ones: an agent may consist of several, and some write the time into theirs."""
+
+_MAX_TOOLS_CHARS = 400_000
+"""Of all tools together."""
+
+
+class Notices:
+    """What was told of one trial."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._record = terms.record
+        self._records_instructions = terms.records_instructions
+        self._told: set[str] = set()
+        self._instructions: set[str] = set()
+        self._tools: set[str] = set()
+        self._room = _MAX_TOOLS_CHARS
+
+    def once(self, text: str) -> None:
+        """Tell it unless it was told before."""
+        if text not in self._told and len(self._told) < _MAX_NOTES:
+            self._told.add(text)
+            self._record.message("system", text)
+
+    def told(self, dialect: Dialect, body: Mapping[str, Any]) -> None:
+        """Tell what a request tells the model and offers it, as far as that is new."""
+        if not self._records_instructions:
+            return
+        text = read_instructions(dialect, body)
+        if text and text not in self._instructions and len(self._instructions) < _MAX_INSTRUCTIONS:
+            self._instructions.add(text)
+            # Whose words they are must be seen: anything may stand there.
+            self._record.message("system", f"The program's instructions to its model:\n\n{text}")
+        self._record.offered(self._new_tools(body))
+
+    def _new_tools(self, body: Mapping[str, Any]) -> list[ToolSpec]:
+        found: list[ToolSpec] = []
+        for tool in read_tools(body, self._tools):
+            self._room -= len(tool.model_dump_json())
+            if self._room < 0 or len(self._tools) == MAX_TOOLS:
+                break
+            self._tools.add(tool.name)
+            found.append(tool)
+        return found

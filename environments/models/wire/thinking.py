@@ -1,0 +1,56 @@
+"""The readable part of what a model thought, in each wire format.
+
+Providers show all of it, a summary, or nothing. It is for the record alone: what goes back to the
+model is `ModelReply.replay`. What is odd is left out, since nobody's answer depends on it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from environments.models.wire.arguments import clean_text
+
+MAX_THINKING_CHARS = 200_000
+"""Of one reply; the rest is left out."""
+
+
+def chat_thinking(message: Mapping[str, Any]) -> str:
+    """Return the thinking in a chat completion's message; servers have four places for it."""
+    for name in ("reasoning_content", "reasoning"):
+        if said := _kept([message.get(name)]):
+            return said
+    details = _objects(message.get("reasoning_details"))
+    if said := _kept(detail.get("text") or detail.get("summary") for detail in details):
+        return said
+    parts = [p for p in _objects(message.get("content")) if p.get("type") == "thinking"]
+    return _kept(text for part in parts for text in _texts(part.get("thinking")))
+
+
+def messages_thinking(content: object) -> str:
+    """Return the thinking among the content blocks of an Anthropic message."""
+    blocks = _objects(content)
+    return _kept(block.get("thinking") for block in blocks if block.get("type") == "thinking")
+
+
+def responses_thinking(output: object) -> str:
+    """Return the thinking among a response's output items: in full, else its summary."""
+    items = [item for item in _objects(output) if item.get("type") == "reasoning"]
+    return _kept(
+        text
+        for item in items
+        for text in _texts(item.get("content")) or _texts(item.get("summary"))
+    )
+
+
+def _texts(written: object) -> list[object]:
+    if isinstance(written, str):
+        return [written]
+    return [part.get("text") for part in _objects(written) if part.get("text")]
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _kept(pieces: Iterable[object]) -> str:
+    said = [piece.strip() for piece in pieces if isinstance(piece, str) and piece.strip()]
+    return clean_text("\n\n".join(said))[:MAX_THINKING_CHARS]

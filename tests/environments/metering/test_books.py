@@ -1,0 +1,134 @@
+"""What is known afterwards of calls that were not answered, and what they may have cost."""
+
+import asyncio
+
+import pytest
+
+from environments.metering import books
+from environments.metering.paid import PaidAnswers
+from environments.models.limits.purse import Purse
+from environments.models.paid import Attempt, CallWriter
+from taskdata.errors import ModelUnavailable
+
+ASKED = {"messages": [{"role": "user", "content": "Hello"}], "max_completion_tokens": 500}
+
+
+async def test_what_failed_before_is_told_with_the_answer(wire, program, key):
+    wire.then(wire.fails(503, f"overloaded, {key}"), wire.drops(), wire.says("there"))
+    async with program() as agent:
+        statuses = [(await agent.chat())[0] for _ in range(3)]
+    assert statuses == [503, 502, 200]
+    (reply,) = agent.replies
+    refused, dropped = reply.failed_attempts
+    assert (refused.status, dropped.status) == (503, None)
+    assert refused.cause.startswith("HTTP 503")
+    assert "overloaded" in refused.cause
+    assert dropped.cause.startswith("the connection failed")
+    assert key not in refused.cause
+    assert "127.0.0.1" not in refused.cause + dropped.cause
+    assert 0 <= dropped.seconds < 5
+    assert agent.recorded.unanswered == []
+
+
+async def test_each_answer_tells_of_its_own_question_only(wire, program):
+    wire.respond = lambda seen: (
+        wire.says("Yes") if seen.body["messages"][0]["content"] == "a" else wire.fails(500)
+    )
+    wire.then(wire.fails(429, retry_after=1))
+    async with program() as agent:
+        for text in ("a", "b", "b", "a"):
+            await agent.chat(messages=[{"role": "user", "content": text}])
+        assert agent.recorded.unanswered == []
+    (reply,) = agent.replies
+    assert [attempt.status for attempt in reply.failed_attempts] == [429]
+    assert [[a.status for a in attempts] for attempts in agent.recorded.unanswered] == [[500, 500]]
+
+
+async def test_what_the_program_got_wrong_is_evidence_too(wire, program):
+    wire.then(wire.fails(400, "max_tokens is too large"))
+    async with program() as agent:
+        await agent.chat()
+    ((attempt,),) = agent.recorded.unanswered
+    assert (attempt.status, attempt.cost_at_most_usd) == (400, 0)
+    assert "too large" in attempt.cause
+
+
+async def test_evidence_is_fit_to_be_stored_whatever_the_provider_says(wire, program):
+    wire.then(wire.fails(500, "half a \ud800 character, and\nmany" + " words" * 1_000))
+    async with program() as agent:
+        await agent.chat()
+    ((attempt,),) = agent.recorded.unanswered
+    assert len(attempt.cause) <= 300
+    assert "\n" not in attempt.cause
+    assert "half a" in attempt.model_dump_json()
+
+
+@pytest.mark.parametrize("fault", ["drops", "sends"])
+async def test_a_call_that_may_have_been_worked_on_is_counted_at_its_most(wire, program, fault):
+    lost = wire.drops() if fault == "drops" else wire.sends(b"<html>", "text/html")
+    wire.then(lost, wire.says("there", input_tokens=100, output_tokens=10))
+    async with program(max_turns=1) as agent:
+        await agent.chat(**ASKED)
+        lost_usd = agent.proxy.ledger.spent.usd
+        # Turns and tokens are the agent's: it still has them all.
+        assert (agent.proxy.ledger.spent.calls, agent.proxy.ledger.spent.tokens) == (0, 0)
+        status, _ = await agent.chat(**ASKED)
+    assert status == 200
+    assert lost_usd > 500 * 100e-6
+    (reply,) = agent.replies
+    assert reply.failed_attempts[0].cost_at_most_usd == pytest.approx(lost_usd)
+    assert agent.proxy.ledger.spent.usd == pytest.approx(lost_usd + reply.cost_usd)
+
+
+async def test_a_call_that_was_turned_down_or_never_sent_costs_nothing(wire, program):
+    wire.then(wire.fails(500))
+    for url in ("", "http://127.0.0.1:9/v1"):
+        async with program(url=url) as agent:
+            await agent.chat()
+        ((attempt,),) = agent.recorded.unanswered
+        assert (attempt.cost_at_most_usd, agent.proxy.ledger.spent.usd) == (0, 0)
+
+
+async def test_calls_that_are_lost_cannot_spend_more_than_there_is(wire, program):
+    wire.respond = lambda seen: wire.drops()
+    async with program(max_usd=0.2) as agent:
+        statuses = [(await agent.chat(**ASKED))[0] for _ in range(5)]
+    assert statuses == [502, 502, 502, 429, 429]
+    assert 0.15 < agent.proxy.ledger.spent.usd <= 0.2
+
+
+async def test_of_very_many_failures_the_rest_is_counted(wire, program, monkeypatch):
+    monkeypatch.setattr(books, "MAX_FAILED_ATTEMPTS", 2)
+    wire.respond = lambda seen: wire.fails(500)
+    async with program() as agent:
+        for _ in range(5):
+            await agent.chat()
+    assert [len(attempts) for attempts in agent.recorded.unanswered] == [2]
+    assert agent.notices == ["3 more attempts at model calls failed and are not on record."]
+
+
+async def test_what_may_be_charged_is_the_runs_money(
+    wire, program, store, new_run, new_task, plan_trial
+):
+    run = new_run(new_task("one"))
+    trial = plan_trial(run, new_task("one"))
+    purse: list[Purse] = []
+
+    def grant() -> None:
+        state = purse[0].state()
+        purse[0].hear(state.waiting, granted=len(state.waiting), refused=False)
+
+    purse.append(Purse(lambda: asyncio.get_running_loop().call_soon(grant)))
+    wire.then(wire.fails(500), wire.drops())
+    async with CallWriter(store) as writer:
+        paid = PaidAnswers(writer, Attempt(trial.id, 1))
+        async with program(paid=paid, purse=purse[0]) as agent:
+            for _ in range(2):
+                await agent.chat(**ASKED)
+            with pytest.raises(ModelUnavailable):
+                agent.proxy.require_provider()
+    lost_usd = agent.proxy.ledger.spent.usd
+    assert lost_usd > 0
+    assert purse[0].state().spent_usd == pytest.approx(lost_usd)
+    assert store.spent_usd(run.id) == pytest.approx(lost_usd)
+    assert store.paid(run.id) == (0, 0.0)

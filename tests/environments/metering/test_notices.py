@@ -1,0 +1,59 @@
+"""What a program tells its model is on record once, as the program's own words."""
+
+from environments.metering import notices
+from environments.metering.formats.instructions import MAX_TOOLS
+
+SAID = "The program's instructions to its model:\n\n"
+
+
+def asking(instructions, *tools):
+    messages = [
+        {"role": "system", "content": instructions},
+        {"role": "user", "content": "Hello"},
+    ]
+    named = [{"type": "function", "function": {"name": name}} for name in tools]
+    return {"messages": messages} | ({"tools": named} if named else {})
+
+
+async def test_instructions_and_tools_are_told_once_and_as_they_change(wire, program):
+    wire.respond = lambda seen: wire.says("Hi")
+    async with program(records_instructions=True) as agent:
+        for asked in (
+            asking("Plan.", "look"),
+            asking("Plan.", "look"),
+            asking("Act.", "look", "write"),
+        ):
+            await agent.chat(**asked)
+    assert agent.notices == [f"{SAID}Plan.", f"{SAID}Act."]
+    assert [tool.name for tool in agent.recorded.tools] == ["look", "write"]
+
+
+async def test_they_are_told_before_the_answer_of_their_call(wire, program):
+    order = []
+    wire.then(wire.says("Hi"))
+    async with program(records_instructions=True) as agent:
+        record = agent.recorded
+        record.message = lambda role, text: order.append(text)
+        record.model_call = lambda reply, at: order.append(reply.text)
+        await agent.chat(**asking("Plan."))
+    assert order == [f"{SAID}Plan.", "Hi"]
+
+
+async def test_what_an_adapter_tells_its_model_is_not_told_twice(wire, program):
+    wire.then(wire.says("Hi"))
+    async with program() as agent:
+        await agent.chat(**asking("Plan.", "look"))
+    assert (agent.notices, agent.recorded.tools) == ([], [])
+
+
+async def test_a_program_that_never_tells_the_same_does_not_fill_the_record(
+    wire, program, monkeypatch
+):
+    monkeypatch.setattr(notices, "_MAX_INSTRUCTIONS", 2)
+    wire.respond = lambda seen: wire.says("Hi")
+    async with program(records_instructions=True) as agent:
+        for number in range(4):
+            names = [f"tool-{number}-{i}" for i in range(50)]
+            await agent.chat(**asking(f"It is {number} o'clock.", *names))
+    assert len(agent.notices) == 2
+    assert len(agent.recorded.tools) == MAX_TOOLS
