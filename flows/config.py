@@ -16,6 +16,7 @@ from pydantic_settings import (
 from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
+from taskdata.schema.base import Value
 from taskdata.schema.construct import RefreshConfig
 from taskdata.schema.run import RunConfig
 from taskdata.store import StoreAddress
@@ -24,6 +25,13 @@ DEFAULT_AGENTS = ("reference", "nop", "react:local/smollm2-135m")
 
 LOCAL_BUDGET = Budget(max_turns=2, max_reply_tokens=64, max_tokens=12_000, max_seconds=240)
 """For models on this machine's CPU: a whole default run must end within minutes."""
+
+
+class StageDeadlines(Value):
+    """When a stage that works on trials ends, whatever is still to be done; from its beginning."""
+
+    execute: float = Field(default=8 * 3600.0, gt=0)
+    score: float = Field(default=4 * 3600.0, gt=0)
 
 
 class Settings(BaseSettings):
@@ -43,6 +51,8 @@ class Settings(BaseSettings):
     """Address of a Dask scheduler; None: a local cluster for the length of a stage."""
     schedule: str = "0 2 * * *"
     """Cron expression of the nightly deployment."""
+    stage_seconds: StageDeadlines = StageDeadlines()
+    """The `[stage_seconds]` table; `inf` is no deadline."""
     run: dict[str, Any] = Field(default_factory=dict)
     """The `[run]` table: defaults of every run."""
     refresh: dict[str, Any] = Field(default_factory=dict)

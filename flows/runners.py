@@ -1,29 +1,42 @@
-"""Dask under a stage: batches of trials as plain futures, never a Prefect task run per trial.
+"""Dask under a stage: shifts of workers as plain futures, never a Prefect task run per trial.
 
-Workers write each trial to the store themselves, so what a future returns is only a count, and a
-batch that is lost with its worker is simply run again for what it had not finished.
+In a shift a worker takes trials from the stage's backlog until there are none, and writes each to
+the store itself, so a future returns nothing; what a shift that is lost with its worker had not
+done is for the others.
 """
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from flows.backlogs import HostedBacklog, deal_at, hosted
 from flows.config import Settings
+from stages.execute.slots.backlog import Deal, holding
 from taskdata.store import Store, StoreAddress
 
 log = logging.getLogger(__name__)
 
-BatchWork = Callable[[Store, str, list[str], dict[str, Any]], int]
-"""Run a batch of trials of a run; returns how many were dealt with."""
+ShiftWork = Callable[[Store, str, Deal, dict[str, Any]], None]
+"""Take trials of a run from a backlog until it has none."""
+
+SECONDS_TO_STOP = 240.0
+"""Workers that are still at it so long after a stage's deadline are ended by force."""
 
 _SCHEDULER = "NIGHTSHIFT_DASK_SCHEDULER"
 _RETRIES = 2
-_LARGEST_BATCH = 16
-_LOOPFULS = 4
+# More than one, so that workers which join later find one; who finds no trials is done at once.
+_SHIFTS_PER_WORKER = 4
+_MOST_DEATHS = 10
+_LARGEST_PORTION = 16
+_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_TO_RESTART = 30.0
 
 
 @contextmanager
@@ -35,7 +48,7 @@ def cluster(settings: Settings, workers: int) -> Iterator[None]:
     if settings.dask_scheduler:
         yield
         return
-    with _local_cluster(settings, workers) as address:
+    with _local_cluster(workers) as address:
         os.environ[_SCHEDULER] = address
         try:
             yield
@@ -53,91 +66,180 @@ def client(settings: Settings, workers: int) -> Iterator[Any]:
             yield connected
         return
     with (
-        _local_cluster(settings, workers) as address,
+        _local_cluster(workers) as address,
         Client(address, set_as_default=False) as connected,
     ):
         yield connected
 
 
 @contextmanager
-def _local_cluster(settings: Settings, workers: int) -> Iterator[str]:
+def _local_cluster(workers: int) -> Iterator[str]:
     import dask
     from distributed import LocalCluster
 
+    from environments.reaper.owner import working_folder
     from environments.reaper.reap import reaped
 
-    scratch = settings.home.resolve() / "dask"
-    scratch.mkdir(parents=True, exist_ok=True)
     with (
         reaped(),
+        working_folder() as scratch,
         dask.config.set(
-            {"temporary-directory": str(scratch), "distributed.admin.tick.limit": "1h"}
+            {
+                "temporary-directory": str(scratch),
+                "distributed.admin.tick.limit": "1h",
+                # A shift in line at a worker that dies would be blamed, too.
+                "distributed.scheduler.worker-saturation": 1.0,
+                # Else one that takes long to start again, on a busy machine, is given up.
+                "distributed.deploy.lost-worker-timeout": "1h",
+                # It looks at the frames of all threads, which with Python 3.11 can freeze the
+                # worker for ever, the lock on the database held (CPython issue 106883).
+                "distributed.worker.profile.enabled": False,
+                # Of one shift, which is as long as its stage: the backlog minds what kills workers.
+                "distributed.scheduler.allowed-failures": _MOST_DEATHS,
+            }
         ),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,
+            # Else it tells of its own accord that another night has the usual port.
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.ERROR,
         ) as running,
+        _kept_up(running, workers),
     ):
         yield str(running.scheduler_address)
 
 
-def batches(trial_ids: Sequence[str], workers: int, in_flight: int) -> list[list[str]]:
-    """Deal trials into batches: small enough to balance, large enough to fill a worker's loop.
+@contextmanager
+def _kept_up(running: Any, workers: int) -> Iterator[None]:
+    """Start a worker anew where Dask has given it up, as it does when one dies while it starts.
 
-    A batch ends with its slowest trial, beside which the loop runs empty; so where there is enough
-    to do, it holds several times what is in flight.
-
-    Neighbours in the list (one agent's trials) go to different batches, so that cheap and dear
-    agents mix.
+    A cluster without workers would let its clients wait for ever.
     """
-    if not trial_ids:
-        return []
-    largest = max(_LARGEST_BATCH, _LOOPFULS * in_flight)
-    size = max(in_flight, min(largest, -(-len(trial_ids) // (workers * 4))))
-    count = -(-len(trial_ids) // size)
-    return [list(trial_ids[start::count]) for start in range(count)]
+    from distributed import Status
+    from tornado.ioloop import PeriodicCallback
+
+    def look() -> None:
+        for name, worker in list(running.workers.items()):
+            if worker.status in (Status.closed, Status.failed):
+                del running.workers[name]
+        running.scale(workers)
+
+    looking = PeriodicCallback(look, _SECONDS_BETWEEN_LOOKS * 1000)
+    running.loop.add_callback(looking.start)
+    try:
+        yield
+    finally:
+        running.loop.add_callback(looking.stop)
 
 
-def run_batches(
+@dataclass(frozen=True)
+class Spread:
+    """How the shifts of a stage ended."""
+
+    done: int
+    """Trials that were recorded."""
+    given_up: tuple[str, ...]
+    """Trials that were lost with their workers too often."""
+    causes: tuple[str, ...]
+    """Of shifts that failed."""
+    was_late: bool
+    """Whether the stage's deadline had come."""
+
+
+def run_shifts(
     connected: Any,
-    work: BatchWork,
+    work: ShiftWork,
     address: StoreAddress,
     run_id: str,
-    due: Sequence[list[str]],
+    trials: Mapping[str, Sequence[str]],
     extra: dict[str, Any],
     advanced: Callable[[int], None],
-) -> list[str]:
-    """Run `work` over all batches on the cluster; return the causes of batches that failed.
+    seconds: float,
+) -> Spread:
+    """Have the cluster's workers do the trials, and return how that went.
 
-    A failed batch is not an exception here: its trials stay due, and the stage decides.
+    Failed shifts are not an exception here: their trials stay due, and the stage decides.
+
+    Args:
+        connected: A Dask client.
+        work: What a worker does.
+        address: Of the store.
+        run_id: The run they belong to.
+        trials: Trial ids by the provider that their agents ask.
+        extra: What `work` is told besides.
+        advanced: Told how many are done.
+        seconds: Of the stage's deadline, from now: then nothing is begun, and what runs is stopped.
     """
-    from distributed import as_completed
-
-    futures = [
-        connected.submit(
-            _run_batch, work, address, run_id, batch, extra, pure=False, retries=_RETRIES
+    total, ends = sum(len(ids) for ids in trials.values()), time.monotonic() + seconds
+    workers = len(connected.scheduler_info(n_workers=-1)["workers"])
+    shifts = min(total, _SHIFTS_PER_WORKER * max(1, workers))
+    portion = max(1, min(_LARGEST_PORTION, -(-total // shifts)))
+    extra = extra | {"ends_at": time.time() + seconds, "portion": portion}
+    with hosted(connected, run_id, trials) as backlog:
+        futures = [
+            connected.submit(
+                _shift, work, address, run_id, backlog.address, extra, pure=False, retries=_RETRIES
+            )
+            for _ in range(shifts)
+        ]
+        _wait(connected, futures, backlog, advanced, ends + SECONDS_TO_STOP)
+        return Spread(
+            done=backlog.done,
+            given_up=backlog.given_up,
+            causes=tuple(cause for future in futures if (cause := _cause(future)) is not None),
+            was_late=time.monotonic() >= ends,
         )
-        for batch in due
-    ]
-    causes, done = [], 0
-    for future in as_completed(futures, loop=connected.loop):
-        if future.status == "finished":
-            done += future.result()
-            advanced(done)
-        else:
-            error = future.exception()
-            log.error("a batch of trials failed", exc_info=error)
-            causes.append(f"{type(error).__name__}: {error}")
-    return causes
 
 
-def _run_batch(
-    work: BatchWork, address: StoreAddress, run_id: str, batch: list[str], extra: dict[str, Any]
-) -> int:
-    return work(_store(address), run_id, batch, extra)
+def _wait(
+    connected: Any,
+    futures: Sequence[Any],
+    backlog: HostedBacklog,
+    advanced: Callable[[int], None],
+    until: float,
+) -> None:
+    """Return once no shift is at work any more, whatever that takes."""
+    news = threading.Event()
+    for future in futures:
+        future.add_done_callback(lambda _: news.set())
+    while at_work := [future for future in futures if not future.done()]:
+        news.wait(_SECONDS_BETWEEN_LOOKS)
+        news.clear()
+        advanced(backlog.done)
+        if time.monotonic() >= until:
+            _stop(connected, at_work)
+            return
+
+
+def _stop(connected: Any, futures: Sequence[Any]) -> None:
+    """End by force the workers that are at these; nothing else can end a thread."""
+    ours = {future.key for future in futures}
+    stuck = [worker for worker, keys in connected.processing().items() if ours.intersection(keys)]
+    log.error("%d workers did not stop at the stage's deadline; they are ended", len(stuck))
+    connected.cancel(list(futures), force=True)
+    try:
+        connected.restart_workers(stuck, timeout=_SECONDS_TO_RESTART, raise_for_error=False)
+    # A scheduler of somebody else's, whose workers nobody can end from here.
+    except (ValueError, TimeoutError) as exc:
+        log.error("they go on, and their results count: %s", exc)
+
+
+def _cause(future: Any) -> str | None:
+    """Return why a shift failed; None of one that did not, or was cancelled."""
+    if future.status != "error":
+        return None
+    error = future.exception()
+    log.error("a shift failed", exc_info=error)
+    return f"{type(error).__name__}: {error}"
+
+
+def _shift(
+    work: ShiftWork, address: StoreAddress, run_id: str, backlog: str, extra: dict[str, Any]
+) -> None:
+    work(_store(address), run_id, deal_at(backlog), extra)
 
 
 @cache
@@ -146,23 +248,30 @@ def _store(address: StoreAddress) -> Store:
     return Store(address)
 
 
-def execute_batch(store: Store, run_id: str, batch: list[str], extra: dict[str, Any]) -> int:
-    """Execute a batch of trials.
+def execute_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) -> None:
+    """Execute trials.
 
     `extra`: `endpoints` of local models, `home` of MCP servers, `limits`: their address.
     """
     from flows.limits import exchange_at
-    from stages.execute.work import execute_trials
+    from stages.execute.work import work_off
 
-    exchange = exchange_at(extra["limits"])
-    execute_trials(store, run_id, batch, extra["endpoints"], Path(extra["home"]), exchange)
-    return len(batch)
+    exchange, home = exchange_at(extra["limits"]), Path(extra["home"])
+    work_off(store, run_id, deal, extra["endpoints"], home, exchange, extra["ends_at"])
 
 
-def score_batch(store: Store, run_id: str, batch: list[str], extra: dict[str, Any]) -> int:
-    """Score a batch of trials; `extra`: `endpoints` for a local judge, `limits` for any."""
+def score_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) -> None:
+    """Score trials, a portion at a time; `extra`: `endpoints` for a local judge, `limits`."""
     from flows.limits import exchange_at
     from stages.score.work import score_trials
 
-    score_trials(store, run_id, batch, extra["endpoints"], exchange_at(extra["limits"]))
-    return len(batch)
+    exchange = exchange_at(extra["limits"])
+    done: tuple[str, ...] = ()
+    with holding(deal) as holder:
+        while time.time() < extra["ends_at"]:
+            portion = holder.next(extra["portion"], done).trial_ids
+            if not portion:
+                return
+            score_trials(store, run_id, portion, extra["endpoints"], exchange)
+            done = portion
+        holder.next(0, done)

@@ -6,9 +6,11 @@ hands over is in the store. Running it again does only what is missing.
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +21,23 @@ import stages.execute.work as executing
 import stages.prepare.work as preparing
 import stages.refine.work as refining
 import stages.score.work as scoring
+from environments.models.limits.alone import spent_usd
 from flows import publishing
 from flows.config import Settings, load_settings
 from flows.gates import hold_gate
 from flows.limits import coordinated
 from flows.locks import run_lock
 from flows.progress import progress
-from flows.runners import BatchWork, batches, client, execute_batch, run_batches, score_batch
-from flows.waking import wake_parent
+from flows.runners import ShiftWork, Spread, client, execute_shift, run_shifts, score_shift
+from flows.serving.waking import wake_parent
 from taskdata.errors import StageFailed
 from taskdata.schema.agent import ModelSpec
-from taskdata.schema.run import RunConfig, StageReport
+from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
 log = logging.getLogger(__name__)
+
+_LOST = "the trial was lost with its worker again and again"
 
 holds_run: ContextVar[bool] = ContextVar("holds_run", default=False)
 """Whether the caller in this process already holds the run's lock."""
@@ -104,59 +109,62 @@ def _name(stage: str, round_: int) -> str:
     return f"{stage} (round {round_})" if round_ else stage
 
 
-def _spread(
-    settings: Settings,
-    store: Store,
-    run_id: str,
-    stage: str,
-    due: Sequence[str],
-    work: BatchWork,
-    extra: dict[str, Any],
-) -> None:
-    """Run a stage's due trials over the Dask workers, telling how far it is."""
-    listener = progress.get()
-    listener.started(stage, len(due))
-    if not due:
-        return
-    run = store.run(run_id)
-    config = run.config
-    dealt = [
-        batch
-        for trials in _cheap_then_local(store, run_id, config, due)
-        for batch in batches(trials, config.workers, config.trials_per_worker)
-    ]
-    with (
-        client(settings, config.workers) as connected,
-        coordinated(connected, run_id, config, executing.spent_usd(store, run)) as limits,
-        publishing.progress_artifact(stage) as tell,
-    ):
+@dataclass(frozen=True)
+class _Shared:
+    """A stage's work that all Dask workers do together."""
 
-        def advanced(done: int) -> None:
-            listener.advanced(stage, done)
-            tell(100 * done / len(due))
+    settings: Settings
+    store: Store
+    run_id: str
+    stage: str
+    work: ShiftWork
+    seconds: float
+    """Until the stage's deadline."""
 
-        extra = extra | {"limits": limits}
-        causes = run_batches(connected, work, store.address, run_id, dealt, extra, advanced)
-    if causes:
-        raise StageFailed(
-            f"{stage}: {len(causes)} of {len(dealt)} batches of trials were lost; "
-            f"first cause: {causes[0]}"
-        )
+    @property
+    def too_late(self) -> str:
+        """What is said of trials that were not done by then."""
+        return f"the stage was stopped by its deadline of {self.seconds:g} s (stage_seconds)"
 
+    def spread(self, trials: Mapping[str, Sequence[str]], extra: dict[str, Any]) -> Spread:
+        """Do the trials, given by provider, telling how far it is; return how it went.
 
-def _cheap_then_local(
-    store: Store, run_id: str, config: RunConfig, due: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """Part trials whose model runs on this machine from the others, which go first.
+        Raises:
+            StageFailed: Trials were lost, and neither is that their own doing nor was it too late.
+        """
+        listener, total = progress.get(), sum(len(ids) for ids in trials.values())
+        listener.started(self.stage, total)
+        if not total:
+            return Spread(done=0, given_up=(), causes=(), was_late=False)
+        run = self.store.run(self.run_id)
+        workers = run.config.workers
+        with (
+            client(self.settings, workers) as connected,
+            coordinated(connected, run.id, run.config, spent_usd(self.store, run)) as limits,
+            publishing.progress_artifact(self.stage) as tell,
+        ):
 
-    A model on the CPU and the sandboxes of other agents would slow each other down.
-    """
-    local = {a.name for a in config.agents if a.model is not None and a.model.provider == "local"}
-    agent_of = {trial.id: trial.agent for trial in store.trials(run_id)}
-    return (
-        [trial_id for trial_id in due if agent_of[trial_id] not in local],
-        [trial_id for trial_id in due if agent_of[trial_id] in local],
-    )
+            def advanced(done: int) -> None:
+                listener.advanced(self.stage, done)
+                tell(100 * done / total)
+
+            extra = extra | {"limits": limits}
+            address = self.store.address
+            went = run_shifts(
+                connected, self.work, address, run.id, trials, extra, advanced, self.seconds
+            )
+        lost = total - went.done - len(went.given_up)
+        if lost and not went.was_late:
+            cause = went.causes[0] if went.causes else "their workers are gone"
+            raise StageFailed(f"{self.stage}: {lost} of {total} trials were lost; {cause}")
+        return went
+
+    def noted(self, report: StageReport, went: Spread) -> StageReport:
+        """Return the report of a stage that was stopped with a note that says so."""
+        if not went.was_late or report.done == report.due:
+            return report
+        left = f"{self.too_late}; {report.due - report.done} trials are due, run it again"
+        return report.model_copy(update={"note": "; ".join(filter(None, (left, report.note)))})
 
 
 @flow(name="gate", flow_run_name="gate-{gate}-{run_id}", on_completion=[wake_parent])
@@ -178,18 +186,23 @@ def execute_flow(run_id: str, round: int = 0) -> None:
     def work(settings: Settings, store: Store) -> StageReport:
         due = executing.due(store, run_id, round)
         models = [agent.model for agent in store.run(run_id).config.agents] if due else []
+        shared = _Shared(
+            settings,
+            store,
+            run_id,
+            _name("execute", round),
+            execute_shift,
+            settings.stage_seconds.execute,
+        )
         with local_model_servers(models, settings.home) as endpoints:
-            _spread(
-                settings,
-                store,
-                run_id,
-                _name("execute", round),
-                due,
-                execute_batch,
-                {"endpoints": endpoints, "home": str(settings.home.resolve())},
-            )
+            extra = {"endpoints": endpoints, "home": str(settings.home.resolve())}
+            went = shared.spread(executing.by_provider(store, run_id, due), extra)
+        record = partial(executing.record_stopped, store, run_id, round)
+        record(went.given_up, _LOST)
+        if went.was_late:
+            record(executing.due(store, run_id, round), shared.too_late)
         store.forget_replies(run_id)
-        return executing.report(store, run_id, round, len(due))
+        return shared.noted(executing.report(store, run_id, round, len(due)), went)
 
     _staged(run_id, _name("execute", round), work)
 
@@ -201,17 +214,21 @@ def score_flow(run_id: str, round: int = 0) -> None:
     def work(settings: Settings, store: Store) -> StageReport:
         due = scoring.due(store, run_id, round)
         models = [store.run(run_id).config.judge] if due else []
+        shared = _Shared(
+            settings,
+            store,
+            run_id,
+            _name("score", round),
+            score_shift,
+            settings.stage_seconds.score,
+        )
         with local_model_servers(models, settings.home) as endpoints:
-            _spread(
-                settings,
-                store,
-                run_id,
-                _name("score", round),
-                due,
-                score_batch,
-                {"endpoints": endpoints},
-            )
-        return scoring.report(store, run_id, round, len(due))
+            went = shared.spread({"judge": due}, {"endpoints": endpoints})
+        for trial_id in went.given_up:
+            store.record_scoring_error(trial_id, _LOST)
+        for trial_id in scoring.due(store, run_id, round) if went.was_late else ():
+            store.record_scoring_error(trial_id, shared.too_late)
+        return shared.noted(scoring.report(store, run_id, round, len(due)), went)
 
     _staged(run_id, _name("score", round), work)
 

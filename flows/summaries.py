@@ -1,6 +1,6 @@
 """The numbers of a run for its readers; imports nothing of Prefect, so that reading is quick."""
 
-from taskdata.schema.summary import RunSummary
+from taskdata.schema.summary import Estimate, RunSummary
 from taskdata.store import Store
 
 
@@ -31,11 +31,41 @@ def headline(summary: RunSummary) -> list[dict[str, str]]:
             "tool SR": _share(agent.tool_sr),
             "coverage": _share(agent.coverage),
             "turns": "-" if agent.turns is None else f"{agent.turns:.1f}",
-            "cost": "-" if agent.cost_usd is None else f"${agent.cost_usd:.2f}",
+            "cost": _money(agent.cost_usd),
+            **({"judge cost": _money(agent.judge_cost_usd)} if summary.run.judge else {}),
             "time": "-" if agent.wall_s is None else f"{agent.wall_s:.0f} s",
         }
         for agent in summary.agents
     ]
+
+
+def step_accuracies(summary: RunSummary) -> list[dict[str, str]]:
+    """Return one row per agent that predicted steps: the metrics of GTA, section 4.1."""
+    return [
+        {
+            "agent": agent.agent,
+            "trials": str(steps.trials),
+            "InstAcc": _accuracy(steps.inst_acc),
+            "ToolAcc": _accuracy(steps.tool_acc),
+            "ArgAcc": _accuracy(steps.arg_acc),
+            "SummAcc": _accuracy(steps.summ_acc),
+            "answers scored": f"{steps.answers - steps.answers_unscored} of {steps.answers}",
+            "faulty calls": f"{steps.predicted_errors} of {steps.predicted_calls}",
+        }
+        for agent in summary.agents
+        if (steps := agent.steps) is not None
+    ]
+
+
+def _accuracy(estimate: Estimate) -> str:
+    if estimate.mean is None:
+        return "-"
+    low_high = "" if estimate.ci95 is None else " ({:.1%} to {:.1%})".format(*estimate.ci95)
+    return f"{estimate.mean:.1%}{low_high}, n={estimate.n}"
+
+
+def _money(usd: float | None) -> str:
+    return "-" if usd is None else f"${usd:.2f}"
 
 
 def _number(value: float | None) -> str:

@@ -60,6 +60,9 @@ class ModelRejected(NightshiftError):
 class BudgetExhausted(NightshiftError):
     """A model call was not made because it could have gone beyond the spending limits."""
 
+    failed_attempts: tuple["FailedAttempt", ...] = ()
+    """Those before the one that there was no money for, in order."""
+
 
 class SandboxFailed(NightshiftError):
     """The sandbox itself could not start or was lost; never the fault of what ran inside."""
@@ -73,6 +76,12 @@ class PreprocessFailed(NightshiftError):
 
 class ServiceFailed(NightshiftError):
     """A service that a task brings did not start, or was lost; never the fault of the agent."""
+
+    transient = True
+
+
+class DeadlinePassed(NightshiftError):
+    """A part of a trial, or its stage, was not over in time; never the fault of the agent."""
 
     transient = True
 

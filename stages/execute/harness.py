@@ -29,6 +29,8 @@ class HarnessKind:
     """Whether another attempt with feedback can differ from the first."""
     needs_reference: bool = False
     """Whether it has nothing to play where a task has no reference solution."""
+    predicts: bool = False
+    """Whether it only says what it would do next: it leaves nothing that checkpoints look at."""
     repeats: bool = True
     """Whether there is more than one repetition to score."""
     require: Callable[[AgentSpec], None] | None = None
@@ -101,12 +103,14 @@ HARNESSES: Mapping[str, HarnessKind] = {
         needs_model=True,
         takes_feedback=False,
         needs_reference=True,
+        predicts=True,
     ),
     "function_calling_steps": HarnessKind(
         lambda agent, task: StepByStep(IN_CALLS, agent, task),
         needs_model=True,
         takes_feedback=False,
         needs_reference=True,
+        predicts=True,
     ),
 }
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
@@ -34,6 +35,7 @@ from stages.execute.imported.taking import taken_in
 from stages.execute.metered import metered
 from stages.execute.outcome import cause, detail_of, failed_outcome, outcome_of, totals
 from stages.execute.preprocess import initial_files
+from stages.execute.slots.deadline import Deadline, in_time
 from stages.execute.surroundings import Surroundings, surroundings, with_final_state, without_state
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, ModelSpec
@@ -64,6 +66,8 @@ class Workbench:
     """Workspaces are made here."""
     home: Path
     """Where MCP servers are installed."""
+    ends_at: float = math.inf
+    """When the stage's deadline comes, by the clock of the event loop."""
 
     @property
     def room(self) -> ServiceRoom:
@@ -87,10 +91,11 @@ class _Work:
 async def run_trial(bench: Workbench, trial: Trial, attempt: int) -> TrialOutcome:
     """Run one attempt of a trial and return its outcome, whatever happens; it is not recorded yet.
 
-    A failure outside the agent (model server, sandbox, disk, a bug of ours) is an outcome too:
-    `INFRASTRUCTURE`, with its cause.
+    A failure outside the agent (model server, sandbox, disk, a bug of ours, something that hangs)
+    is an outcome too: `INFRASTRUCTURE`, with its cause.
     """
     journal, started = Journal(), time.monotonic()
+    deadline = Deadline(bench.run.config.deadlines, bench.ends_at)
     facts: dict[str, Any] = {
         "trial_id": trial.id,
         "attempt": attempt,
@@ -99,33 +104,38 @@ async def run_trial(bench: Workbench, trial: Trial, attempt: int) -> TrialOutcom
         "started_at": datetime.now(UTC),
     }
     try:
-        work = await _work(bench, trial, journal, facts)
-        finished = await _finished(bench.store, work)
-        return outcome_of(facts | finished | totals(journal.events) | work.effort)
+        done = await in_time(_done(bench, trial, journal, facts, deadline), deadline)
+        return outcome_of(facts | done)
     # One trial must not sink its batch, whatever went wrong; the traceback is kept for us.
     except Exception as exc:  # noqa: BLE001
         _logger.warning("trial %s: %s", trial.id, cause(exc))
         facts |= {
             "status": OutcomeStatus.INFRASTRUCTURE,
             "error": cause(exc),
-            "error_detail": detail_of(bench.store, journal, exc),
+            "error_detail": await asyncio.to_thread(detail_of, bench.store, journal, exc),
             "wall_seconds": time.monotonic() - started,
         }
     return failed_outcome(facts, journal)
 
 
-async def _finished(store: Store, work: _Work) -> dict[str, Any]:
-    """Return what the outcome says of work that was done; its transcript is stored."""
+async def _done(
+    bench: Workbench, trial: Trial, journal: Journal, facts: dict[str, Any], deadline: Deadline
+) -> dict[str, Any]:
+    """Do the work and return what the outcome says of it; its transcript is stored."""
+    work = await _work(bench, trial, journal, facts, deadline)
     stored = work.transcript.model_dump_json().encode()
+    deadline.step = "storing its transcript"
     return {
         "status": OutcomeStatus.FINISHED,
         "ending": work.transcript.ending,
         "final_answer": work.transcript.final_answer,
-        "transcript_sha256": await asyncio.to_thread(store.artifacts.put_bytes, stored),
+        "transcript_sha256": await asyncio.to_thread(bench.store.artifacts.put_bytes, stored),
         "deliverables": work.deliverables,
         "rejected_files": work.rejected,
         "prompt_version": work.prompt_version,
         "wall_seconds": work.seconds,
+        **totals(journal.events),
+        **work.effort,
     }
 
 
@@ -140,10 +150,14 @@ class _Try:
     journal: Journal
     facts: dict[str, Any]
     """What is to be recorded of failed trials, too."""
+    deadline: Deadline
 
 
-async def _work(bench: Workbench, trial: Trial, journal: Journal, facts: dict[str, Any]) -> _Work:
+async def _work(
+    bench: Workbench, trial: Trial, journal: Journal, facts: dict[str, Any], deadline: Deadline
+) -> _Work:
     """Return what came of it; notes in `facts` what is to be recorded of failed trials, too."""
+    deadline.set_up("reading its task")
     task = await asyncio.to_thread(bench.store.task, trial.task_hash)
     facts["limits"] = SandboxLimits(asked=task.resources)
     config = bench.run.config
@@ -151,15 +165,19 @@ async def _work(bench: Workbench, trial: Trial, journal: Journal, facts: dict[st
     kind = harness_kind(agent.harness)
     if kind.build is None:
         facts |= {"sandbox": "none"}
+        deadline.step = "taking in its results"
         return await asyncio.to_thread(_imported, bench, agent, task, journal)
     offer = offered(task)
     require_ready(offer.tools, config, config.sandbox)
     harness = kind.build(agent, task)
     model = None if kind.metered else await _model(bench, agent, trial, facts["attempt"])
+    deadline.step = "starting its services"
     async with AsyncExitStack() as stack, surroundings(task, bench.room) as around:
-        attempt = _Try(bench, trial, task, around, journal, facts)
+        attempt = _Try(bench, trial, task, around, journal, facts, deadline)
         try:
+            deadline.step = "making its workspace"
             workspace = await _begun(attempt, stack)
+            deadline.step = "opening its sandbox"
             async with (
                 _way_to_model(attempt, agent, kind) as proxy,
                 _sandbox(attempt, agent, kind, workspace, proxy) as sandbox,
@@ -167,11 +185,16 @@ async def _work(bench: Workbench, trial: Trial, journal: Journal, facts: dict[st
             ):
                 started = time.monotonic()
                 assignment = _assigned(attempt, agent, workspace, toolbox, sandbox, model, proxy)
-                transcript = await harness.run(assignment)
+                deadline.work(agent)
+                try:
+                    transcript = await harness.run(assignment)
+                finally:
+                    deadline.collect("closing its sandbox")
                 seconds = time.monotonic() - started
                 if not kind.is_program:
                     transcript = transcript.model_copy(update={"tools": toolbox.specs})
             deliverables, rejected = await _left(attempt, workspace)
+            deadline.step = "ending its services and removing its workspace"
         finally:
             facts["limits"] = around.noted_in(facts["limits"])
     return _Work(transcript, deliverables, rejected, harness.prompt_version, seconds)
@@ -253,7 +276,10 @@ async def _toolbox(
 ) -> AsyncIterator[Toolbox]:
     """Yield the agent's tools over its sandbox."""
     bench = attempt.bench
-    desk = Desk(bench.services.owned_by(attempt.trial.id), lambda: tuple(attempt.journal.events))
+    attempt.deadline.step = "starting its MCP servers"
+    payer = Attempt(attempt.trial.id, attempt.facts["attempt"])
+    services = bench.services.owned_by(payer, bench.calls)
+    desk = Desk(services, lambda: tuple(attempt.journal.events))
     async with server_tools(
         offer,
         sandbox,
@@ -269,9 +295,12 @@ async def _left(
     attempt: _Try, workspace: Workspace
 ) -> tuple[tuple[Deliverable, ...], tuple[str, ...]]:
     """Return what was left, once nothing of the agent's is running that could change it."""
-    task = attempt.task
+    task, deadline = attempt.task, attempt.deadline
+    deadline.step = "collecting what the agent left"
     collected = await asyncio.to_thread(collect, workspace.output, task.resources)
+    deadline.step = "collecting what its services hold"
     collected = await with_final_state(collected, task, attempt.around)
+    deadline.step = "storing what was collected"
     return await asyncio.to_thread(_stored, attempt.bench.store, collected)
 
 

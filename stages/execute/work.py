@@ -7,17 +7,19 @@ batch, finished trials stay finished and the others stay due.
 import asyncio
 import gc
 import logging
+import math
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from environments.models.limits.coordinator import Coordinator
+from environments.models.limits.alone import alone
 from environments.models.limits.shared import Exchange, SharedLimiter, run_limiter
 from environments.models.local.serving import local_model_server
 from environments.models.paid import CallWriter
@@ -25,13 +27,16 @@ from environments.models.registry import ModelClients
 from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
-from environments.sandbox.shielding import to_the_end
 from environments.tools.host.services import open_services
+from stages.execute.outcome import outcome_of, totals
+from stages.execute.slots.backlog import Backlog, Deal, Holder, holding
+from stages.execute.slots.backlog import by_provider as by_agents_provider
+from stages.execute.slots.filling import keep_filled, run_loop
 from stages.execute.trial import Workbench, run_trial
-from taskdata.errors import BudgetExhausted
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import OutcomeStatus, Run, StageReport
 from taskdata.store import Store
+from taskdata.version import code_version
 
 STAGE = "execute"
 _logger = logging.getLogger(__name__)
@@ -52,24 +57,48 @@ def due(store: Store, run_id: str, round_: int) -> list[str]:
     return [trial.id for trial in store.trials_due_for_execution(run_id, round_)]
 
 
+def by_provider(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return the trials by the provider of their agent's model, as a backlog takes them."""
+    agents = {agent.name: agent for agent in store.run(run_id).config.agents}
+    agent_of = {trial.id: agents[trial.agent] for trial in store.trials(run_id)}
+    return by_agents_provider((trial_id, agent_of.get(trial_id)) for trial_id in trial_ids)
+
+
 def execute_trials(
     store: Store,
     run_id: str,
     trial_ids: Sequence[str],
     endpoints: Mapping[str, Sequence[str]],
     home: Path = _HOME,
-    exchange: Exchange | None = None,
 ) -> BatchCounts:
-    """Run trials concurrently in one event loop and record each outcome as soon as it is known.
+    """Run trials concurrently in this process; as `work_off`, but nobody else works on the run."""
+    backlog = Backlog.of(by_provider(store, run_id, trial_ids))
+    return work_off(store, run_id, backlog.exchange, endpoints, home)
+
+
+def work_off(
+    store: Store,
+    run_id: str,
+    deal: Deal,
+    endpoints: Mapping[str, Sequence[str]],
+    home: Path = _HOME,
+    exchange: Exchange | None = None,
+    ends_at: float = math.inf,
+) -> BatchCounts:
+    """Take trials from a backlog until it has none, and record each outcome once it is known.
+
+    They run concurrently in one event loop.
 
     Args:
         store: Of this process.
         run_id: The run they belong to.
-        trial_ids: Those that have finished before are skipped.
+        deal: The way to the backlog; of its trials those that have finished before are skipped.
         endpoints: What `local_models` yields: local model servers by model name.
         home: Where MCP servers are installed.
         exchange: Carries words to the coordinator of the run's limits; None: there are no other
             workers.
+        ends_at: The stage's deadline, in seconds since the epoch: from then on nothing is begun,
+            and what runs is stopped and recorded as such.
 
     Raises:
         Misuse: Unknown run or trial.
@@ -77,31 +106,9 @@ def execute_trials(
     """
     _spare_the_collector()
     run = store.run(run_id)
-    limits = run_limiter(run_id, exchange or _alone(store, run))
-    with limits.running():
-        return asyncio.run(_execute(store, run, trial_ids, endpoints, home, limits))
-
-
-def spent_usd(store: Store, run: Run) -> float:
-    """Return what the run has cost before, as far as its cap on money needs to know.
-
-    Raises:
-        BudgetExhausted: There is a cap, and the price of an earlier call is unknown.
-    """
-    if run.config.max_usd is None:
-        return 0.0
-    spent = store.spent_usd(run.id)
-    if spent is None:
-        raise BudgetExhausted(
-            f"run {run.id}: what earlier calls cost is unknown, so max_usd "
-            f"({run.config.max_usd:g} USD) cannot be held; start a new run"
-        )
-    return spent
-
-
-def _alone(store: Store, run: Run) -> Exchange:
-    coordinator = Coordinator(run.config.limits, run.config.max_usd, spent_usd(store, run))
-    return lambda word: coordinator.exchange(word, time.monotonic())
+    limits = run_limiter(run_id, exchange or alone(store, run))
+    with holding(deal) as holder, limits.running():
+        return run_loop(_execute(store, run, holder, endpoints, home, limits, ends_at))
 
 
 @cache
@@ -147,6 +154,30 @@ def do(store: Store, run_id: str, round_: int, home: Path) -> StageReport:
     return done.model_copy(update={"seconds": time.monotonic() - started})
 
 
+def record_stopped(
+    store: Store, run_id: str, round_: int, trial_ids: Iterable[str], cause: str
+) -> None:
+    """Record why trials have come to nothing that were not begun, or not to their end.
+
+    They are as due as before; those that failed by themselves keep the cause that they have.
+    """
+    failures, sandbox = store.failures(run_id, round_), store.run(run_id).config.sandbox
+    for trial_id in trial_ids:
+        due_now = None if trial_id in failures else store.attempt_due(trial_id)
+        if due_now is None:
+            continue
+        facts = {
+            "trial_id": trial_id,
+            "attempt": due_now[1],
+            "status": OutcomeStatus.INFRASTRUCTURE,
+            "error": cause,
+            "sandbox": sandbox,
+            "code_version": code_version(),
+            "started_at": datetime.now(UTC),
+        }
+        store.record_outcome(outcome_of(facts | totals(())))
+
+
 def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport:
     """Return what became of the trials that were due; `errors` of the unfinished were tried."""
     unfinished = due(store, run_id, round_)
@@ -166,19 +197,24 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 async def _execute(
     store: Store,
     run: Run,
-    trial_ids: Sequence[str],
+    holder: Holder,
     endpoints: Mapping[str, Sequence[str]],
     home: Path,
     limits: SharedLimiter,
+    ends_at: float,
 ) -> BatchCounts:
+    at_once, done = run.config.trials_per_worker, _Done()
+    seconds = ends_at - time.time()
+    stops_at = asyncio.get_running_loop().time() + seconds
+    first = await asyncio.to_thread(holder.next, at_once if seconds > 0 else 0)
+    if not first.trial_ids:
+        return done.counts
     purse = None if run.config.max_usd is None else limits.purse
-    at_once = run.config.trials_per_worker
-    waiting, done = iter(dict.fromkeys(trial_ids)), _Done()
     with reaped(), working_folder() as folder:
         async with (
             ModelClients(limits, purse) as clients,
             open_services(run.config, clients, store) as services,
-            _keeping(store) as calls,
+            CallWriter(store) as calls,
         ):
             bench = Workbench(
                 store=store,
@@ -190,27 +226,15 @@ async def _execute(
                 endpoints=endpoints,
                 folder=folder,
                 home=home,
+                ends_at=stops_at,
             )
-            async with bench.provider.pooled(run.id, at_once, len(trial_ids)):
-                slots = range(min(at_once, len(trial_ids)))
-                await asyncio.gather(*(_work_off(bench, waiting, done) for _ in slots))
+            expected = len(first.trial_ids) + first.waiting
+            async with bench.provider.pooled(run.id, at_once, expected):
+                one = partial(_recorded, bench, done)
+                await keep_filled(holder, first.trial_ids, at_once, stops_at, one)
     if done.first_failure is not None:
         raise done.first_failure
-    return BatchCounts(
-        finished=done.statuses[OutcomeStatus.FINISHED],
-        infrastructure_errors=done.statuses[OutcomeStatus.INFRASTRUCTURE],
-        skipped=done.statuses[None],
-    )
-
-
-@asynccontextmanager
-async def _keeping(store: Store) -> AsyncIterator[CallWriter]:
-    """Yield what keeps paid calls; however the batch ends, those that wait are stored."""
-    calls = CallWriter(store)
-    try:
-        yield calls
-    finally:
-        await to_the_end(calls.close())
+    return done.counts
 
 
 @dataclass
@@ -220,16 +244,26 @@ class _Done:
     statuses: Counter[OutcomeStatus | None] = field(default_factory=Counter)
     first_failure: Exception | None = None
 
+    @property
+    def counts(self) -> BatchCounts:
+        """The counts by name."""
+        return BatchCounts(
+            finished=self.statuses[OutcomeStatus.FINISHED],
+            infrastructure_errors=self.statuses[OutcomeStatus.INFRASTRUCTURE],
+            skipped=self.statuses[None],
+        )
 
-async def _work_off(bench: Workbench, waiting: Iterator[str], done: _Done) -> None:
-    """Take one waiting trial after the other until there is none."""
-    for trial_id in waiting:
-        try:
-            done.statuses[await _one(bench, trial_id)] += 1
-        # An outcome that cannot be recorded must not keep the other trials from running.
-        except Exception as exc:  # noqa: BLE001
-            _logger.warning("trial %s: not recorded: %s: %s", trial_id, type(exc).__name__, exc)
-            done.first_failure = done.first_failure or exc
+
+async def _recorded(bench: Workbench, done: _Done, trial_id: str) -> bool:
+    """Run one trial; returns whether it is recorded."""
+    try:
+        done.statuses[await _one(bench, trial_id)] += 1
+    # An outcome that cannot be recorded must not keep the other trials from running.
+    except Exception as exc:  # noqa: BLE001
+        _logger.warning("trial %s: not recorded: %s: %s", trial_id, type(exc).__name__, exc)
+        done.first_failure = done.first_failure or exc
+        return False
+    return True
 
 
 async def _one(bench: Workbench, trial_id: str) -> OutcomeStatus | None:

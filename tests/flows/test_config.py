@@ -1,11 +1,13 @@
 """Settings come from arguments, the environment and nightshift.toml, in that order."""
 
+import math
 from pathlib import Path
 
 import pytest
 
 from flows.config import LOCAL_BUDGET, load_settings, refresh_config, run_config
 from taskdata.errors import Misuse
+from taskdata.schema.deadlines import Deadlines
 
 
 def test_a_new_run_evaluates_the_default_agents(home):
@@ -42,6 +44,19 @@ def test_an_agent_can_be_a_table_with_its_own_budget(home, tmp_path):
     assert agent.budget.max_turns == 7
 
 
+def test_deadlines_are_of_the_installation_for_stages_and_of_the_run_for_trials(
+    home, tmp_path, monkeypatch
+):
+    (tmp_path / "nightshift.toml").write_text(
+        "[stage_seconds]\nexecute = 60\nscore = inf\n[run.deadlines]\nsetup_seconds = 5\n"
+    )
+    settings = load_settings()
+    assert (settings.stage_seconds.execute, settings.stage_seconds.score) == (60, math.inf)
+    assert run_config(settings).deadlines == Deadlines(setup_seconds=5)
+    monkeypatch.setenv("NIGHTSHIFT_STAGE_SECONDS", '{"execute": 90}')
+    assert load_settings().stage_seconds.execute == 90
+
+
 def test_a_label_stands_for_the_agent_of_that_table(home, tmp_path):
     (tmp_path / "nightshift.toml").write_text(
         '[[run.agents]]\nname = "command:local/smollm2-135m"\nlabel = "mine"\n'
@@ -63,6 +78,9 @@ def test_a_label_stands_for_the_agent_of_that_table(home, tmp_path):
         ("[run]\nrepetitions = 0", "repetitions"),
         ('[run]\nagents = ["nop", "nop"]', "twice"),
         ("[run]\nthreshold = 11", "threshold"),
+        ("[run.deadlines]\nsetup_seconds = 0", "setup_seconds"),
+        ("[stage_seconds]\nexecute = -1", r"stage_seconds\.execute"),
+        ("[stage_seconds]\nhurry = 1", "hurry"),
     ],
 )
 def test_a_bad_setting_is_one_line_that_names_it(home, tmp_path, text, message):

@@ -13,6 +13,7 @@ from environments.models.money.prices import PriceTable
 from flows.config import Settings, run_config
 from stages.score.library import validate_check
 from taskdata.schema.checkpoint import Check, Checkpoint
+from taskdata.schema.deadlines import Deadlines
 from taskdata.schema.service import MailService, PostgresqlService
 from taskdata.schema.task import Resources
 
@@ -31,6 +32,13 @@ def test_settings_of_agents_and_limits_are_taken(block):
         assert config.limits[provider].model_dump(exclude_defaults=True) == limits
     for agent, given in zip(config.agents, run.get("agents", ()), strict=False):
         assert agent.budget.max_usd == given["budget"]["max_usd"]
+
+
+def test_the_deadlines_that_are_told_are_the_defaults():
+    (block,) = [block for block in blocks("agents.md", "toml") if "deadlines" in block]
+    told = tomllib.loads(block)
+    assert Settings(**told).stage_seconds == Settings().stage_seconds
+    assert run_config(Settings(run=told["run"])).deadlines == Deadlines()
 
 
 def test_a_price_table_is_taken():

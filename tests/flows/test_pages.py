@@ -7,25 +7,18 @@ import pytest
 from bs4 import BeautifulSoup
 
 from flows.banks.releasing import publish_bank
-from flows.cli.reading import report
+from flows.cli.runs.reading import report
 from flows.config import Settings, load_settings
 from flows.publishing import publish
 from stages.construct.releasing.release import compose, release
 from stages.construct.releasing.review import approve_all
-from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import (
-    Candidate,
     Construction,
     ConstructionStep,
-    Origin,
     Refresh,
-    RefreshConfig,
-    RefreshStatus,
-    TaskDraft,
 )
 from taskdata.schema.gate import GateResult
 from taskdata.schema.seed import SeedQuery
-from taskdata.schema.task import Tier
 from taskdata.store import Store
 
 NIGHT = datetime(2026, 3, 1, 22, tzinfo=UTC)
@@ -87,11 +80,10 @@ def test_a_report_in_a_file_of_ones_own_stands_alone(gated, tmp_path):
     assert [path.name for path in page.parent.iterdir()] == ["night.html"]
 
 
-def test_a_release_shows_its_refresh_with_gates_and_rewriting(settings, store, new_task):
-    refresh = rewritten_candidate(store, new_task())
-    store.record_bank_gate(held("bank", refresh.id, store))
-    approve_all(store, refresh.id, "kirsten", "reads well")
-    notes = release(store, compose(store, refresh))
+def test_a_release_shows_its_refresh_with_gates_and_rewriting(settings, store, rewritten):
+    store.record_bank_gate(held("bank", rewritten.id, store))
+    approve_all(store, rewritten.id, "kirsten", "reads well")
+    notes = release(store, compose(store, rewritten))
     page = publish_bank(settings, store, notes)
     assert page == settings.bank_folder("office") / "1" / "index.html"
     assert links_to_files(page) == ["gates/bank.html"]
@@ -104,33 +96,15 @@ def test_a_release_shows_its_refresh_with_gates_and_rewriting(settings, store, n
     ]
 
 
-def rewritten_candidate(store: Store, task) -> Refresh:
-    """A candidate that was augmented and waits for review."""
+@pytest.fixture
+def rewritten(store, new_task, new_refresh, new_candidate) -> Refresh:
+    """A refresh whose candidate was augmented and waits for review."""
     (seed,) = store.add_seeds([SeedQuery(text="add things up", source="internal")], [], [], "f")
-    refresh = Refresh(
-        id="r1",
-        status=RefreshStatus.RUNNING,
-        config=RefreshConfig(
-            bank="office", base=None, model=ModelSpec(provider="openai", model="gpt-5.2")
-        ),
-        code_version="test",
-        created_at=NIGHT,
-    )
-    store.add_refresh(refresh)
-    candidate = Candidate(
-        id="c1",
-        refresh_id="r1",
-        task_id="add-things-up",
-        tier=Tier.WORKFLOW,
-        origin=Origin.SEED,
-        seed_id=seed,
-        stage=Construction.GENERATE,
-    )
-    store.add_candidates([candidate])
-    fields = {name: getattr(task, name) for name in TaskDraft.model_fields if name != "files"}
+    refresh = new_refresh(bank="office")
+    task = new_task("add-things-up")
+    new_candidate(task, Construction.CLASSIFY, id="c1", seed_id=seed)
     counts = {"constraints": 2, "deliverable_requirements": 1, "tools": ("finish",)}
     more = counts | {"constraints": 4, "tools": ("finish", "write_file")}
-    record(store, Construction.GENERATE, "drafted", draft=TaskDraft.model_validate(fields))
     record(store, Construction.CLASSIFY, "augmentation")
     record(store, Construction.REWRITE, "rewritten", facts={"before": counts, "after": more})
     store.set_candidate("c1", stage=Construction.REVIEW)

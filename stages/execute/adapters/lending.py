@@ -10,7 +10,7 @@ from uuid import uuid4
 from environments.metering.proxy import MeteringProxy
 from environments.models.wire.arguments import read_arguments
 from environments.ports import Message
-from environments.tools.finish import ENDING_TOOLS
+from environments.tools.session.finish import ENDING_TOOLS
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from taskdata.errors import Misuse, NightshiftError
@@ -50,6 +50,8 @@ class Loan:
         return openai.AsyncOpenAI(
             api_key=self.proxy.token,
             base_url=f"{self.proxy.url}/v1",
+            # The proxy ends a call with the trial's time; a model may think longer than SDKs wait.
+            timeout=None,
             # Whatever proxy the environment names, this one is on our own loopback.
             http_client=openai.DefaultAsyncHttpxClient(trust_env=False),
         )

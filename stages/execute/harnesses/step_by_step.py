@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from environments.ports import Message, ModelReply
-from environments.tools.finish import ENDING_TOOLS
+from environments.tools.session.finish import ENDING_TOOLS
 from stages.execute.assignment import Assignment, Tools
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.conversation import Conversation

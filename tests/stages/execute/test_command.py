@@ -12,6 +12,9 @@ from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import OutcomeStatus, RunConfig
 from taskdata.schema.task import InputFile
 from taskdata.schema.transcript import Ending, ModelEvent
+from taskdata.traces.atif import trajectory
+from taskdata.traces.recorded import recorded_trials
+from taskdata.traces.spans import trace
 
 KEY = "sk-canary-command"
 SHELL = "cat TASK.md input/notes.txt; echo '{}' > output/out.json; echo Done. > output/final.txt"
@@ -95,6 +98,38 @@ def test_a_program_asks_its_model_through_the_proxy(sandbox, wire, evaluate, ask
     assert (outcome.turns, outcome.usage.input_tokens) == (2, 110)
     assert [seen.body["model"] for seen in wire.seen] == ["m", "m"]
     assert {seen.headers["Authorization"] for seen in wire.seen} == {f"Bearer {KEY}"}
+
+
+def test_what_a_program_tells_its_model_and_offers_it_is_in_every_export(
+    wire, evaluate, asking, task, store
+):
+    wire.then(wire.fails(503), wire.says("Five."))
+    body = """
+tool = {"type": "function", "function": {"name": "look", "description": "Looks around.",
+        "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}}}
+system = {"role": "system", "content": "You are careful."}
+def careful():
+    user = {"role": "user", "content": "2+3?"}
+    return ask("", messages=[system, user], tools=[tool])
+try:
+    careful()
+except urllib.error.HTTPError:
+    print(careful())
+"""
+    _, transcript = evaluate(asking(body), task)
+    (spec,) = transcript.tools
+    assert (spec.name, spec.description) == ("look", "Looks around.")
+    (asked,) = [event for event in transcript.events if isinstance(event, ModelEvent)]
+    assert [attempt.status for attempt in asked.failed_attempts] == [503]
+    (run,) = store.runs()
+    (recorded,) = recorded_trials(store, run)
+    steps = trajectory(recorded)
+    assert steps["agent"]["tool_definitions"][0]["function"]["name"] == "look"
+    told = [step["message"] for step in steps["steps"] if step["source"] == "system"]
+    assert "The program's instructions to its model:\n\nYou are careful." in told
+    chat = next(span for span in trace(recorded).spans if span.name.startswith("chat"))
+    assert "You are careful." in chat.attributes["gen_ai.system_instructions"]
+    assert '"name": "look"' in chat.attributes["gen_ai.tool.definitions"]
 
 
 def test_a_program_of_anthropics_format_asks_too(wire, evaluate, task, monkeypatch):

@@ -53,5 +53,7 @@ def test_the_script_of_the_page_delivers(evaluate, agents, new_task, store):
 def test_the_adapters_that_the_page_names_exist():
     from stages.execute.harness import HARNESSES
 
-    for name in re.findall(r"\| `(\w+):openai/", PAGE.read_text()):
+    named = re.findall(r"\| `(\w+):openai/", PAGE.read_text())
+    assert named
+    for name in named:
         assert HARNESSES[name].metered == "loopback"

@@ -37,10 +37,10 @@ def test_events_that_cannot_be_kept_leave_the_cause(store):
 
 
 def test_work_that_no_outcome_holds_is_a_failure_of_ours(evaluate, task, monkeypatch):
-    async def odd(store, work):
+    async def odd(*_args):
         return {"status": "finished", "wall_seconds": -1.0}
 
-    monkeypatch.setattr(trials, "_finished", odd)
+    monkeypatch.setattr(trials, "_done", odd)
     outcome, _ = evaluate(NOP, task)
     assert outcome.status is OutcomeStatus.INFRASTRUCTURE
     assert "wall_seconds" in outcome.error

@@ -105,6 +105,13 @@ def test_a_provider_that_fails_is_not_the_agents_doing(wire, evaluate, new_agent
     assert "HTTP 500" in outcome.error
 
 
+def test_what_the_sdk_asked_again_is_told_with_the_answer(wire, evaluate, new_agent, task):
+    wire.then(wire.fails(503), wire.says("Five."))
+    _, transcript = evaluate(new_agent(), task)
+    (reply,) = [event for event in transcript.events if isinstance(event, ModelEvent)]
+    assert [attempt.status for attempt in reply.failed_attempts] == [503]
+
+
 def test_a_lost_sandbox_is_not_the_agents_doing(wire, evaluate, new_agent, new_task, monkeypatch):
     from environments.tools import sandboxed
     from taskdata.errors import SandboxFailed

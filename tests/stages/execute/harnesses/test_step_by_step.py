@@ -87,6 +87,17 @@ def test_the_model_sees_what_the_reference_did_and_never_what_it_said_itself(
     )
 
 
+def test_what_the_model_thought_is_in_the_transcript_and_not_sent_again(wire, play, chain_task):
+    message = {"content": "Three.", "reasoning_content": "One and two is three."}
+    wire.respond = lambda seen: wire.answers({"choices": [{"message": message}]})
+
+    transcript = play(NATIVE, chain_task(SUMMED))
+
+    thoughts = [e.thinking for e in transcript.events if isinstance(e, ModelEvent)]
+    assert thoughts == ["One and two is three."] * 2
+    assert "One and two" not in json.dumps([seen.body for seen in wire.seen])
+
+
 def test_native_steps_are_calls_with_their_results(wire, play, chain_task):
     wire.respond = lambda seen: wire.says("ok")
     play(NATIVE, chain_task())

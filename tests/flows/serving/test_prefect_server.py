@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from flows.prefect_server import running_server
+from flows.serving.prefect_server import running_server
 
 
 class Healthy(BaseHTTPRequestHandler):

@@ -1,0 +1,105 @@
+"""The backlog of a stage: it lives in the Dask scheduler, and all workers take trials from it.
+
+A worker has the next trial once a slot is free, whatever the others do, so a stage ends with its
+slowest trial and not with the slowest share of it. What a lost worker had begun is taken by
+the others, unless it was lost too often.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from stages.execute.slots.backlog import Ask, Backlog, Deal, Dealt
+
+
+@dataclass(frozen=True)
+class HostedBacklog:
+    """A backlog in the scheduler, as the stage sees it."""
+
+    address: str
+    """For `deal_at`."""
+    _connected: Any
+
+    @property
+    def done(self) -> int:
+        """Trials that are recorded."""
+        return int(self._connected.run_on_scheduler(_done, self.address))
+
+    @property
+    def given_up(self) -> tuple[str, ...]:
+        """Trials that were lost with their workers too often."""
+        return tuple(self._connected.run_on_scheduler(_given_up, self.address))
+
+
+@contextmanager
+def hosted(
+    connected: Any, name: str, trials: Mapping[str, Sequence[str]]
+) -> Iterator[HostedBacklog]:
+    """Have the scheduler deal out trials, given by provider, for the length of the block.
+
+    Args:
+        connected: A Dask client.
+        name: Of the stage and its run.
+        trials: Trial ids by the provider that their agents ask.
+    """
+    address = f"nightshift_backlog_{name}"
+    connected.run_on_scheduler(_begin, address, trials)
+    try:
+        yield HostedBacklog(address, connected)
+    finally:
+        connected.run_on_scheduler(_end, address)
+
+
+def deal_at(address: str) -> Deal:
+    """Return how this Dask worker speaks to the backlog at `address`."""
+    from distributed import get_worker
+    from distributed.utils import sync
+
+    worker = get_worker()
+    said = getattr(worker.scheduler, address)
+
+    def deal(ask: Ask) -> Dealt:
+        answer = sync(
+            worker.loop,
+            said,
+            ask=ask.model_dump(mode="json"),
+            worker=worker.address,
+            callback_timeout=10,
+        )
+        return Dealt.model_validate(answer)
+
+    return deal
+
+
+def _begin(address: str, trials: Mapping[str, Sequence[str]], dask_scheduler: Any = None) -> None:
+    backlog = Backlog.of(trials)
+    worker_of: dict[str, str] = {}
+
+    def exchange(ask: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
+        said = Ask.model_validate(ask)
+        worker_of[said.holder] = worker
+        for holder in backlog.holders:
+            if worker_of[holder] not in dask_scheduler.workers:
+                backlog.lose(holder)
+        dealt = backlog.exchange(said)
+        share = -(-dealt.waiting // max(1, len(dask_scheduler.workers)))
+        return dealt.model_copy(update={"waiting": share}).model_dump(mode="json")
+
+    dask_scheduler.handlers[address] = exchange
+    dask_scheduler.extensions[address] = backlog
+
+
+def _done(address: str, dask_scheduler: Any = None) -> int:
+    backlog: Backlog = dask_scheduler.extensions[address]
+    return backlog.done
+
+
+def _given_up(address: str, dask_scheduler: Any = None) -> list[str]:
+    backlog: Backlog = dask_scheduler.extensions[address]
+    return backlog.given_up
+
+
+def _end(address: str, dask_scheduler: Any = None) -> None:
+    dask_scheduler.handlers.pop(address, None)
+    dask_scheduler.extensions.pop(address, None)

@@ -1,0 +1,1 @@
+"""Who gets a slot of a worker next, and for how long."""

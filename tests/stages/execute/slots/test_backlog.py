@@ -1,0 +1,134 @@
+"""Slots go to the provider that has the fewest, and no trial is lost or begun twice."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.execute.slots.backlog import (
+    MOST_LOSSES,
+    NO_MODEL,
+    Ask,
+    Backlog,
+    Holder,
+    by_provider,
+    holding,
+)
+from taskdata.schema.agent import AgentSpec
+
+
+def backlog(**trials: int) -> Backlog:
+    """So many trials of each provider, named like it."""
+    return Backlog.of({name: [f"{name}-{n}" for n in range(many)] for name, many in trials.items()})
+
+
+def providers(trial_ids) -> Counter[str]:
+    return Counter(trial_id.partition("-")[0] for trial_id in trial_ids)
+
+
+def test_slots_are_shared_evenly():
+    dealt = Holder(backlog(wedged=9, healthy=9).exchange).next(4)
+    assert providers(dealt.trial_ids) == {"wedged": 2, "healthy": 2}
+    assert dealt.waiting == 14
+
+
+def test_a_provider_whose_trials_never_end_holds_up_no_other():
+    trials = backlog(wedged=20, healthy=20)
+    holder = Holder(trials.exchange)
+    running, ended = list(holder.next(4).trial_ids), []
+    while healthy := [trial_id for trial_id in running if trial_id.startswith("healthy")]:
+        done = healthy[:1]
+        ended += done
+        running.remove(done[0])
+        running += holder.next(1, done).trial_ids
+        if trials.providers["healthy"].waiting:
+            assert providers(running)["wedged"] == 2
+    assert len(ended) == 20
+
+
+def test_shares_count_over_all_holders():
+    trials = backlog(wedged=9, healthy=9)
+    first, second = Holder(trials.exchange), Holder(trials.exchange)
+    begun = [first.next(1).trial_ids, second.next(1).trial_ids]
+    assert {len(providers(one)) for one in begun} == {1}
+    assert providers(begun[0] + begun[1]) == {"wedged": 1, "healthy": 1}
+
+
+def test_no_slot_stands_empty_while_anything_waits():
+    dealt = Holder(backlog(rare=1, common=9).exchange).next(8)
+    assert providers(dealt.trial_ids) == {"rare": 1, "common": 7}
+
+
+def test_a_local_model_waits_for_agents_without_a_model_and_for_nobody_else():
+    trials = {"local": ["l1", "l2"], NO_MODEL: ["n1", "n2"], "openai": ["o1", "o2"]}
+    holder = Holder(Backlog.of(trials).exchange)
+    assert holder.next(4).trial_ids == ("n1", "o1", "n2", "l1")
+    assert sorted(Holder(backlog(local=2, openai=2).exchange).next(2).trial_ids) == [
+        "local-0",
+        "openai-0",
+    ]
+
+
+def test_what_a_holder_leaves_is_next():
+    trials = backlog(any=3)
+    with holding(trials.exchange) as first:
+        begun = first.next(2).trial_ids
+        first.next(0, begun[:1])
+    assert Holder(trials.exchange).next(3).trial_ids == (begun[1], "any-2")
+    assert trials.done == 1
+
+
+def test_a_trial_that_is_lost_with_every_holder_is_given_up():
+    trials = backlog(any=3)
+    for _ in range(MOST_LOSSES):
+        while "any-0" not in (ids := trials.exchange(Ask(holder="dies", free=1)).trial_ids):
+            trials.exchange(Ask(holder="dies", done=ids))
+        trials.lose("dies")
+    assert trials.given_up == ["any-0"]
+    rest = Holder(trials.exchange)
+    assert rest.next(9, rest.next(9).trial_ids).waiting == 0
+    assert trials.done == 2
+
+
+def test_who_was_taken_for_dead_may_still_tell_of_its_trials():
+    trials = backlog(any=1)
+    trials.exchange(Ask(holder="silent", free=1))
+    trials.lose("silent")
+    again = trials.exchange(Ask(holder="other", free=1)).trial_ids
+    for holder in ("silent", "other"):
+        trials.exchange(Ask(holder=holder, done=again))
+    assert (trials.done, trials.holders) == (1, frozenset())
+
+
+@given(
+    st.dictionaries(st.sampled_from("abc"), st.integers(0, 12), min_size=1),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.booleans()), max_size=40),
+)
+def test_every_trial_is_done_once_whoever_dies_or_leaves(many, turns):
+    trials, total = backlog(**many), sum(many.values())
+    has: dict[int, list[str]] = {0: [], 1: [], 2: []}
+    done: list[str] = []
+    for who, free, leaves in turns:
+        done += has[who][:2]
+        ask = Ask(holder=str(who), free=free, done=tuple(has[who][:2]), leaves=leaves)
+        has[who] = ([] if leaves else has[who][2:]) + list(trials.exchange(ask).trial_ids)
+    for who, left in has.items():
+        done += trials.exchange(Ask(holder=str(who), leaves=True)).trial_ids
+        assert not set(left) & set(done)
+    last = Holder(trials.exchange)
+    done += last.next(99).trial_ids
+    assert len(done) == len(set(done)) == total
+
+
+def test_agents_of_one_provider_take_turns_and_endpoints_are_providers_of_their_own():
+    at = {"base_url": "http://one/v1"}
+    cheap = AgentSpec.parse("react:compatible/cheap", **at)
+    dear = AgentSpec.parse("react:compatible/dear", **at)
+    elsewhere = AgentSpec.parse("react:compatible/cheap", base_url="http://two/v1", label="two")
+    nop = AgentSpec.parse("nop")
+    trials = [("c1", cheap), ("c2", cheap), ("d1", dear), ("e1", elsewhere), ("n1", nop)]
+    assert by_provider([*trials, ("unknown", None)]) == {
+        "compatible at http://one/v1": ["c1", "d1", "c2"],
+        "compatible at http://two/v1": ["e1"],
+        NO_MODEL: ["n1", "unknown"],
+    }

@@ -1,0 +1,67 @@
+"""All slots are filled as long as there are trials, and what runs is never lost."""
+
+import asyncio
+import math
+
+import pytest
+
+from stages.execute.slots.backlog import Backlog, Holder
+from stages.execute.slots.filling import keep_filled, run_loop
+
+
+class Counting:
+    """Runs trials that take a moment, and counts them."""
+
+    def __init__(self, *unrecorded: str) -> None:
+        self.ran: list[str] = []
+        self.most_at_once = 0
+        self._unrecorded = unrecorded
+        self._now = 0
+
+    async def run(self, trial_id: str) -> bool:
+        self._now += 1
+        self.most_at_once = max(self.most_at_once, self._now)
+        await asyncio.sleep(0.01)
+        self._now -= 1
+        self.ran.append(trial_id)
+        return trial_id not in self._unrecorded
+
+
+def fill(deal, slots: int, run, ends_at: float = math.inf) -> None:
+    holder = Holder(deal)
+    first = holder.next(slots).trial_ids
+    run_loop(keep_filled(holder, first, slots, ends_at, run))
+
+
+def test_as_many_trials_as_there_are_slots_run_at_once():
+    trials, work = Backlog.of({"any": [str(n) for n in range(9)]}), Counting()
+    fill(trials.exchange, 3, work.run)
+    assert (sorted(work.ran), work.most_at_once) == ([str(n) for n in range(9)], 3)
+    assert trials.done == 9
+
+
+def test_a_trial_that_was_not_recorded_is_not_done():
+    trials = Backlog.of({"any": ["good", "bad", "good too"]})
+    fill(trials.exchange, 1, Counting("bad").run)
+    assert (trials.done, len(trials.holders)) == (2, 1)
+
+
+def test_nothing_is_begun_once_the_time_is_up():
+    trials, work = Backlog.of({"any": ["a", "b", "c"]}), Counting()
+    fill(trials.exchange, 2, work.run, ends_at=-math.inf)
+    assert (sorted(work.ran), trials.done, trials.waiting) == (["a", "b"], 2, 1)
+
+
+def test_what_runs_is_finished_when_the_backlog_is_out_of_reach():
+    trials, work, words = Backlog.of({"any": ["a", "b", "c"]}), Counting(), []
+
+    def once(ask):
+        words.append(ask)
+        if len(words) > 1:
+            raise OSError("the scheduler is gone")
+        return trials.exchange(ask)
+
+    with pytest.raises(OSError, match="the scheduler is gone"):
+        fill(once, 2, work.run)
+    assert sorted(work.ran) == ["a", "b"]
+    assert len(words) == 2

@@ -1,0 +1,155 @@
+"""One thing that hangs costs its own deadline: a provider, a set-up, a stage."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from environments.reaper.owner import RUN_VARIABLE
+from environments.services.kinds import service_state
+from environments.services.mail import Mail
+from stages.execute import work
+from stages.execute.slots.backlog import Backlog
+from stages.prepare import work as preparing
+from taskdata.schema.agent import AgentSpec, Budget
+from taskdata.schema.run import OutcomeStatus
+from taskdata.schema.service import MailAccount, MailService
+from taskdata.schema.task import InputFile, TaskEnvironment
+from taskdata.schema.transcript import Ending
+from taskdata.store import Store
+from tests.wire_server import WireServer, running_wire_server
+
+HEALTHY, WEDGED = "react:compatible/healthy", "react:compatible/wedged"
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("COMPATIBLE_API_KEY", "sk-canary-42")
+
+
+@pytest.fixture
+def wedged():
+    """A provider that takes every request and never answers."""
+    with running_wire_server() as server:
+        server.respond = lambda seen: never
+        yield server
+
+
+async def never(seen, request):
+    await asyncio.Event().wait()
+
+
+def agent(name: str, server: WireServer, **budget: object) -> AgentSpec:
+    return AgentSpec.parse(name, base_url=server.openai_url, budget=Budget(**budget))
+
+
+def processes(run_id: str) -> list[str]:
+    """Command lines of what still runs for a run."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{RUN_VARIABLE}={run_id}\0".encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+def results(store: Store, run_id: str) -> dict[tuple[str, str], object]:
+    return {(r.trial.agent, r.trial.task_id): r.outcome for r in store.results(run_id)}
+
+
+def test_a_wedged_provider_holds_up_no_other(store, new_run, new_task, wire, wedged, tmp_path):
+    wire.respond = lambda seen: wire.says("Final Answer: 5")
+    tasks = [new_task(f"task-{n}") for n in range(3)]
+    agents = (agent(WEDGED, wedged, max_seconds=4), agent(HEALTHY, wire))
+    run = new_run(*tasks, agents=agents, trials_per_worker=2)
+    preparing.do(store, run.id)
+
+    report = work.do(store, run.id, 0, tmp_path)
+
+    assert report.done == 6
+    ended = {"healthy": [], "wedged": []}
+    for (name, _), outcome in results(store, run.id).items():
+        ended[name.partition("/")[2]].append(outcome)
+    assert {outcome.ending for outcome in ended["healthy"]} == {Ending.FINISHED}
+    assert {outcome.ending for outcome in ended["wedged"]} == {Ending.OUT_OF_TIME}
+    last = max(outcome.finished_at for outcome in ended["healthy"])
+    assert all(outcome.finished_at > last for outcome in ended["wedged"])
+    assert wedged.most_at_once == 2, "once the others were done, all slots were the wedged one's"
+
+
+def test_a_set_up_that_hangs_costs_its_own_deadline(store, new_run, new_task, tmp_path):
+    program = b"import time\ntime.sleep(600)\n"
+    sha256 = store.artifacts.put_bytes(program)
+    file = InputFile(path="preprocess/main.py", sha256=sha256, size_bytes=len(program))
+    hangs = new_task("hangs", environment=TaskEnvironment(preprocess=(file,)))
+    run = new_run(hangs, new_task("works"), deadlines={"setup_seconds": 2})
+    preparing.do(store, run.id)
+
+    began = time.monotonic()
+    report = work.do(store, run.id, 0, tmp_path)
+
+    assert time.monotonic() - began < 30
+    assert (report.done, report.errors) == (1, 1)
+    outcome = results(store, run.id)["nop", "hangs"]
+    assert outcome.status is OutcomeStatus.INFRASTRUCTURE
+    assert "while making its workspace: not over within 2 s (setup_seconds = 2)" in outcome.error
+    assert "\n" not in outcome.error
+    assert processes(run.id) == []
+
+
+def test_a_service_that_hangs_is_named_and_ended(store, new_run, new_task, tmp_path, monkeypatch):
+    if (state := service_state("mail")) != "ready":
+        pytest.skip(state)
+    monkeypatch.setattr(Mail, "program", "tokenize")  # reads until its input ends, says nothing
+    post = MailService(name="post", accounts=(MailAccount(address="ann@example.org"),))
+    task = new_task(environment=TaskEnvironment(services=(post,)))
+    run = new_run(task, deadlines={"setup_seconds": 2})
+    preparing.do(store, run.id)
+
+    report = work.do(store, run.id, 0, tmp_path)
+
+    assert (report.done, report.errors) == (0, 1)
+    assert "while starting its services: not over within 2 s" in report.note
+    assert processes(run.id) == []
+
+
+def test_a_stage_ends_at_its_deadline_and_another_does_the_rest(
+    store, new_run, new_task, wire, tmp_path
+):
+    tasks = [new_task(f"task-{n}", tools=("list_files", "finish")) for n in range(4)]
+    name = "function_calling:compatible/m"
+    run = new_run(*tasks, agents=(agent(name, wire),), trials_per_worker=2)
+    preparing.do(store, run.id)
+    wire.then(*[wire.says("", ("list_files", {}))] * 2)
+    wire.respond = lambda seen: never
+    due = work.due(store, run.id, 0)
+    backlog = Backlog.of(work.by_provider(store, run.id, due))
+
+    began = time.monotonic()
+    work.work_off(store, run.id, backlog.exchange, {}, tmp_path, ends_at=time.time() + 4)
+
+    assert time.monotonic() - began < 15
+    assert (backlog.done, backlog.waiting) == (2, 2), "nothing was begun after the deadline"
+    stopped = store.failures(run.id, 0)
+    assert len(stopped) == 2
+    assert all("while its agent worked: the stage's deadline" in why for why in stopped.values())
+    assert processes(run.id) == []
+
+    work.record_stopped(store, run.id, 0, due, "the stage was stopped")
+    causes = store.failures(run.id, 0)
+    never_begun = set(causes) - set(stopped)
+    assert {causes[trial_id] for trial_id in never_begun} == {"the stage was stopped"}
+    assert [store.outcome(trial_id).cost_usd for trial_id in never_begun] == [0, 0]
+    assert work.due(store, run.id, 0) == due, "all of them are due as before"
+
+    wire.seen.clear()
+    wire.respond = lambda seen: wire.says("Two files.")
+    report = work.do(store, run.id, 0, tmp_path)
+    assert (report.due, report.done) == (4, 4)
+    outcomes = results(store, run.id).values()
+    assert {outcome.attempt for outcome in outcomes} == {2}
+    assert len(wire.seen) == 4, "what was paid for was not asked again"
+    assert sorted(outcome.turns for outcome in outcomes) == [1, 1, 2, 2]
