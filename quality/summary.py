@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from statistics import fmean
 from typing import Any
 
+from quality.atomic.step_by_step import step_accuracy
 from quality.statistics.intervals import clustered_mean, clustered_share
 from quality.statistics.paired import compare_by_task
 from quality.statistics.passk import mean_pass_at_k, mean_pass_hat_k
@@ -18,6 +19,7 @@ from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.diagnosis import FailureLevels, FailureStage, FailureType
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import (
+    JudgeEffort,
     OutcomeStatus,
     Run,
     StageReport,
@@ -31,6 +33,7 @@ from taskdata.schema.summary import (
     RefinementGain,
     RunHeader,
     RunSummary,
+    StepAccuracy,
 )
 from taskdata.schema.task import Capability, Task
 
@@ -64,6 +67,7 @@ def summarise(
             for agent, own in by_agent.items()
             for round_ in sorted({r.trial.round for r in own} - {0})
         ),
+        judging=_judging(results),
         comparisons=tuple(
             _comparison(first, second, by_agent) for first, second in combinations(by_agent, 2)
         ),
@@ -117,10 +121,18 @@ def _agent(
         deliverable_type=_by_deliverable(leaves, tasks),
         tier=_grouped(results, lambda r: r.trial.tier),
         score_per_usd=_score_per_usd(scored),
+        judge_cost_usd=_judging(results).cost_usd,
         failures=_failures(results),
         error_causes=dict(Counter(_cause(r) for r in errors).most_common()),
+        steps=_steps(results),
         **_effort([o for r in results if (o := _finished(r)) is not None]),
     )
+
+
+def _steps(results: Sequence[TrialResult]) -> StepAccuracy | None:
+    """Return the metrics of trials that predicted steps; None of an agent that acts."""
+    marks = [(r.trial.task_id, r.score.root.steps) for r in results if r.score is not None]
+    return step_accuracy([(task, steps) for task, steps in marks if steps is not None])
 
 
 def _finished(result: TrialResult) -> TrialOutcome | None:
@@ -260,6 +272,10 @@ def _cost(outcomes: Sequence[TrialOutcome]) -> float | None:
     """Return the sum in dollars, or None where one price is unknown or nothing has run."""
     known = [o.cost_usd for o in outcomes if o.cost_usd is not None]
     return sum(known) if known and len(known) == len(outcomes) else None
+
+
+def _judging(results: Sequence[TrialResult]) -> JudgeEffort:
+    return sum((r.judging for r in results), JudgeEffort())
 
 
 def _score_per_usd(scored: Sequence[TrialResult]) -> float | None:

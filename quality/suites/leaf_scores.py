@@ -44,6 +44,10 @@ def _expectations() -> list["Expectation"]:
     return [
         between("score", "a leaf score is between 0 and 10, or None", 0, 10),
         unique_together(["trial_id", "leaf_id"], "a leaf is scored once per trial"),
-        like("verifier", "a leaf score names its verifier", r"^(?:check|judge|tool_result)\b"),
+        like(
+            "verifier",
+            "a leaf score names its verifier",
+            r"^(?:check|judge|tool_result|script)\b",
+        ),
         between("reason_length", "a leaf score states its reason", 1),
     ]

@@ -36,7 +36,8 @@ def trial_rows(results: Sequence[TrialResult], tasks: Mapping[str, Task]) -> lis
     """Return one row per trial, all rounds; `tasks` by content hash.
 
     `state` is `pending`, `error` (infrastructure), `not_scored` (finished, and no score was
-    recorded), `unscored` (no leaf of it could be scored) or `scored`.
+    recorded), `unscored` (no leaf of it could be scored), `predicted` (step by step: no leaf of it
+    was to be scored) or `scored`.
     """
     return [_row(result, tasks[result.trial.task_hash]) for result in results]
 
@@ -83,6 +84,8 @@ def _state(result: TrialResult) -> str:
         return "pending"
     if result.score is None:
         return "not_scored"
+    if result.score.root.steps is not None:
+        return "predicted"
     return "unscored" if result.root_score is None else "scored"
 
 

@@ -1,7 +1,9 @@
 """What a run will probably use, and what it can use at most, before it starts.
 
 What is probable is read from earlier attempts of the same agent: on the same tasks where there
-are some, else on any. What is possible follows from the agent's budget alone.
+are some, else on any. What is possible follows from the agent's budget, from what its model takes
+and costs, and from the run's cap on money: as long as no trial has to be begun again, no run uses
+more.
 """
 
 from collections import defaultdict
@@ -10,8 +12,10 @@ from statistics import fmean
 
 from pydantic import Field
 
+from environments.models.capabilities import capabilities_of
 from environments.models.money.prices import Price, price_of
-from stages.execute.harness import harness_takes_feedback
+from environments.models.retry import RetryPolicy
+from stages.execute.harness import harness_kind, harness_takes_feedback
 from stages.prepare.work import can_play, repetitions
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.base import Value
@@ -27,10 +31,11 @@ class Effort(Value):
     """What trials use together."""
 
     model_calls: float = Field(ge=0)
-    tokens: float = Field(ge=0)
-    """Input and output."""
+    """That are answered."""
+    tokens: float | None = Field(ge=0)
+    """Input and output of them; None: how long an input the model takes is unknown."""
     cost_usd: float | None = None
-    """None: a price is unknown."""
+    """None: a price is unknown, or nothing limits it that is known."""
 
 
 class AgentEstimate(Value):
@@ -44,7 +49,21 @@ class AgentEstimate(Value):
     attempts_seen: int = Field(ge=0)
     """How many earlier attempts that is based on."""
     at_most: Effort
-    """By the agent's budget."""
+    """By the agent's budget and the run's cap on money."""
+
+
+class JudgeEstimate(Value):
+    """What judging every trial would use."""
+
+    judge: str
+    leaves: int = Field(ge=0)
+    """That it has to score, over all trials."""
+    likely: Effort | None = None
+    """By earlier calls of the same judge, one for each leaf; None: there are none."""
+    calls_seen: int = Field(ge=0)
+    """How many earlier calls that is based on."""
+    at_most: Effort
+    """By the most that it is shown, and as often as it may be asked."""
 
 
 def estimate(store: Store, config: RunConfig, tasks: Sequence[Task]) -> tuple[AgentEstimate, ...]:
@@ -56,10 +75,9 @@ def _of_agent(
     store: Store, config: RunConfig, agent: AgentSpec, tasks: Sequence[Task]
 ) -> AgentEstimate:
     played = [task.content_hash for task in tasks if can_play(agent, task)]
-    rounds = 1 + (config.refinement_rounds if harness_takes_feedback(agent.harness) else 0)
-    per_task = rounds * len(repetitions(agent, config))
+    per_task = trials_per_task(agent, config)
     past = store.past_efforts(agent.name)
-    most = at_most(agent, len(played) * per_task)
+    most = at_most(agent, len(played) * per_task, config.max_usd)
     return AgentEstimate(
         agent=agent.name,
         trials=len(played) * per_task,
@@ -67,6 +85,12 @@ def _of_agent(
         attempts_seen=len(past),
         at_most=most,
     )
+
+
+def trials_per_task(agent: AgentSpec, config: RunConfig) -> int:
+    """Return how many trials of each task the agent has at most, over all refinement rounds."""
+    rounds = 1 + (config.refinement_rounds if harness_takes_feedback(agent.harness) else 0)
+    return rounds * len(repetitions(agent, config))
 
 
 def likely(
@@ -88,32 +112,73 @@ def likely(
     known = [cost for cost in costs if cost is not None]
     return Effort(
         model_calls=per_task * sum(effort.model_calls for effort in each),
-        tokens=per_task * sum(effort.tokens for effort in each),
+        tokens=per_task * sum(effort.tokens or 0 for effort in each),
         cost_usd=per_task * sum(known) if len(known) == len(costs) else None,
     )
 
 
-def at_most(agent: AgentSpec, trials: int) -> Effort:
-    """Return what the agent's budget lets so many trials use, its own model's calls alone."""
+def at_most(agent: AgentSpec, trials: int, max_usd: float | None = None) -> Effort:
+    """Return the most that so many trials can use, their own model's calls alone.
+
+    Args:
+        agent: Its budget holds for each trial.
+        trials: Each begun once.
+        max_usd: The run's cap; None: there is none.
+    """
     if agent.model is None:
         return Effort(model_calls=0, tokens=0, cost_usd=0.0)
-    budget = agent.budget
-    # The last call is made while tokens are left, and may then use a whole reply more.
-    tokens = budget.max_tokens + budget.max_reply_tokens
-    price = price_of(agent.model)
-    costs = [budget.max_usd] if budget.max_usd is not None else []
-    if price is not None:
-        costs.append(tokens * _dearest(price) / _PER)
+    tokens = _most_tokens(agent)
+    each = _least_known(agent.budget.max_usd, _most_usd(agent, price_of(agent.model), tokens))
     return Effort(
-        model_calls=trials * budget.max_turns,
-        tokens=trials * tokens,
-        cost_usd=trials * min(costs) if costs else None,
+        model_calls=trials * agent.budget.max_turns,
+        tokens=None if tokens is None else trials * tokens,
+        cost_usd=_least_known(None if each is None else trials * each, max_usd),
     )
 
 
-def _dearest(price: Price) -> float:
+def _most_tokens(agent: AgentSpec) -> int | None:
+    """Return the most tokens of a trial's answered calls."""
+    budget = agent.budget
+    if _is_metered(agent):
+        # What a call can use is reserved before it is made.
+        return budget.max_tokens
+    window = agent.window_tokens
+    if window is None and agent.model is not None:
+        window = capabilities_of(agent.model).window_tokens
+    if window is None:
+        return None
+    # The last call is made while one token is left.
+    call = window + budget.max_reply_tokens
+    return min(budget.max_tokens - 1 + call, budget.max_turns * call)
+
+
+def _most_usd(agent: AgentSpec, price: Price | None, tokens: int | None) -> float | None:
+    """Return the most that a trial's calls cost by their tokens, attempts without answer too.
+
+    Each attempt reads no more than the call that is answered, and writes no more than it may.
+    """
+    if price is None:
+        return None
     rates = (price, *price.tiers)
-    return max(max(each.input, each.output, each.cache_write or 0.0) for each in rates)
+    read = max(max(each.input, each.cache_write or 0.0) for each in rates)
+    write = max(each.output for each in rates)
+    if read == write == 0:
+        return 0.0
+    if tokens is None:
+        return None
+    replies = agent.budget.max_turns * agent.budget.max_reply_tokens
+    answered = tokens * read + min(replies, tokens) * max(0.0, write - read)
+    # A program that asks again makes another call, and its budget counts it.
+    again = 0 if _is_metered(agent) else RetryPolicy().attempts - 1
+    return (answered + again * (tokens * read + replies * write)) / _PER
+
+
+def _is_metered(agent: AgentSpec) -> bool:
+    return harness_kind(agent.harness).metered is not None
+
+
+def _least_known(*bounds: float | None) -> float | None:
+    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def _mean(efforts: Sequence[PastEffort]) -> Effort:
@@ -126,12 +191,20 @@ def _mean(efforts: Sequence[PastEffort]) -> Effort:
     )
 
 
-def totals(estimates: Sequence[AgentEstimate]) -> Mapping[str, float | None]:
-    """Return the sums over agents: trials, likely and greatest cost; None: one is unknown."""
+def totals(
+    estimates: Sequence[AgentEstimate],
+    judge: JudgeEstimate | None = None,
+    max_usd: float | None = None,
+) -> Mapping[str, float | None]:
+    """Return the sums over agents and judge: trials, likely and greatest cost; None: unknown.
+
+    With the run's cap on money, `max_usd`, the greatest cost is no more than that.
+    """
+    parts: list[AgentEstimate | JudgeEstimate] = [*estimates, *([judge] if judge else [])]
     return {
         "trials": sum(estimate.trials for estimate in estimates),
-        "likely_usd": _sum([e.likely.cost_usd if e.likely else None for e in estimates]),
-        "at_most_usd": _sum([e.at_most.cost_usd for e in estimates]),
+        "likely_usd": _sum([e.likely.cost_usd if e.likely else None for e in parts]),
+        "at_most_usd": _least_known(_sum([e.at_most.cost_usd for e in parts]), max_usd),
     }
 
 

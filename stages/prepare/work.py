@@ -56,6 +56,11 @@ def require(config: RunConfig) -> None:
     _require_capped_tools(config)
     if config.judge is not None:
         require_model(config.judge, config.judge_base_url)
+        if config.max_usd is not None and price_of(config.judge) is None:
+            raise Misuse(
+                f"max_usd = {config.max_usd:g}: a cap needs known prices, and the judge "
+                f"{config.judge} is not in the price table"
+            )
     provider = sandbox_provider(config.sandbox)
     with_images = (provider_for(agent, provider) for agent in config.agents if agent.image)
     for wanted in (provider, *with_images):
@@ -71,6 +76,14 @@ def _require_capped_tools(config: RunConfig) -> None:
             raise Misuse(
                 f"max_usd = {config.max_usd:g}: what {field} = {str(model)!r} costs is not under "
                 f"this cap; leave out {field} or max_usd"
+            )
+    if config.max_usd is None and all(agent.budget.max_usd is None for agent in config.agents):
+        return
+    for field, model in ({"tool_model": config.tool_model} | uncapped).items():
+        if model is not None and price_of(model) is None:
+            raise Misuse(
+                f"{field} = {str(model)!r}: a limit in USD needs a known price, and this model is "
+                "not in the price table"
             )
 
 

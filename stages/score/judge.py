@@ -2,11 +2,14 @@
 
 A reply that does not fit the verdict schema never becomes a number: the judge is asked again, a
 bounded number of times, and then the leaf is unscored with the fault as its reason. Likewise when
-the judge cannot be reached: that is our outage, not the agent's failure.
+the provider refuses the question. A judge that cannot be reached or paid now is another matter: its
+trial stays due, and what it did answer is not asked again.
 """
 
+import asyncio
 import hashlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,14 +17,21 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from environments.models.cached import CachedClient
+from environments.models.faults import NotRecorded
+from environments.models.paid import Attempt, CallWriter, PaidClient
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from stages.score.evidence import TrialEvidence
 from stages.score.matching import quote, storable
 from stages.score.plain_text import described
-from taskdata.errors import JudgeUnreadable, ModelRejected, ModelUnavailable
+from taskdata.errors import JudgeUnreadable, ModelRejected
+from taskdata.schema.agent import ModelSpec
 from taskdata.schema.checkpoint import Judge
+from taskdata.schema.model_call import SCORING
+from taskdata.schema.run import Replies
 from taskdata.schema.scores import LeafScore
-from taskdata.schema.views import UnreadableView
+from taskdata.schema.views import TextView, UnreadableView
+from taskdata.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -46,28 +56,66 @@ class JudgeReply(BaseModel):
 
 
 @dataclass(frozen=True)
-class LeafJudge:
-    """A configured judge: its client, and the model it was asked for."""
+class RunJudge:
+    """A run's judge; what it was paid for about a trial is kept at once, and never asked again."""
 
-    client: ModelClient
+    spec: ModelSpec
+    base_url: str | None
+    client: ModelClient | None
+    """None: only kept replies are played back."""
+    replies: Replies
+    calls: CallWriter
+    store: Store
+
+    async def of_trial(self, trial_id: str) -> "LeafJudge":
+        """Return the judge of one trial, which knows what it has answered about it before."""
+        behind = await self._paid(trial_id)
+        if behind is not None and self.replies == "ask":
+            return LeafJudge((behind,) * MAX_ASKS, str(self.spec))
+        kept = CachedClient(behind, self.spec, self.store, self.base_url)
+        # It is asked again in the same words: each ask has a kept reply of its own.
+        asks = tuple(kept.owned_by(trial_id, sample) for sample in range(MAX_ASKS))
+        return LeafJudge(asks, str(self.spec))
+
+    async def _paid(self, trial_id: str) -> ModelClient | None:
+        if self.client is None:
+            return None
+        earlier = await asyncio.to_thread(self.store.judge_calls, trial_id)
+        payer = Attempt(trial_id, SCORING)
+        return PaidClient(self.client, self.spec, self.base_url, self.calls, payer, earlier)
+
+
+@dataclass(frozen=True)
+class LeafJudge:
+    """A configured judge: its clients, and the model it was asked for."""
+
+    asks: Sequence[ModelClient]
+    """One for each time that it may be asked about a leaf, in order."""
     model: str
 
     async def score(
         self, leaf_id: str, requirement: str, verifier: Judge, trial: TrialEvidence
     ) -> LeafScore:
-        """Return the leaf's score, unscored when the judge cannot be reached or read.
+        """Return the leaf's score, unscored when the judge refuses or cannot be read.
 
         Where nothing of what it should look at was delivered, the score is 0 without asking.
+
+        Raises:
+            ModelUnavailable: It is out of reach, or other calls held the money for too long.
+            BudgetExhausted: There is no money left for it.
+            NotRecorded: Only kept replies are played back, and there is none.
         """
         absent = nothing_to_judge(verifier, trial)
         if absent is not None:
             return _leaf(leaf_id, 0.0, self.model, absent)
         request = judge_request(requirement, verifier, trial)
         fault, model = "", self.model
-        for _ in range(MAX_ASKS):
+        for client in self.asks:
             try:
-                reply = await self.client.reply(request)
-            except (ModelUnavailable, ModelRejected) as exc:
+                reply = await client.reply(request)
+            except NotRecorded:
+                raise
+            except ModelRejected as exc:
                 reason = f"the judge gave no verdict: {exc}"
                 return _leaf(leaf_id, None, self.model, reason)
             model = reply.model or self.model
@@ -78,7 +126,7 @@ class LeafJudge:
                 logger.warning("leaf %s: %s", leaf_id, fault)
                 continue
             return _leaf(leaf_id, float(verdict.score), model, verdict.evidence)
-        return _leaf(leaf_id, None, model, f"after {MAX_ASKS} asks: {fault}")
+        return _leaf(leaf_id, None, model, f"after {len(self.asks)} asks: {fault}")
 
 
 def no_judge(leaf_id: str) -> LeafScore:
@@ -130,6 +178,14 @@ def judge_request(requirement: str, verifier: Judge, trial: TrialEvidence) -> Mo
         max_tokens=1024,
         json_schema=VERDICT_SCHEMA,
     )
+
+
+def largest_request(requirement: str, verifier: Judge) -> ModelRequest:
+    """Return the question to the judge that costs most, whatever will have been delivered."""
+    # In UTF-8 no character is longer, and a byte may be a token.
+    text = "\U0010ffff" * (10 * MAX_CHARACTERS)
+    views = {name: TextView(text=text) for name in verifier.deliverables}
+    return judge_request(requirement, verifier, TrialEvidence(views, final_answer=text))
 
 
 VERDICT_SCHEMA = {

@@ -9,6 +9,7 @@ from taskdata.schema.views import (
     HtmlView,
     ImageView,
     JsonView,
+    MailView,
     PdfView,
     Sheet,
     Slide,
@@ -70,6 +71,8 @@ def described(view: View) -> str:
     if isinstance(view, SlidesView):
         slides = enumerate(view.slides, start=1)
         return "\n\n".join(_slide_described(number, slide) for number, slide in slides)
+    if isinstance(view, MailView):
+        return _mail_text(view)
     if isinstance(view, ImageView | AudioView):
         return _media_text(view)
     return searchable_text(view)
@@ -105,6 +108,16 @@ def _slide_described(number: int, slide: Slide) -> str:
         lines.append(f"[{slide.images} images]")
     if slide.notes:
         lines.append(f"[notes] {slide.notes}")
+    return "\n".join(lines)
+
+
+def _mail_text(view: MailView) -> str:
+    lines = [f"{name}: {value}" for name, value in view.headers]
+    lines += ["", view.text]
+    lines += [
+        f"[attachment {attached.name}: {attached.media_type}, {attached.size_bytes:,} bytes]"
+        for attached in view.attachments
+    ]
     return "\n".join(lines)
 
 

@@ -11,16 +11,19 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from environments.models.limits.coordinator import Coordinator
+from environments.models.limits.alone import alone
 from environments.models.limits.shared import Exchange, SharedLimiter, run_limiter
+from environments.models.paid import CallWriter
 from environments.models.registry import ModelClients
 from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
+from stages.execute.harness import harness_kind
 from stages.score.evidence import TrialEvidence
-from stages.score.judge import LeafJudge, no_judge
+from stages.score.judge import LeafJudge, RunJudge, no_judge
 from stages.score.library import run_check
 from stages.score.matching import storable
+from stages.score.predicted import predicted_score
 from stages.score.rendering import Renderer
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
@@ -43,8 +46,9 @@ _MAX_CAUSE = 500
 @dataclass(frozen=True)
 class _Bench:
     store: Store
+    config: RunConfig
     renderer: Renderer
-    judge: LeafJudge | None
+    judge: RunJudge | None
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
@@ -66,16 +70,16 @@ def score_trials(
         run_id: The run they belong to.
         trial_ids: Those that are scored already, or have not finished, are skipped.
         endpoints: Base URLs of local model servers by model, for a local judge.
-        exchange: Carries words to the coordinator of the run's limits, which a judge keeps to;
-            None: there are no other workers.
+        exchange: Carries words to the coordinator of the run's limits and money, which a judge
+            keeps to; None: there are no other workers.
 
     Raises:
         Misuse: The run, its sandbox or its judge cannot be used.
+        BudgetExhausted: There is a cap on its money, and what it has cost before is unknown.
         StoreUnavailable: A score could not be recorded; its trial stays due, the others went on.
     """
     run = store.run(run_id)
-    alone = Coordinator(run.config.limits)
-    limits = run_limiter(run_id, exchange or (lambda word: alone.exchange(word, time.monotonic())))
+    limits = run_limiter(run_id, exchange or alone(store, run))
     with limits.running():
         return asyncio.run(_score(store, run, trial_ids, endpoints or {}, limits))
 
@@ -115,15 +119,16 @@ async def _score(
     endpoints: Mapping[str, Sequence[str]],
     limits: SharedLimiter,
 ) -> int:
-    config = run.config
     slots = asyncio.Semaphore(len(os.sched_getaffinity(0)))
-    provider = sandbox_provider(config.sandbox)
+    provider = sandbox_provider(run.config.sandbox)
+    purse = None if run.config.max_usd is None else limits.purse
     with reaped(), working_folder() as folder:
-        async with ModelClients(limits) as clients:
+        async with ModelClients(limits, purse) as clients, CallWriter(store) as calls:
             bench = _Bench(
                 store=store,
+                config=run.config,
                 renderer=Renderer(provider, store.artifacts, folder, run.id),
-                judge=_judge(config, clients, endpoints),
+                judge=_judge(store, run, clients, calls, endpoints),
             )
             results = await asyncio.gather(
                 *(_one(bench, trial_id, slots) for trial_id in dict.fromkeys(trial_ids)),
@@ -136,13 +141,25 @@ async def _score(
 
 
 def _judge(
-    config: RunConfig, clients: ModelClients, endpoints: Mapping[str, Sequence[str]]
-) -> LeafJudge | None:
+    store: Store,
+    run: Run,
+    clients: ModelClients,
+    calls: CallWriter,
+    endpoints: Mapping[str, Sequence[str]],
+) -> RunJudge | None:
+    config = run.config
     if config.judge is None:
         return None
     servers = endpoints.get(str(config.judge))
     base_url = servers[0] if servers else config.judge_base_url
-    return LeafJudge(clients.get(config.judge, base_url), str(config.judge))
+    return RunJudge(
+        spec=config.judge,
+        base_url=base_url,
+        client=None if config.replies == "replay" else clients.get(config.judge, base_url),
+        replies=config.replies,
+        calls=calls,
+        store=store,
+    )
 
 
 async def _one(bench: _Bench, trial_id: str, slots: asyncio.Semaphore) -> bool:
@@ -157,7 +174,10 @@ async def _one(bench: _Bench, trial_id: str, slots: asyncio.Semaphore) -> bool:
         try:
             score, rendered = await _score_trial(bench, outcome)
         except Exception as exc:
-            _logger.exception("trial %s could not be scored", trial_id)
+            is_foreseen = isinstance(exc, NightshiftError)
+            _logger.warning(
+                "trial %s: not scored: %s", trial_id, exc, exc_info=None if is_foreseen else exc
+            )
             await asyncio.to_thread(store.record_scoring_error, trial_id, _cause(exc))
             return False
         await asyncio.to_thread(store.record_score, score, rendered)
@@ -176,16 +196,19 @@ async def _score_trial(
     store = bench.store
     trial = await asyncio.to_thread(store.trial, outcome.trial_id)
     task = await asyncio.to_thread(store.task, trial.task_hash)
+    transcript = await asyncio.to_thread(store.transcript, outcome.trial_id)
+    if transcript is not None and harness_kind(bench.config.agent(trial.agent).harness).predicts:
+        root = predicted_score(task, transcript)
+        return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     rendered = await _render_all(bench, task, outcome)
     evidence = TrialEvidence(
         views={item.name: item.view for item in rendered},
         delivered=tuple(d.name for d in outcome.deliverables),
         final_answer=outcome.final_answer,
-        transcript=await asyncio.to_thread(store.transcript, outcome.trial_id),
+        transcript=transcript,
     )
-    leaves = await asyncio.gather(
-        *(_leaf(leaf, bench.judge, evidence) for leaf in task.checkpoints.leaves())
-    )
+    judge = None if bench.judge is None else await bench.judge.of_trial(trial.id)
+    leaves = await _all_leaves(task, judge, evidence)
     root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), rendered
 
@@ -212,6 +235,22 @@ async def _render_all(
             )
         )
     return tuple(rendered)
+
+
+async def _all_leaves(
+    task: Task, judge: LeafJudge | None, evidence: TrialEvidence
+) -> list[LeafScore]:
+    """Return every leaf's score; where one cannot be had, the others are paid and kept first."""
+    asked = (_leaf(leaf, judge, evidence) for leaf in task.checkpoints.leaves())
+    scores, faults = [], []
+    for found in await asyncio.gather(*asked, return_exceptions=True):
+        if isinstance(found, BaseException):
+            faults.append(found)
+        else:
+            scores.append(found)
+    if faults:
+        raise faults[0]
+    return scores
 
 
 async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEvidence) -> LeafScore:

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.base import RelativePath, Sha256, Value
 from taskdata.schema.ceilings import Ceilings
+from taskdata.schema.deadlines import Deadlines
 from taskdata.schema.diagnosis import Diagnosis
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.scores import TrialScore
@@ -46,8 +47,10 @@ class RunConfig(ToolBackends):
     """Trials in flight at once in one worker."""
     limits: dict[str, Ceilings] = Field(default_factory=dict)
     """Limits by provider, such as `openai`, that all workers keep together."""
+    deadlines: Deadlines = Deadlines()
+    """How long a trial may take beside its agent's `budget.max_seconds`."""
     max_usd: float | None = Field(default=None, gt=0)
-    """What the agents' models, and those behind their tools, may cost together; None: no limit."""
+    """What the models of agents, tools and judge may cost together; None: no limit."""
     replies: Replies = "ask"
     """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""
     purpose: Purpose = "evaluation"
@@ -176,6 +179,24 @@ class PastEffort(Value):
     """None: a price is unknown."""
 
 
+class JudgeEffort(Value):
+    """What the judge's paid calls took."""
+
+    calls: int = Field(default=0, ge=0)
+    tokens: int = Field(default=0, ge=0)
+    """Input and output."""
+    cost_usd: float | None = 0.0
+    """None: a price is unknown."""
+
+    def __add__(self, other: "JudgeEffort") -> "JudgeEffort":
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return JudgeEffort(
+            calls=self.calls + other.calls,
+            tokens=self.tokens + other.tokens,
+            cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+        )
+
+
 class TrialResult(Value):
     """Everything known about one trial, joined."""
 
@@ -185,6 +206,8 @@ class TrialResult(Value):
     score: TrialScore | None = None
     scoring_error: str | None = None
     """Why scoring itself failed, when it did."""
+    judging: JudgeEffort = JudgeEffort()
+    """What was paid for its score; nothing where kept replies were enough."""
     diagnosis: Diagnosis | None = None
 
     @property

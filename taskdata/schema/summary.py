@@ -6,7 +6,7 @@ from pydantic import Field
 
 from taskdata.schema.base import Value
 from taskdata.schema.gate import GateResult
-from taskdata.schema.run import StageReport
+from taskdata.schema.run import JudgeEffort, StageReport
 
 
 class Estimate(Value):
@@ -37,6 +37,33 @@ class RunHeader(Value):
     tasks: int
     dashboard: str | None = None
     error: str | None = None
+
+
+class StepAccuracy(Value):
+    """Predictions against references, over the trials of an agent that works step by step.
+
+    The metrics of GTA, section 4.1, as shares (0-1). Their `n` are steps, calls or answers.
+    """
+
+    trials: int
+    inst_acc: Estimate
+    """InstAcc: calls and answers where the reference has one, and that could be carried out.
+
+    As in the published scorer, an answer to a task without a text to compare counts, though not
+    among the `n`: over many such tasks the share can pass 1.
+    """
+    tool_acc: Estimate
+    """ToolAcc: calls of the reference's tool, of its calls."""
+    arg_acc: Estimate
+    """ArgAcc: those with the reference's arguments, too, of its calls."""
+    summ_acc: Estimate
+    """SummAcc: right answers, of those that were scored."""
+    answers: int
+    """References with a text to compare with."""
+    answers_unscored: int
+    """Of these, subjective ones: nothing here compares meanings."""
+    predicted_calls: int
+    predicted_errors: int
 
 
 class AgentSummary(Value):
@@ -73,6 +100,9 @@ class AgentSummary(Value):
     tier: dict[str, Estimate]
     """Root score by tier."""
     cost_usd: float | None
+    """Of the agent's model and of those that its tools asked; None: unknown."""
+    judge_cost_usd: float | None = 0.0
+    """Beside it: what the judge was paid for these trials; None: unknown."""
     wall_s: float | None
     """Summed over trials; None, like turns and tokens: unknown of one of them."""
     turns: float | None
@@ -82,6 +112,8 @@ class AgentSummary(Value):
     failures: dict[str, dict[str, int]]
     """`stage`, `type`, `level` -> label -> trials."""
     error_causes: dict[str, int] = Field(default_factory=dict)
+    steps: StepAccuracy | None = None
+    """Of an agent that predicts steps, which leaves nothing for checkpoints to score."""
 
 
 class RefinementGain(Value):
@@ -116,6 +148,8 @@ class RunSummary(Value):
     run: RunHeader
     agents: tuple[AgentSummary, ...]
     refinement: tuple[RefinementGain, ...]
+    judging: JudgeEffort = JudgeEffort()
+    """What the judge was paid for, over all rounds."""
     comparisons: tuple[AgentComparison, ...] = ()
     """Every pair of agents, in the order of the run's configuration."""
     gates: tuple[GateResult, ...] = ()

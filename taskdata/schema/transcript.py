@@ -60,11 +60,13 @@ class ModelEvent(GrowingValue):
     """One model call and its reply."""
 
     added_later: ClassVar[frozenset[str]] = frozenset(
-        {"waited_seconds", "failed_attempts", "cached"}
+        {"thinking", "waited_seconds", "failed_attempts", "cached"}
     )
 
     kind: Literal["model"] = "model"
     text: str
+    thinking: str = ""
+    """What can be read of the model's thoughts before it; empty where its provider hides them."""
     tool_calls: tuple[ToolCall, ...] = ()
     model: str
     """Model id as reported by the provider."""

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from taskdata.schema.base import GrowingValue, Value
+from taskdata.schema.base import GrowingValue
 
 
 class Usage(GrowingValue):
@@ -38,8 +38,10 @@ class Usage(GrowingValue):
         return self.input_tokens + self.output_tokens
 
 
-class FailedAttempt(Value):
+class FailedAttempt(GrowingValue):
     """One attempt at a model call that brought no answer."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"cost_at_most_usd"})
 
     status: int | None = None
     """HTTP status; None: no whole response came, or it did not come in time."""
@@ -47,3 +49,8 @@ class FailedAttempt(Value):
     """One line, at most 300 characters, free of keys and prompts."""
     seconds: float = Field(ge=0)
     """How long it took; waiting before it is not counted."""
+    cost_at_most_usd: float | None = Field(default=None, ge=0)
+    """What the provider may charge for it all the same, in USD: the most that such a call can cost
+    where it may have been worked on (no whole response to what was sent, or one with status 2xx
+    that could not be used), 0 where it was turned down (an error status) or never sent. None: not
+    known, for the price is not, or nobody noted it yet."""

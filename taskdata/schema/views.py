@@ -165,6 +165,26 @@ class HtmlView(Value):
     lang: str = ""
 
 
+class Attachment(Value):
+    """A file that came with a message."""
+
+    name: str
+    """Empty where the message gives none."""
+    media_type: str
+    size_bytes: int
+    """Decoded."""
+
+
+class MailView(Value):
+    """An e-mail message."""
+
+    kind: Literal["mail"] = "mail"
+    headers: tuple[tuple[str, str], ...]
+    """Name and decoded value, in order; a name may come more than once."""
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+
+
 class ImageView(Value):
     """A raster image."""
 
@@ -210,6 +230,7 @@ View = Annotated[
     | PdfView
     | SlidesView
     | HtmlView
+    | MailView
     | ImageView
     | AudioView,
     Field(discriminator="kind"),

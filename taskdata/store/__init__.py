@@ -3,7 +3,6 @@
 from typing import Self
 
 from taskdata.store.bank import BankStore
-from taskdata.store.calls import CallStore
 from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
 from taskdata.store.releases import ReleaseStore
@@ -23,7 +22,6 @@ class Store(
     ReplyStore,
     RunStore,
     TrialStore,
-    CallStore,
 ):
     """Everything that is kept: seeds, tasks, runs, trials, and the artifacts beside them."""
 

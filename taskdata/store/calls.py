@@ -1,29 +1,34 @@
-"""Model calls of trials in the store: kept when they are paid for, found again after a crash."""
+"""Model calls about trials in the store: kept when they are paid for, found again after a crash."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from operator import add
 from typing import Any
 
 import sqlalchemy as sa
 from sqlmodel import col, select
 
-from taskdata.schema.model_call import ModelCall
-from taskdata.schema.run import OutcomeStatus
+from taskdata.schema.agent import ModelSpec
+from taskdata.schema.model_call import NO_REPLY, SCORING, ModelCall
+from taskdata.schema.run import JudgeEffort, OutcomeStatus
 from taskdata.schema.transcript import Usage
 from taskdata.store.connection import StoreConnection
-from taskdata.tables import ModelCallRow, OutcomeRow, TrialRow
+from taskdata.tables import ModelCallRow, OutcomeRow, RunRow, TrialRow
 
 _CALLS: sa.Table = ModelCallRow.__table__  # type: ignore[attr-defined]
 # Every call and every trial asks these: put together once, and without the ORM.
 _KEEP = sa.insert(_CALLS)
-_PAID = (
+_KEPT = (
     sa.select(*(column for column in _CALLS.columns if column.name != "id"))
     .where(_CALLS.c.trial_id == sa.bindparam("trial"), _CALLS.c.reply.is_not(None))
     .order_by(_CALLS.c.id)
 )
+_PAID = _KEPT.where(_CALLS.c.attempt != SCORING)
+_JUDGED = _KEPT.where(_CALLS.c.attempt == SCORING)
 
 
 class CallStore(StoreConnection):
-    """What the store knows of the model calls of trials."""
+    """What the store knows of the model calls of trials and of their judge."""
 
     def keep_calls(self, calls: Sequence[ModelCall]) -> None:
         """Store calls that were just paid for, in one transaction."""
@@ -36,30 +41,38 @@ class CallStore(StoreConnection):
             session.connection().execute(_KEEP, rows)
 
     def paid_calls(self, trial_id: str) -> list[ModelCall]:
-        """Return the calls whose replies are kept, in the order in which they were paid for."""
+        """Return the trial's own whose replies are kept, in the order they were paid for."""
+        return self._calls(_PAID, trial_id)
+
+    def judge_calls(self, trial_id: str) -> list[ModelCall]:
+        """Return those that its judge was paid for, in the same order."""
+        return self._calls(_JUDGED, trial_id)
+
+    def _calls(self, query: sa.Select[Any], trial_id: str) -> list[ModelCall]:
         with self._reading() as session:
-            rows = session.connection().execute(_PAID, {"trial": trial_id}).mappings()
+            rows = session.connection().execute(query, {"trial": trial_id}).mappings()
             return [_call(dict(row)) for row in rows]
 
     def forget_replies(self, run_id: str) -> None:
-        """Drop the kept replies of finished trials; what the calls cost stays."""
+        """Drop the kept replies of finished trials; what the calls cost stays, and the judge's."""
         finished = (
             select(OutcomeRow.trial_id)
             .join(TrialRow, col(TrialRow.id) == col(OutcomeRow.trial_id))
             .where(TrialRow.run_id == run_id, OutcomeRow.status == OutcomeStatus.FINISHED.value)
         )
+        kept = col(ModelCallRow.reply).is_not(None) & (col(ModelCallRow.attempt) != SCORING)
         drop = (
             sa.update(ModelCallRow)
-            .where(col(ModelCallRow.trial_id).in_(finished), col(ModelCallRow.reply).is_not(None))
+            .where(col(ModelCallRow.trial_id).in_(finished), kept)
             .values(reply=None)
         )
         with self._writing() as session:
             session.connection().execute(drop)
 
     def paid(self, run_id: str) -> tuple[int, float | None]:
-        """Return how many calls the run's agents have paid for, and USD; None: a price is unknown.
+        """Return how many replies the run's agents paid for, and USD; None: a price is unknown.
 
-        Calls of attempts that came to nothing are among them.
+        Those of a trial's attempts that came to nothing are among them.
         """
         query = (
             select(
@@ -69,26 +82,56 @@ class CallStore(StoreConnection):
             )
             .select_from(ModelCallRow)
             .join(TrialRow, col(TrialRow.id) == col(ModelCallRow.trial_id))
-            .where(TrialRow.run_id == run_id)
+            .where(
+                col(TrialRow.run_id) == run_id,
+                col(ModelCallRow.attempt) != SCORING,
+                col(ModelCallRow.model) != NO_REPLY,
+            )
         )
         with self._reading() as session:
             calls, priced, usd = session.connection().execute(query).one()
         return calls, float(usd or 0.0) if priced == calls else None
 
-    def spent_usd(self, run_id: str) -> float | None:
-        """Return what the run's attempts have cost in USD, tools included; None: unknown.
+    def judge_efforts(self, run_id: str) -> dict[str, JudgeEffort]:
+        """Return what judging each trial of the run has taken; the others needed no paid call."""
+        trial = _CALLS.c.trial_id
+        query = _judging(trial).where(col(TrialRow.run_id) == run_id).group_by(trial)
+        with self._reading() as session:
+            rows = session.connection().execute(query).all()
+        return {trial_id: _effort(*sums) for trial_id, *sums in rows}
+
+    def past_judging(self, judge: ModelSpec) -> JudgeEffort:
+        """Return what that judge's calls have taken together, in all runs."""
+        named = [col(RunRow.config)[("judge", name)].as_string() for name in ("provider", "model")]
+        query = (
+            _judging()
+            .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
+            .where(named[0] == judge.provider, named[1] == judge.model)
+        )
+        with self._reading() as session:
+            return _effort(*session.connection().execute(query).one())
+
+    def spent_usd(self, run_id: str, imported: Collection[str] = ()) -> float | None:
+        """Return what the run has cost in USD, tools and judge included; None: unknown.
+
+        What agents whose results are `imported` have cost was paid elsewhere, and is left out.
 
         A reply that an attempt left to the next one counts for both. An attempt that was begun
         again under its number, because its worker died, costs what was recorded of it or what its
-        calls come to, whichever is more: neither need hold all of the other.
+        calls come to, whichever is more: neither need hold all of the other. What attempts at
+        calls may be charged though they brought no reply is in neither, and comes on top.
         """
-        spent: dict[tuple[str, int], float] = {}
+        was_answered = col(ModelCallRow.model) != NO_REPLY
+        recorded = _cost_of(OutcomeRow, run_id).where(col(TrialRow.agent).not_in(imported))
+        replies = _cost_of(ModelCallRow, run_id).where(was_answered)
+        unanswered = _cost_of(ModelCallRow, run_id).where(~was_answered)
+        spent: dict[tuple[str, int], float] = defaultdict(float)
         with self._reading() as session:
-            for query in (_cost_of(OutcomeRow, run_id), _cost_of(ModelCallRow, run_id)):
+            for query, with_more in ((recorded, max), (replies, max), (unanswered, add)):
                 for trial, attempt, rows, priced, usd in session.connection().execute(query):
                     if priced < rows:
                         return None
-                    spent[trial, attempt] = max(spent.get((trial, attempt), 0.0), float(usd))
+                    spent[trial, attempt] = with_more(spent[trial, attempt], float(usd))
         return sum(spent.values())
 
 
@@ -102,6 +145,24 @@ def _cost_of(table: type[OutcomeRow] | type[ModelCallRow], run_id: str) -> sa.Se
         .where(col(TrialRow.run_id) == run_id)
         .group_by(*attempt)
     )
+
+
+def _judging(*by: sa.Column[Any]) -> sa.Select[Any]:
+    """Return by those columns of judges' calls: how many, their tokens, how many priced, USD."""
+    calls = _CALLS.c
+    tokens = sa.func.sum(calls.input_tokens + calls.output_tokens)
+    priced, usd = sa.func.count(calls.cost_usd), sa.func.sum(calls.cost_usd)
+    return (
+        sa.select(*by, sa.func.count(), tokens, priced, usd)
+        .select_from(_CALLS)
+        .join(TrialRow, col(TrialRow.id) == calls.trial_id)
+        .where(calls.attempt == SCORING, calls.model != NO_REPLY)
+    )
+
+
+def _effort(calls: int, tokens: int | None, priced: int, usd: float | None) -> JudgeEffort:
+    cost_usd = float(usd or 0.0) if priced == calls else None
+    return JudgeEffort(calls=calls, tokens=int(tokens or 0), cost_usd=cost_usd)
 
 
 def _call(row: dict[str, Any]) -> ModelCall:

@@ -109,8 +109,8 @@ def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     # before it writes fail at once, without waiting, when another process wrote in between.
     connection.isolation_level = None
     for pragma in (
-        "journal_mode=WAL",
         f"busy_timeout={_BUSY_SECONDS * 1000}",
+        "journal_mode=WAL",
         "foreign_keys=ON",
         "synchronous=NORMAL",
     ):

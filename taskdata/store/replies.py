@@ -16,9 +16,11 @@ class ReplyStore(StoreConnection):
             row = session.get(ModelReplyRow, key)
         return None if row is None else row.reply
 
-    def keep_reply(self, key: str, model: str, reply: dict[str, Any]) -> None:
-        """Keep a reply; the first one kept under a key stays."""
+    def keep_reply(self, key: str, model: str, reply: dict[str, Any]) -> dict[str, Any]:
+        """Keep a reply unless one is kept under its key; return the one that is kept then."""
         with self._writing() as session:
-            if session.get(ModelReplyRow, key) is None:
-                at = datetime.now(UTC)
-                session.add(ModelReplyRow(key=key, model=model, reply=reply, at=at))
+            row = session.get(ModelReplyRow, key)
+            if row is None:
+                row = ModelReplyRow(key=key, model=model, reply=reply, at=datetime.now(UTC))
+                session.add(row)
+        return row.reply

@@ -14,6 +14,7 @@ from sqlmodel import Session, SQLModel, col, delete, select
 
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels
 from taskdata.schema.run import (
+    JudgeEffort,
     Trial,
     TrialOutcome,
     TrialResult,
@@ -22,6 +23,7 @@ from taskdata.schema.scores import NodeScore, TrialScore
 from taskdata.schema.transcript import Transcript
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store.attempts import FINISHED, OUTCOMES, TRIALS, AttemptStore, outcome_id, outcome_of
+from taskdata.store.calls import CallStore
 from taskdata.tables import (
     DeliverableRow,
     DiagnosisRow,
@@ -36,7 +38,7 @@ from taskdata.tables import (
 _AT_ONCE = 500
 
 
-class TrialStore(AttemptStore):
+class TrialStore(AttemptStore, CallStore):
     """What the store knows of trials."""
 
     def plan_trials(self, trials: Sequence[Trial]) -> int:
@@ -173,7 +175,7 @@ class TrialStore(AttemptStore):
 
     def results(self, run_id: str) -> list[TrialResult]:
         """Return everything known about each trial of the run, all rounds, in a stable order."""
-        trials = self.trials(run_id)
+        trials, judged = self.trials(run_id), self.judge_efforts(run_id)
         with self._reading() as session:
             outcomes = self._outcomes(session, run_id)
             scores = {r.trial_id: _score(r) for r in _of_run(session, ScoreRow, run_id)}
@@ -186,6 +188,7 @@ class TrialStore(AttemptStore):
                 score=scores.get(trial.id),
                 scoring_error=errors.get(trial.id),
                 diagnosis=labels.get(trial.id),
+                judging=judged.get(trial.id, JudgeEffort()),
             )
             for trial in trials
         ]

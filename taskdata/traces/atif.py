@@ -106,6 +106,7 @@ def _model_step(event: ModelEvent) -> dict[str, Any]:
     return step | _known(
         {
             "model_name": event.model,
+            "reasoning_content": event.thinking or None,
             "tool_calls": calls or None,
             "metrics": _metrics(event.usage, event.cost_usd),
             "extra": _known(

@@ -247,7 +247,9 @@ def _reply(event: ModelEvent) -> dict[str, Any]:
         }
         for call in event.tool_calls
     ]
-    return _message("assistant", *([_text(event.text)] if event.text else []), *calls)
+    thought = [{"type": "reasoning", "content": event.thinking}] if event.thinking else []
+    said = [_text(event.text)] if event.text else []
+    return _message("assistant", *thought, *said, *calls)
 
 
 def _arguments(call: ToolCall) -> str:

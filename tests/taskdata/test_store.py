@@ -11,10 +11,13 @@ from sqlalchemy import create_engine, text
 
 from taskdata import tables
 from taskdata.errors import Misuse, NightshiftError, StoreUnavailable
+from taskdata.schema.agent import ModelSpec
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage
 from taskdata.schema.gate import GateResult
+from taskdata.schema.model_call import SCORING, ModelCall
 from taskdata.schema.run import (
     Deliverable,
+    JudgeEffort,
     OutcomeStatus,
     RunStatus,
     StageReport,
@@ -171,6 +174,36 @@ def test_an_outcome_comes_back_as_it_went_in(store, planned):
     assert store.outcome(trial.id) == outcome
     assert store.transcript(trial.id) == transcript
     assert store.results(trial.run_id)[0].outcome == outcome
+
+
+def test_what_a_judge_was_paid_is_told_apart_from_what_the_trial_has_cost(store, new_run, new_task):
+    task, judge = new_task("one"), ModelSpec.parse("openai/gpt-5.2")
+    run = new_run(task, judge=judge)
+    trial = trial_of(run, task)
+    store.plan_trials([trial])
+    call = ModelCall(
+        trial_id=trial.id,
+        attempt=SCORING,
+        key="a" * 64,
+        model="gpt-5.2-2026",
+        usage=Usage(input_tokens=90, output_tokens=10),
+        cost_usd=0.25,
+        at=NOW,
+        reply={"text": "{}"},
+    )
+    store.keep_calls([call, call, call.model_copy(update={"attempt": 1, "cost_usd": 4.0})])
+    store.record_outcome(outcome_of(trial, cost_usd=4.0))
+
+    both = JudgeEffort(calls=2, tokens=200, cost_usd=0.5)
+    assert store.results(run.id)[0].judging == both
+    assert store.past_judging(judge) == both
+    assert store.past_judging(ModelSpec.parse("openai/other")) == JudgeEffort()
+    assert store.paid(run.id) == (1, 4.0)
+    assert store.spent_usd(run.id) == pytest.approx(4.5)
+
+    store.forget_replies(run.id)
+    assert store.paid_calls(trial.id) == []
+    assert store.judge_calls(trial.id) == [call, call]
 
 
 def test_scores_diagnosis_and_views_are_written_once(store, planned):

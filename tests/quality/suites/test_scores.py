@@ -2,12 +2,13 @@ from collections.abc import Callable
 
 import pytest
 
+from quality.atomic.step_by_step import score_steps
 from quality.gates import hold
 from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
 from quality.suites.trial_scores import ScoreRules, trial_rows, trial_scores_suite
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import TrialResult
-from taskdata.schema.task import Task
+from taskdata.schema.task import ReferenceSolution, Task
 
 MakeTask = Callable[..., Task]
 MakeResult = Callable[..., TrialResult]
@@ -67,6 +68,19 @@ def test_a_trial_without_any_scored_leaf_stops_the_run(
     assert "have no scored leaf" in failure.expectation
 
 
+def test_trials_that_predicted_steps_have_no_leaf_to_score(
+    make_task: MakeTask, make_result: MakeResult
+):
+    blank = make_result(leaves=dict.fromkeys(LEAVES, None))
+    steps = score_steps((), ReferenceSolution(steps=(), final_answer=""), None)
+    root = blank.score.root.model_copy(update={"steps": steps})
+    predicted = blank.model_copy(update={"score": blank.score.model_copy(update={"root": root})})
+
+    result = gate(make_task(), predicted)
+
+    assert result.success, result.failures
+
+
 @pytest.mark.parametrize("agent", ["reference", "nop"])
 def test_the_reference_must_earn_ten_and_doing_nothing_at_most_one(
     make_task: MakeTask, make_result: MakeResult, agent: str
@@ -101,6 +115,14 @@ def test_leaf_scores_in_range_with_unscored_ones_pass(make_result: MakeResult):
 
     assert hold(leaf_scores_suite(), rows, "r1")[0].success
     assert [row["score"] for row in rows] == [10.0, 10.0, 10.0, None]
+
+
+@pytest.mark.parametrize("verifier", ["check:text@1", "judge:openai/m@2", "tool_result", "script"])
+def test_every_kind_of_verifier_is_one(make_result: MakeResult, verifier: str):
+    rows = leaf_rows([make_result()])
+    rows[0] |= {"verifier": verifier, "score": None}
+
+    assert hold(leaf_scores_suite(), rows, "r1")[0].success
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,11 @@ from environments.models.wire.transport import Endpoint
 from stages.construct.start import start_refresh
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import (
-    Candidate,
     Construction,
-    ConstructionStep,
-    Origin,
     Refresh,
     RefreshConfig,
-    RefreshStatus,
-    TaskDraft,
 )
 from taskdata.schema.seed import SeedQuery
-from taskdata.schema.task import Tier
 
 NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 
@@ -33,44 +27,11 @@ def _key(monkeypatch):
 
 
 @pytest.fixture
-def waiting(store, new_task):
+def waiting(store, new_task, new_refresh, new_candidate):
     """A candidate that waits for review in a refresh of the bank `office`."""
     (seed,) = store.add_seeds([SeedQuery(text="add things up", source="internal")], [], [], "f")
-    refresh = Refresh(
-        id="r1",
-        status=RefreshStatus.RUNNING,
-        config=RefreshConfig(
-            bank="office", base=None, model=ModelSpec(provider="openai", model="gpt-5.2")
-        ),
-        code_version="test",
-        created_at=NOW,
-    )
-    store.add_refresh(refresh)
-    candidate = Candidate(
-        id="c1",
-        refresh_id="r1",
-        task_id="add-things-up",
-        tier=Tier.WORKFLOW,
-        origin=Origin.SEED,
-        seed_id=seed,
-        stage=Construction.GENERATE,
-    )
-    store.add_candidates([candidate])
-    task = new_task()
-    fields = {name: getattr(task, name) for name in TaskDraft.model_fields if name != "files"}
-    step = ConstructionStep(
-        candidate_id="c1",
-        stage=Construction.GENERATE,
-        attempt=1,
-        verdict="drafted",
-        draft=TaskDraft.model_validate(fields),
-        prompt_version="generate@1",
-        model_id="gpt-5.2-2026",
-        code_version="test",
-        at=NOW,
-    )
-    store.record_step(step, stage=Construction.REVIEW)
-    return store.candidate("c1")
+    new_refresh(bank="office")
+    return new_candidate(new_task("add-things-up"), Construction.REVIEW, id="c1", seed_id=seed)
 
 
 @pytest.fixture

@@ -7,17 +7,11 @@ import pytest
 from stages.construct import balance
 from stages.construct.atomic.ways import choosable_tools
 from stages.construct.rules.book import wanted_tools
-from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import (
     Candidate,
     CandidateStatus,
     Construction,
-    ConstructionStep,
     Origin,
-    Refresh,
-    RefreshConfig,
-    RefreshStatus,
-    TaskDraft,
 )
 from taskdata.schema.seed import SeedQuery
 from taskdata.schema.task import Tier
@@ -27,24 +21,7 @@ COMMON = tuple(tool for tool in choosable_tools() if tool not in ("Solver", "Rea
 
 
 @pytest.fixture
-def refresh(store):
-    def make(**config: object) -> Refresh:
-        fields = {"base": None, "model": ModelSpec(provider="openai", model="m")}
-        new = Refresh(
-            id="r1",
-            status=RefreshStatus.RUNNING,
-            config=RefreshConfig.model_validate(fields | config),
-            code_version="test",
-            created_at=NOW,
-        )
-        store.add_refresh(new)
-        return new
-
-    return make
-
-
-@pytest.fixture
-def seeded(store, new_task):
+def seeded(store, new_task, new_candidate):
     """A candidate from a seed of its own, with a draft that allows these tools."""
 
     def make(name: str, *tools: str, attachment: str | None = None, **status: object) -> Candidate:
@@ -53,29 +30,10 @@ def seeded(store, new_task):
         attachments = (file,) if attachment else ()
         seed = SeedQuery(text=f"{name} please", source="internal", attachments=attachments)
         (seed_id,) = store.add_seeds([seed], [], [], "seeds.csv")
-        candidate = Candidate(
-            id=name,
-            refresh_id="r1",
-            task_id=name,
-            tier=Tier.WORKFLOW,
-            origin=Origin.SEED,
-            seed_id=seed_id,
-            stage=Construction.GENERATE,
-        )
-        store.add_candidates([candidate])
         task = new_task(name, tools=tools)
-        step = ConstructionStep(
-            candidate_id=name,
-            stage=Construction.GENERATE,
-            attempt=1,
-            verdict="drafted",
-            draft=TaskDraft.model_validate(
-                {n: getattr(task, n) for n in TaskDraft.model_fields if n != "files"}
-            ),
-            code_version="test",
-            at=NOW,
-        )
-        store.record_step(step, stage=Construction.PROVE, **status)
+        new_candidate(task, Construction.PROVE, id=name, seed_id=seed_id)
+        if status:
+            store.set_candidate(name, **status)
         return store.candidate(name)
 
     return make
@@ -85,8 +43,8 @@ def augmentations(store) -> list[Candidate]:
     return [c for c in store.candidates("r1") if c.origin is Origin.AUGMENTATION]
 
 
-def test_a_rare_tool_gets_a_task_made_from_a_seed(store, refresh, seeded):
-    refresh()
+def test_a_rare_tool_gets_a_task_made_from_a_seed(store, new_refresh, seeded):
+    new_refresh()
     used = seeded("sums", *COMMON, "ReadPDF")
     report = balance.do(store, "r1")
     (candidate,) = augmentations(store)
@@ -98,8 +56,8 @@ def test_a_rare_tool_gets_a_task_made_from_a_seed(store, refresh, seeded):
     assert "Solver 0" in report.note
 
 
-def test_a_tool_that_reads_gets_a_seed_with_such_a_file(store, refresh, seeded):
-    refresh()
+def test_a_tool_that_reads_gets_a_seed_with_such_a_file(store, new_refresh, seeded):
+    new_refresh()
     seeded("alpha", *COMMON, "Solver")
     scans = seeded("scans", *COMMON, "Solver", attachment="scan.PDF")
     balance.do(store, "r1")
@@ -108,8 +66,8 @@ def test_a_tool_that_reads_gets_a_seed_with_such_a_file(store, refresh, seeded):
     assert candidate.seed_id == scans.seed_id
 
 
-def test_without_a_fitting_seed_a_task_of_the_base_is_varied(store, refresh, seeded):
-    refresh(base="starter", tool_floor=1.0, max_augmentations=30)
+def test_without_a_fitting_seed_a_task_of_the_base_is_varied(store, new_refresh, seeded):
+    new_refresh(base="starter", tool_floor=1.0, max_augmentations=30)
     balance.do(store, "r1")
     made = augmentations(store)
     assert made
@@ -121,16 +79,16 @@ def test_without_a_fitting_seed_a_task_of_the_base_is_varied(store, refresh, see
             assert any(file.path.endswith(".pdf") for file in task.files)
 
 
-def test_what_did_not_survive_does_not_count(store, refresh, seeded):
-    refresh()
+def test_what_did_not_survive_does_not_count(store, new_refresh, seeded):
+    new_refresh()
     seeded("sums", *COMMON, "ReadPDF")
     seeded("lost", "Solver", status=CandidateStatus.QUARANTINED, reason="broken")
     balance.do(store, "r1")
     assert [wanted_tools(c) for c in augmentations(store)] == [("Solver",)]
 
 
-def test_running_again_adds_nothing(store, refresh, seeded):
-    refresh(max_augmentations=2)
+def test_running_again_adds_nothing(store, new_refresh, seeded):
+    new_refresh(max_augmentations=2)
     seeded("sums", "Calculator")
     balance.do(store, "r1")
     first = augmentations(store)
@@ -140,8 +98,8 @@ def test_running_again_adds_nothing(store, refresh, seeded):
     assert report.done == 2
 
 
-def test_nothing_is_asked_for_where_there_is_nothing_to_make_it_from(store, refresh):
-    refresh()
+def test_nothing_is_asked_for_where_there_is_nothing_to_make_it_from(store, new_refresh):
+    new_refresh()
     report = balance.do(store, "r1")
     assert (report.due, report.done, augmentations(store)) == (0, 0, [])
     assert "of 0 tasks; tasks asked for: 0" in report.note

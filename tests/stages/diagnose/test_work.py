@@ -24,6 +24,7 @@ def play(
     store: Store,
     night: Run,
     trip_task: Task,
+    plan_trial: Callable[..., Trial],
     make_outcome: Callable[..., TrialOutcome],
     make_transcript: Callable[..., Transcript],
 ) -> Callable[..., Trial]:
@@ -37,18 +38,7 @@ def play(
         finished: bool = True,
         keeps_transcript: bool = True,
     ) -> Trial:
-        trial = Trial(
-            id=Trial.make_id(night.id, AGENT, trip_task.id, repetition, 0),
-            run_id=night.id,
-            agent=AGENT,
-            task_id=trip_task.id,
-            task_hash=trip_task.content_hash,
-            tier=trip_task.tier,
-            category=trip_task.category,
-            repetition=repetition,
-            round=0,
-        )
-        store.plan_trials([trial])
+        trial = plan_trial(night, trip_task, AGENT, repetition)
         outcome = make_outcome(files=["plan.xlsx", "memo.docx"], trial_id=trial.id)
         if not finished:
             lost = {"status": OutcomeStatus.INFRASTRUCTURE, "error": "down", "ending": None}

@@ -1,10 +1,16 @@
 """What a run would use, before it starts."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from environments.models.money.prices import price_of
+from environments.ports import ModelReply, ModelRequest
+from stages.execute.dialogue.budget import Meter
 from stages.prepare.estimate import at_most, estimate, likely, totals
-from taskdata.schema.agent import AgentSpec, Budget
+from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 from taskdata.schema.run import PastEffort, RunConfig
+from taskdata.schema.transcript import Usage
 
 TASK, OTHER = "a" * 64, "b" * 64
 
@@ -40,6 +46,59 @@ def test_the_budget_bounds_an_agent_whatever_it_does():
     assert bound.cost_usd == pytest.approx(5.0)
 
 
+def test_a_runs_cap_bounds_all_of_its_trials_together():
+    spec = AgentSpec.parse("react:openai/gpt-5.2", budget=Budget(max_usd=0.5))
+    assert at_most(spec, trials=10, max_usd=2.0).cost_usd == 2.0
+    assert at_most(spec, trials=2, max_usd=2.0).cost_usd == pytest.approx(1.0)
+    # Prices that are unknown do not matter then.
+    assert at_most(AgentSpec.parse("react:compatible/mine"), 10, max_usd=2.0).cost_usd == 2.0
+
+
+def test_the_last_call_may_read_a_whole_window_beyond_the_tokens():
+    budget = Budget(max_tokens=1_000, max_reply_tokens=100)
+    spec = AgentSpec.parse("react:openai/gpt-5.2", budget=budget, window_tokens=5_000)
+    assert at_most(spec, trials=1).tokens == 999 + 5_000 + 100
+    one = AgentSpec.parse("react:openai/gpt-5.2", budget=Budget(max_turns=1), window_tokens=5_000)
+    assert at_most(one, trials=1).tokens == 5_000 + 4_096
+
+
+def test_calls_of_a_program_are_held_to_the_tokens():
+    budget = Budget(max_tokens=1_000)
+    spec = AgentSpec.parse("command:openai/gpt-5.2", command=("agent",), budget=budget)
+    assert at_most(spec, trials=2).tokens == 2_000
+
+
+def test_tokens_are_not_bounded_where_the_window_is_unknown():
+    most = at_most(AgentSpec.parse("react:compatible/mine"), trials=1)
+    assert (most.tokens, most.cost_usd) == (None, None)
+
+
+@given(
+    turns=st.integers(1, 8),
+    max_tokens=st.integers(1, 20_000),
+    reply_tokens=st.integers(1, 3_000),
+    used=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.integers(0, 4)), max_size=8),
+)
+def test_no_trial_uses_more_than_the_estimate_says(turns, max_tokens, reply_tokens, used):
+    window, model = 5_000, ModelSpec(provider="openai", model="gpt-5.2")
+    budget = Budget(max_turns=turns, max_tokens=max_tokens, max_reply_tokens=reply_tokens)
+    spec = AgentSpec(harness="react", model=model, window_tokens=window, budget=budget)
+    most, price = at_most(spec, trials=1), price_of(model)
+    meter, tokens, usd = Meter(budget), 0, 0.0
+    for read, written, failures in used:
+        if meter.exhausted() is not None:
+            break
+        usage = Usage(
+            input_tokens=int(read * window), output_tokens=int(written * meter.reply_tokens)
+        )
+        meter.count(ModelRequest(()), ModelReply("", "m", usage=usage, cost_usd=0.0))
+        failed = usage.model_copy(update={"output_tokens": meter.budget.max_reply_tokens})
+        tokens += usage.total
+        usd += price.cost_usd(usage) + failures * price.cost_usd(failed)
+    assert tokens <= most.tokens
+    assert usd <= most.cost_usd * (1 + 1e-9)
+
+
 def test_a_model_without_a_price_has_no_bound_in_money():
     assert at_most(AgentSpec.parse("react:compatible/mine"), trials=1).cost_usd is None
     assert at_most(AgentSpec.parse("react:local/smollm2-135m"), trials=1).cost_usd == 0
@@ -58,3 +117,12 @@ def test_one_unknown_part_makes_the_whole_unknown(store, new_task):
         ("react:compatible/mine", 8),
     ]
     assert totals(estimates) == {"trials": 12, "likely_usd": None, "at_most_usd": None}
+    assert totals(estimates, max_usd=3.0)["at_most_usd"] == 3.0
+
+
+def test_a_run_is_estimated_at_no_more_than_its_cap(store, new_task):
+    agents = tuple(AgentSpec.parse(f"react:openai/{name}") for name in ("gpt-5.2", "gpt-5-mini"))
+    config = RunConfig(agents=agents, max_usd=1.5)
+    estimates = estimate(store, config, [new_task("one")])
+    assert [each.at_most.cost_usd for each in estimates] == [1.5, 1.5]
+    assert totals(estimates, max_usd=config.max_usd)["at_most_usd"] == 1.5

@@ -68,7 +68,7 @@ def score_trial(store: Store) -> Callable[..., None]:
 
 @pytest.fixture
 def play(
-    store: Store, night: Run, task: Task, score_trial: Callable[..., None]
+    night: Run, task: Task, plan_trial: Callable[..., Trial], score_trial: Callable[..., None]
 ) -> Callable[..., Trial]:
     """Plan, execute and score a trial of the first round."""
 
@@ -79,18 +79,7 @@ def play(
         run: Run = night,
         keeps_transcript: bool = True,
     ) -> Trial:
-        trial = Trial(
-            id=Trial.make_id(run.id, agent, task.id, repetition, 0),
-            run_id=run.id,
-            agent=agent,
-            task_id=task.id,
-            task_hash=task.content_hash,
-            tier=task.tier,
-            category=task.category,
-            repetition=repetition,
-            round=0,
-        )
-        store.plan_trials([trial])
+        trial = plan_trial(run, task, agent, repetition)
         score_trial(trial, task, score, keeps_transcript)
         return trial
 

@@ -5,9 +5,13 @@ import json
 
 import pytest
 
+from environments.models.openai import OpenAIClient
 from environments.models.registry import ModelClients
+from environments.models.retry import RetryPolicy
+from environments.models.wire.transport import Endpoint
 from stages.score.evidence import TrialEvidence
 from stages.score.judge import MAX_ASKS, LeafJudge, no_judge
+from taskdata.errors import ModelUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.checkpoint import Judge
 from taskdata.schema.views import TextView, UnreadableView
@@ -24,8 +28,8 @@ def judged(wire):
         async def ask():
             async with ModelClients() as clients:
                 spec = ModelSpec(provider="compatible", model="judge-1")
-                client = clients.get(spec, wire.openai_url)
-                return await LeafJudge(client, str(spec)).score("tone", "Polite.", verifier, trial)
+                judge = LeafJudge([clients.get(spec, wire.openai_url)] * MAX_ASKS, str(spec))
+                return await judge.score("tone", "Polite.", verifier, trial)
 
         return asyncio.run(ask())
 
@@ -101,6 +105,21 @@ def test_a_judge_that_says_no_leaves_the_leaf_unscored(wire, judged):
     leaf = judged()
     assert leaf.score is None
     assert leaf.reason.startswith("the judge gave no verdict: ")
+
+
+def test_a_judge_out_of_reach_says_nothing_of_the_leaf(wire):
+    wire.then(wire.fails(503))
+
+    async def ask():
+        spec = ModelSpec(provider="compatible", model="judge-1")
+        client = OpenAIClient(Endpoint(spec, wire.openai_url, "k"), RetryPolicy(attempts=1))
+        try:
+            await LeafJudge([client], str(spec)).score("tone", "Polite.", MEMO, TRIAL)
+        finally:
+            await client.close()
+
+    with pytest.raises(ModelUnavailable, match="503"):
+        asyncio.run(ask())
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Scoring stored trials, deliverables rendered in the real sandbox."""
 
 import json
-from datetime import UTC, datetime
 
 import pytest
 
@@ -9,8 +8,7 @@ from environments.renderers.render import render
 from environments.sandbox.providers import sandbox_provider
 from stages.score import work
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
-from taskdata.schema.run import Deliverable, OutcomeStatus, Trial, TrialOutcome
-from taskdata.schema.transcript import Ending
+from taskdata.schema.run import OutcomeStatus
 
 GOOD = json.dumps({"sum": 5, "difference": 1, "product": 6}).encode()
 HALF = json.dumps({"sum": 5, "difference": 7}).encode()
@@ -21,45 +19,6 @@ def _needs_a_sandbox():
     reason = sandbox_provider("bubblewrap").unavailable()
     if reason:
         pytest.skip(reason)
-
-
-@pytest.fixture
-def finished(store):
-    """Plan a trial and record its outcome with these deliverables."""
-    count = iter(range(100))
-
-    def record(run, task, files: dict[str, bytes], **changes: object) -> str:
-        repetition = next(count)
-        trial = Trial(
-            id=Trial.make_id(run.id, "nop", task.id, repetition, 0),
-            run_id=run.id,
-            agent="nop",
-            task_id=task.id,
-            task_hash=task.content_hash,
-            tier=task.tier,
-            category=task.category,
-            repetition=repetition,
-            round=0,
-        )
-        store.plan_trials([trial])
-        fields: dict[str, object] = {
-            "trial_id": trial.id,
-            "attempt": 1,
-            "status": OutcomeStatus.FINISHED,
-            "ending": Ending.FINISHED,
-            "deliverables": tuple(
-                Deliverable(name=n, sha256=store.artifacts.put_bytes(b), size_bytes=len(b))
-                for n, b in files.items()
-            ),
-            "sandbox": "bubblewrap",
-            "code_version": "test",
-            "started_at": datetime.now(UTC),
-            "finished_at": datetime.now(UTC),
-        }
-        store.record_outcome(TrialOutcome.model_validate(fields | changes))
-        return trial.id
-
-    return record
 
 
 def test_deliverables_become_scores_and_a_second_pass_changes_nothing(

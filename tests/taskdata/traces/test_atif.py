@@ -74,6 +74,13 @@ def test_a_model_call_is_a_step_with_its_calls_their_results_and_what_it_took(co
     assert second["extra"]["error"] == "bad_arguments"
 
 
+def test_what_the_model_thought_is_its_reasoning(recorded, conversation):
+    thought = conversation.transcript.events[2].model_copy(update={"thinking": "2 and 3 is 5."})
+    (step,) = atif.trajectory(recorded(thought, answer=""))["steps"]
+    assert step["reasoning_content"] == "2 and 3 is 5."
+    assert "reasoning_content" not in atif.trajectory(conversation)["steps"][2]
+
+
 def test_what_came_between_two_turns_stays_between_them(conversation):
     sources = [step["source"] for step in atif.trajectory(conversation)["steps"]]
     assert sources == ["system", "user", "agent", "system", "user", "agent"]

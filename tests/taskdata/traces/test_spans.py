@@ -66,6 +66,14 @@ def test_a_model_call_carries_models_usage_cost_and_messages(conversation):
     assert reply["parts"][2]["arguments"] == "{2+"
 
 
+def test_what_the_model_thought_comes_before_what_it_said(recorded, conversation):
+    thought = conversation.transcript.events[2].model_copy(update={"thinking": "2 and 3 is 5."})
+    chat = trace(recorded(thought)).spans[1]
+    (reply,) = json.loads(chat.attributes["gen_ai.output.messages"])
+    assert reply["parts"][0] == {"type": "reasoning", "content": "2 and 3 is 5."}
+    assert reply["parts"][1]["type"] == "text"
+
+
 def test_a_later_call_is_given_what_came_since(conversation):
     given = json.loads(trace(conversation).spans[-1].attributes["gen_ai.input.messages"])
     assert [message["role"] for message in given] == ["tool", "tool", "user"]

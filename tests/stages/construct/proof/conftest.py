@@ -4,17 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from taskdata.schema.agent import ModelSpec
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.construct import (
     Candidate,
     Construction,
-    ConstructionStep,
-    Origin,
-    Refresh,
-    RefreshConfig,
-    RefreshStatus,
-    TaskDraft,
 )
 from taskdata.schema.task import ReferenceSolution, ReferenceStep, Task, Tier
 
@@ -51,47 +44,14 @@ def sums(new_task):
 
 
 @pytest.fixture
-def bring(store):
+def bring(store, new_refresh, new_candidate):
     """Bring tasks to the prove stage of the refresh `r1`; returns the candidates."""
 
     def make(*tasks: Task, **config: object) -> list[Candidate]:
         if store.find_refresh("r1") is None:
-            store.add_refresh(
-                Refresh(
-                    id="r1",
-                    status=RefreshStatus.RUNNING,
-                    config=RefreshConfig.model_validate(
-                        {
-                            "base": None,
-                            "model": ModelSpec(provider="openai", model="model-1"),
-                            **config,
-                        }
-                    ),
-                    code_version="test",
-                    created_at=NOW,
-                )
-            )
+            new_refresh(**config)
         for task in tasks:
-            candidate = Candidate(
-                id=f"c-{task.id}",
-                refresh_id="r1",
-                task_id=task.id,
-                tier=task.tier,
-                origin=Origin.SEED,
-                stage=Construction.GENERATE,
-            )
-            store.add_candidates([candidate])
-            fields = {n: getattr(task, n) for n in TaskDraft.model_fields if n != "files"}
-            step = ConstructionStep(
-                candidate_id=candidate.id,
-                stage=Construction.GENERATE,
-                attempt=1,
-                verdict="drafted",
-                draft=TaskDraft.model_validate(fields),
-                code_version="test",
-                at=NOW,
-            )
-            store.record_step(step, stage=Construction.PROVE)
+            new_candidate(task, Construction.PROVE)
         return store.candidates("r1")
 
     return make

@@ -1,0 +1,1 @@
+"""The metrics of GTA's atomic tier, as its published scorer counts them."""

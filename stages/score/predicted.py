@@ -1,0 +1,29 @@
+"""Trials that predicted steps: scored beside the reference, for nothing was done to look at."""
+
+from quality.atomic.step_by_step import score_steps
+from stages.score.tree import aggregate
+from taskdata.errors import BadTaskData
+from taskdata.schema.checkpoint import Checkpoint
+from taskdata.schema.scores import LeafScore, NodeScore
+from taskdata.schema.task import Task
+from taskdata.schema.transcript import Transcript
+
+_WHY = "the steps were predicted and not done: there is nothing to verify"
+
+
+def predicted_score(task: Task, transcript: Transcript) -> NodeScore:
+    """Return a root whose leaves are all unscored, with the marks of the predictions (`steps`).
+
+    Raises:
+        BadTaskData: The task has no reference that could have been predicted.
+    """
+    if task.reference is None:
+        raise BadTaskData(f"task {task.id!r}: has no reference to compare predictions with")
+    root = aggregate(task.checkpoints, {c.id: _unscored(c) for c in task.checkpoints.leaves()})
+    marks = score_steps(transcript.predictions, task.reference, task.answer)
+    return root.model_copy(update={"steps": marks})
+
+
+def _unscored(leaf: Checkpoint) -> LeafScore:
+    kind = "unknown" if leaf.verifier is None else leaf.verifier.kind
+    return LeafScore(leaf_id=leaf.id, score=None, verifier=kind, reason=_WHY)

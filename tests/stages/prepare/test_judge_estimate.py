@@ -1,0 +1,105 @@
+"""What a run's judge would use, before it starts."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from environments.models.money.prices import price_of
+from environments.models.money.spending import call_bound
+from stages.prepare.estimate import estimate, totals
+from stages.prepare.judge_estimate import estimate_judge
+from stages.score.evidence import TrialEvidence
+from stages.score.judge import MAX_ASKS, MAX_CHARACTERS, judge_request, largest_request
+from taskdata.schema.agent import AgentSpec, ModelSpec
+from taskdata.schema.checkpoint import Checkpoint, Judge
+from taskdata.schema.model_call import SCORING, ModelCall
+from taskdata.schema.run import RunConfig
+from taskdata.schema.usage import Usage
+from taskdata.schema.views import TextView
+
+JUDGE = ModelSpec.parse("openai/gpt-5.2")
+MEMO = Judge(rubric="10 if polite.", deliverables=("memo.md",))
+
+
+@pytest.fixture
+def tasks(new_task):
+    """One task with a judged leaf beside a checked one, one without."""
+    plain = new_task("plain")
+    checked = plain.checkpoints.children[0]
+    tone = Checkpoint(id="tone", requirement="Polite.", verifier=Judge(rubric="10 if so."))
+    both = Checkpoint(id="root", requirement="All.", children=(checked, tone))
+    return [plain, new_task("judged", checkpoints=both)]
+
+
+def config(judge: ModelSpec | None = JUDGE) -> RunConfig:
+    agents = (AgentSpec.parse("nop"), AgentSpec.parse("react:openai/gpt-5.2"))
+    return RunConfig(agents=agents, judge=judge, repetitions=2, refinement_rounds=1)
+
+
+@pytest.fixture
+def judged_before(store, new_run, new_task, plan_trial):
+    """Have a judge paid for two calls in an earlier run."""
+
+    def pay(cost_usd: float | None, judge: ModelSpec = JUDGE):
+        trial = plan_trial(new_run(new_task("one"), judge=judge), new_task("one"))
+        call = ModelCall(
+            trial_id=trial.id,
+            attempt=SCORING,
+            key="a" * 64,
+            model="gpt-5.2",
+            usage=Usage(input_tokens=900, output_tokens=100),
+            cost_usd=cost_usd,
+            at=datetime.now(UTC),
+        )
+        store.keep_calls([call, call])
+
+    return pay
+
+
+def test_every_judged_leaf_of_every_trial_is_likely_asked_about_once(store, tasks, judged_before):
+    judged_before(0.01)
+    judged_before(9.99, judge=ModelSpec.parse("openai/other"))
+    found = estimate_judge(store, config(), tasks)
+    # nop: 2 repetitions, react: 2 repetitions in 2 rounds; one judged leaf.
+    assert (found.leaves, found.calls_seen) == (6, 2)
+    assert (found.likely.model_calls, found.likely.tokens) == (6, 6000)
+    assert found.likely.cost_usd == pytest.approx(0.06)
+
+
+def test_at_most_it_is_asked_as_often_as_it_may_be_about_the_largest_deliverable(store, tasks):
+    found = estimate_judge(store, config(), tasks)
+    assert found.at_most.model_calls == 6 * MAX_ASKS
+    assert found.at_most.tokens > 6 * MAX_ASKS * 40_000
+    assert found.at_most.cost_usd > 1
+    capped = config().model_copy(update={"max_usd": 1.0})
+    assert estimate_judge(store, capped, tasks).at_most.cost_usd == 1.0
+
+
+def test_what_is_not_known_stays_unknown(store, tasks, judged_before):
+    unpriced = ModelSpec.parse("compatible/mine")
+    assert estimate_judge(store, config(), tasks).likely is None
+    judged_before(None, judge=unpriced)
+    found = estimate_judge(store, config(unpriced), tasks)
+    assert (found.likely.tokens, found.likely.cost_usd) == (6000, None)
+    assert found.at_most.cost_usd is None
+    assert totals(estimate(store, config(unpriced), tasks), found)["at_most_usd"] is None
+
+
+def test_the_judge_is_part_of_the_total(store, tasks):
+    agents, judge = estimate(store, config(), tasks), estimate_judge(store, config(), tasks)
+    with_judge = totals(agents, judge)["at_most_usd"]
+    assert with_judge == pytest.approx(totals(agents)["at_most_usd"] + judge.at_most.cost_usd)
+
+
+def test_without_a_judge_there_is_nothing_to_say(store, tasks):
+    assert estimate_judge(store, config(judge=None), tasks) is None
+
+
+def test_no_question_costs_more_than_the_largest():
+    price = price_of(JUDGE)
+    largest = call_bound(largest_request("Polite.", MEMO), price)
+    for text in ("", "x" * MAX_CHARACTERS, "ß" * MAX_CHARACTERS, "\N{PARTY POPPER}" * 50_000):
+        trial = TrialEvidence({"memo.md": TextView(text=text)}, final_answer=text)
+        asked = call_bound(judge_request("Polite.", MEMO, trial), price)
+        assert asked.tokens <= largest.tokens
+        assert asked.usd <= largest.usd
