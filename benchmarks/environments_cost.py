@@ -31,7 +31,7 @@ from environments.reaper.owner import working_folder
 from environments.sandbox.providers import PROVIDERS, sandbox_provider
 from environments.sandbox.workspace import new_workspace
 from environments.tools.catalogue import catalogue
-from environments.tools.finish import CLAIM_DONE
+from environments.tools.session.finish import CLAIM_DONE
 from environments.tools.toolbox import Toolbox
 from taskdata.schema.task import Resources
 from taskdata.schema.transcript import ToolCall

@@ -20,8 +20,18 @@ from types import ModuleType
 import pytest
 
 from stages.prepare.work import first_trial
-from taskdata.schema.agent import AgentSpec
+from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Check, Checkpoint
+from taskdata.schema.construct import (
+    Candidate,
+    Construction,
+    ConstructionStep,
+    Origin,
+    Refresh,
+    RefreshConfig,
+    RefreshStatus,
+    TaskDraft,
+)
 from taskdata.schema.run import Run, RunConfig, RunStatus, StageReport, Trial
 from taskdata.schema.task import Capability, Category, DeliverableSpec, DeliverableType, Task, Tier
 from taskdata.store import Store, StoreAddress
@@ -38,6 +48,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
         report.outcome = "failed"
         report.longrepr = f"skipped where the engine is required: {report.longrepr}"
     return report
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a test after the beginning of what it is given: some of that has millions of letters."""
+    return f"{val[:60]!r}..." if isinstance(val, str | bytes) and len(val) > 200 else None
 
 
 ONE_AFTER_THE_OTHER = {
@@ -258,11 +273,77 @@ def new_run(store: Store):
 
 @pytest.fixture
 def plan_trial(store: Store):
-    """Plan the first trial of `nop` on a task of a run; returns it."""
+    """Plan a trial on a task of a run, of `nop` by default; returns it."""
 
-    def plan(run: Run, task: Task) -> Trial:
-        trial = first_trial(run.id, "nop", task.content_hash, task, 0)
+    def plan(
+        run: Run,
+        task: Task,
+        agent: str = "nop",
+        repetition: int = 0,
+        round_: int = 0,
+        feedback: str | None = None,
+    ) -> Trial:
+        trial = first_trial(run.id, agent, task.content_hash, task, repetition)
+        if round_:
+            own, parent = (
+                Trial.make_id(run.id, agent, task.id, repetition, number)
+                for number in (round_, round_ - 1)
+            )
+            refined = {"id": own, "round": round_, "parent_trial_id": parent, "feedback": feedback}
+            trial = trial.model_copy(update=refined)
         store.plan_trials([trial])
         return trial
 
     return plan
+
+
+@pytest.fixture
+def new_refresh(store: Store):
+    """Store the refresh `r1`; what its configuration says may vary."""
+
+    def make(status: RefreshStatus = RefreshStatus.RUNNING, **config: object) -> Refresh:
+        fields = {"base": None, "model": ModelSpec(provider="openai", model="gpt-5.2")}
+        refresh = Refresh(
+            id="r1",
+            status=status,
+            config=RefreshConfig.model_validate(fields | config),
+            code_version="test",
+            created_at=datetime.now(UTC),
+        )
+        store.add_refresh(refresh)
+        return refresh
+
+    return make
+
+
+@pytest.fixture
+def new_candidate(store: Store):
+    """Store a candidate of the refresh `r1`, drafted as the task, that has come to a stage."""
+
+    def make(task: Task, stage: Construction, **changes: object) -> Candidate:
+        fields = {
+            "id": f"c-{task.id}",
+            "refresh_id": "r1",
+            "task_id": task.id,
+            "tier": task.tier,
+            "origin": Origin.SEED,
+            "stage": Construction.GENERATE,
+        }
+        candidate = Candidate.model_validate(fields | changes)
+        store.add_candidates([candidate])
+        draft = {name: getattr(task, name) for name in TaskDraft.model_fields if name != "files"}
+        step = ConstructionStep(
+            candidate_id=candidate.id,
+            stage=Construction.GENERATE,
+            attempt=1,
+            verdict="drafted",
+            draft=TaskDraft.model_validate(draft),
+            prompt_version="generate@1",
+            model_id="gpt-5.2-2026",
+            code_version="test",
+            at=datetime.now(UTC),
+        )
+        store.record_step(step, stage=stage)
+        return store.candidate(candidate.id)
+
+    return make

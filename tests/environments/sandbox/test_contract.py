@@ -1,18 +1,13 @@
 """What every sandbox promises, whoever makes it."""
 
 import asyncio
-import os
 import shutil
-import signal
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-import environments
 import taskdata
 from environments.ports import SandboxProvider, Workspace
 from environments.sandbox.providers import sandbox_provider
@@ -378,41 +373,10 @@ def test_cancelling_at_any_moment_of_the_start_leaves_nothing(
     assert eventually(lambda: not alive("60.0119"))
 
 
-def test_a_kill_of_our_own_process_takes_the_sandbox_along(
-    provider: SandboxProvider, tmp_path: Path, alive, eventually
-):
-    nap = f"import time; time.sleep(60)  # orphan-{provider.name}-4410"
-    ours = subprocess.Popen(
-        [sys.executable, "-c", ORPHANING, provider.name, nap, str(tmp_path)],
-        start_new_session=True,
-        cwd=Path(environments.__file__).parent.parent,
-    )
-    # Our own command line holds the text too, so look for the Python inside.
-    inside = f"-c\0{nap}"
-    try:
-        assert eventually(lambda: alive(inside))
-    finally:
-        os.killpg(ours.pid, signal.SIGKILL)
-        ours.wait()
+def test_a_kill_of_our_own_process_takes_the_sandbox_along(alive, eventually, killed_while):
+    inside = killed_while("await sandbox.run(argv)", "4410")
 
     assert eventually(lambda: not alive(inside))
-
-
-ORPHANING = """
-import asyncio, sys
-from pathlib import Path
-from environments.sandbox.providers import sandbox_provider
-from environments.sandbox.workspace import new_workspace
-from taskdata.schema.task import Resources
-
-async def main():
-    name, code, folder = sys.argv[1:]
-    with new_workspace(Path(folder), {}) as workspace:
-        async with sandbox_provider(name).open(workspace, Resources()) as sandbox:
-            await sandbox.run([*sandbox.python(), "-c", code])
-
-asyncio.run(main())
-"""
 
 
 def test_a_lost_workspace_is_our_failure_and_not_the_programs(

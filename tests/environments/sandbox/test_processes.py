@@ -2,14 +2,10 @@
 
 import asyncio
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import environments
 from environments.ports import Completed, Mount, Process, SandboxProvider, Workspace
 from taskdata.schema.task import Resources
 
@@ -277,39 +273,7 @@ def test_cancelling_the_start_at_any_moment_leaves_nothing(
     assert eventually(lambda: not alive("60.0227"))
 
 
-def test_a_kill_of_our_own_process_takes_the_program_along(
-    provider: SandboxProvider, tmp_path: Path, alive, eventually
-):
-    nap = f"import time; time.sleep(60)  # started-orphan-{provider.name}-5518"
-    ours = subprocess.Popen(
-        [sys.executable, "-c", ORPHANING, provider.name, nap, str(tmp_path)],
-        start_new_session=True,
-        cwd=Path(environments.__file__).parent.parent,
-    )
-    # Our own command line holds the text too, so look for the Python inside.
-    inside = f"-c\0{nap}"
-    try:
-        assert eventually(lambda: alive(inside))
-    finally:
-        os.killpg(ours.pid, signal.SIGKILL)
-        ours.wait()
+def test_a_kill_of_our_own_process_takes_the_program_along(alive, eventually, killed_while):
+    inside = killed_while("await sandbox.start(argv); await asyncio.sleep(60)", "5518")
 
     assert eventually(lambda: not alive(inside))
-
-
-ORPHANING = """
-import asyncio, sys
-from pathlib import Path
-from environments.sandbox.providers import sandbox_provider
-from environments.sandbox.workspace import new_workspace
-from taskdata.schema.task import Resources
-
-async def main():
-    name, code, folder = sys.argv[1:]
-    with new_workspace(Path(folder), {}) as workspace:
-        async with sandbox_provider(name).open(workspace, Resources()) as sandbox:
-            await sandbox.start([*sandbox.python(), "-c", code])
-            await asyncio.sleep(60)
-
-asyncio.run(main())
-"""
