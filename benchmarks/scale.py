@@ -4,11 +4,13 @@ Trials whose model answers at once, with nothing to do but to answer: what is le
 (and one model call a trial). The cost of a trial must not depend on how many there are. Then a run
 of which all but a few trials have finished is prepared and executed again, as `--resume` does.
 
-`python benchmarks/scale.py [--trials 1000 2000 5000 10000] [--plot FILE] [--json]`
+`python benchmarks/scale.py [--trials 1000 2000 5000 10000] [--plot FILE] [--json]`; with
+`--command` only the largest run, resumed by `nightshift run --resume` itself.
 """
 
 import argparse
 import json
+import re
 import resource
 import time
 from collections.abc import Sequence
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from load.model_server import model_server
 from load.planning import agent_of, new_store, plan
+from load.resumed_night import Line, carried_on, noting_server
 
 from flows.summaries import summary_of
 from stages.execute import work
@@ -24,6 +27,7 @@ from stages.prepare import work as preparing
 from taskdata.store import Store
 
 IN_FLIGHT = 50
+_STAGE = re.compile(r"(?P<name>[a-z ]+): .*done.* in (?P<seconds>\d+\.\d) s")
 LEFT = 100
 """Trials of the resumed run that have not finished."""
 
@@ -50,9 +54,33 @@ class Resumed:
     """For the numbers of the whole run, as `results` prints them."""
 
 
+@dataclass(frozen=True)
+class Night:
+    """Of `nightshift run --resume`, in seconds from its start."""
+
+    finished: int
+    command_s: float
+    """Until it turns to the Prefect server."""
+    server_s: float
+    """Until that is up."""
+    workers_s: float
+    """Until the flows are loaded and the workers up."""
+    planned_s: float
+    """Until the gate of the tasks was held and the trials are planned."""
+    first_call_s: float
+    """Until a model was asked for one of the trials that were left."""
+    stages: dict[str, float]
+    """What each stage took by itself."""
+    whole_s: float
+
+
 def main() -> None:
     """Print a line per run, and one for the resumed run."""
     options = _options()
+    if options.command:
+        night = resume_by_command(max(options.trials))
+        print(json.dumps(asdict(night)) if options.json else _described(night))
+        return
     with model_server(0.0, 0) as url:
         with new_store() as (store, home):
             _execute(store, home, url, "warm-up", 20)
@@ -120,6 +148,43 @@ def resume(url: str, finished: int) -> Resumed:
     )
 
 
+def resume_by_command(finished: int) -> Night:
+    """Finish that many trials of a run, then time the command that does the others."""
+    with noting_server() as server, new_store() as (store, folder):
+        trials = plan(store, "run", agent_of("openai", server.url), finished + LEFT, IN_FLIGHT)
+        work.execute_trials(store, "run", trials[:finished], {}, folder)
+        server.asked.clear()
+        began, lines = carried_on(folder, store.address.artifacts_url, "run")
+        first = min(server.asked) - began
+    found = [_STAGE.match(line.text) for line in lines]
+    took = {stage["name"]: float(stage["seconds"]) for stage in found if stage is not None}
+    gate = _at(lines, "gate tasks: done") - took["gate tasks"]
+    return Night(
+        finished=finished,
+        command_s=_at(lines, "Starting the local Prefect server"),
+        server_s=_at(lines, "Prefect UI:"),
+        workers_s=round(gate, 1),
+        planned_s=_at(lines, "prepare:"),
+        first_call_s=round(first, 1),
+        stages=took,
+        whole_s=round(lines[-1].at, 1),
+    )
+
+
+def _at(lines: Sequence[Line], beginning: str) -> float:
+    return round(next(line.at for line in lines if line.text.startswith(beginning)), 1)
+
+
+def _described(night: Night) -> str:
+    stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in night.stages.items())
+    return (
+        f"resumed by the command with {night.finished} finished: Prefect asked for after "
+        f"{night.command_s} s and up after {night.server_s} s, workers up after "
+        f"{night.workers_s} s, trials planned after {night.planned_s} s, first call after "
+        f"{night.first_call_s} s, all done after {night.whole_s} s\nseconds by stage: {stages}"
+    )
+
+
 def draw(costs: Sequence[Cost], file: Path) -> None:
     """Write a plot of the cost of a trial against the number of trials."""
     from matplotlib.figure import Figure
@@ -149,6 +214,9 @@ def _options() -> argparse.Namespace:
     sizes = (1_000, 2_000, 5_000, 10_000)
     parser.add_argument("--trials", type=int, nargs="+", default=sizes, help="sizes of the runs")
     parser.add_argument("--plot", type=Path, help="write the cost per trial there, such as .svg")
+    parser.add_argument(
+        "--command", action="store_true", help="resume the largest run by the command itself"
+    )
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     return parser.parse_args()
 

@@ -11,7 +11,14 @@ from load.model_server import TOOL
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Checkpoint, ToolResultCheck
 from taskdata.schema.run import Run, RunConfig, RunStatus, Trial
-from taskdata.schema.task import Capability, Category, InputFile, Task, Tier
+from taskdata.schema.task import (
+    Capability,
+    Category,
+    InputFile,
+    ObjectiveAnswer,
+    Task,
+    Tier,
+)
 from taskdata.store import Store, StoreAddress
 
 PROVIDERS = {"openai": "compatible", "anthropic": "anthropic"}
@@ -92,12 +99,13 @@ def _task(number: int, file: InputFile) -> Task:
     )
     return Task(
         id=f"benchmark-{number:05d}",
-        tier=Tier.WORKFLOW,
+        tier=Tier.ATOMIC,
         category=list(Category)[number % len(Category)],
         capabilities=(Capability.OPERATION,),
         title=f"Wait for {number} machines",
         query=f"Wait ten times, for {number} machines, then say that you are done. " * 5,
         files=(file,),
         tools=(TOOL,),
+        answer=ObjectiveAnswer(whitelist=(("done",),)),
         checkpoints=Checkpoint(id="root", requirement="The work was done.", children=(leaf,)),
     )

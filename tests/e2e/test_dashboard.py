@@ -15,6 +15,7 @@ from taskdata.schema.transcript import (
     Ending,
     MessageEvent,
     ModelEvent,
+    ShownFile,
     ToolCall,
     ToolEvent,
     Transcript,
@@ -26,7 +27,9 @@ from taskdata.schema.views import (
     RenderedDeliverable,
     Table,
     TextView,
+    View,
 )
+from taskdata.store import Store
 
 pytestmark = pytest.mark.browser
 
@@ -58,84 +61,77 @@ def tree(score: float, reason: str) -> NodeScore:
     )
 
 
+def transcript_of(text: str) -> Transcript:
+    call = ToolCall(id="1", tool="write_file", arguments={"content": text})
+    shown = ShownFile(name=text, sha256="a" * 64, media_type=text)
+    events = (
+        MessageEvent(role="user", text=text, shown=(shown,)),
+        ModelEvent(text=text, thinking=text, model=text, started_at=NOON, seconds=1),
+        ToolEvent(call=call, text=text, started_at=NOON, seconds=1),
+    )
+    return Transcript(events=events, final_answer=text, ending=Ending.FINISHED)
+
+
+def views_of(text: str) -> dict[str, View]:
+    """Return a view of each kind, by the name of its file."""
+    pixel = {"format": "PNG", "width": 1, "height": 1, "mode": "L", "grid": (), "colours": {}}
+    return {
+        "out.json": JsonView(value={text: text}),
+        "page.html": HtmlView(
+            title=text, headings=(), text=text, tables=(Table(rows=((text,), (text,))),)
+        ),
+        "image.png": ImageView(**pixel, mean_luminance=0, contrast=0),
+        "<img src=x onerror=window.pwned=1>.txt": TextView(text=text),
+    }
+
+
+def outcome_of(trial: Trial, text: str, store: Store) -> TrialOutcome:
+    kept = store.artifacts.put_bytes(b"x")
+    transcript = transcript_of(text).model_dump_json().encode()
+    return TrialOutcome(
+        trial_id=trial.id,
+        attempt=1,
+        status=OutcomeStatus.FINISHED,
+        ending=Ending.FINISHED,
+        final_answer=text,
+        transcript_sha256=store.artifacts.put_bytes(transcript),
+        deliverables=tuple(
+            Deliverable(name=name, sha256=kept, size_bytes=1) for name in views_of(text)
+        ),
+        rejected_files=(text,),
+        wall_seconds=3,
+        turns=1,
+        sandbox="bubblewrap",
+        code_version="test",
+        started_at=NOON,
+        finished_at=NOON,
+    )
+
+
+def rendered(text: str, store: Store) -> list[RenderedDeliverable]:
+    kept = store.artifacts.put_bytes(b"x")
+    # Not a picture at all: a browser that shows it as one must not run what is in it.
+    preview = store.artifacts.put_bytes(b"\x89PNG\r\n\x1a\n" + text.encode())
+    return [
+        RenderedDeliverable(
+            name=name,
+            sha256=kept,
+            view=view,
+            preview_png_sha256=preview if name == "image.png" else None,
+        )
+        for name, view in views_of(text).items()
+    ]
+
+
 @pytest.fixture
-def record(store) -> Callable[..., Trial]:
-    """Record a finished trial whose every text is `text`, with a score and three deliverables."""
+def record(store, plan_trial) -> Callable[..., Trial]:
+    """Record a finished trial whose every text is `text`, with a score and its deliverables."""
 
     def recorded(run, task, agent, score, text, reason=REASON, round_=0) -> Trial:
-        identity = [Trial.make_id(run.id, agent, task.id, 0, number) for number in range(2)]
-        trial = Trial(
-            id=identity[round_],
-            run_id=run.id,
-            agent=agent,
-            task_id=task.id,
-            task_hash=task.content_hash,
-            tier=task.tier,
-            category=task.category,
-            repetition=0,
-            round=round_,
-            parent_trial_id=identity[0] if round_ else None,
-            feedback=text if round_ else None,
-        )
-        store.plan_trials([trial])
-        call = ToolCall(id="1", tool="write_file", arguments={"content": text})
-        events = (
-            MessageEvent(role="user", text=text),
-            ModelEvent(text=text, model=text, started_at=NOON, seconds=1),
-            ToolEvent(call=call, text=text, started_at=NOON, seconds=1),
-        )
-        transcript = Transcript(events=events, final_answer=text, ending=Ending.FINISHED)
-        image = ImageView(
-            format="PNG",
-            width=1,
-            height=1,
-            mode="L",
-            grid=(),
-            colours={},
-            mean_luminance=0,
-            contrast=0,
-        )
-        views = {
-            "out.json": JsonView(value={text: text}),
-            "page.html": HtmlView(
-                title=text, headings=(), text=text, tables=(Table(rows=((text,), (text,))),)
-            ),
-            "image.png": image,
-            "<img src=x onerror=window.pwned=1>.txt": TextView(text=text),
-        }
-        kept = store.artifacts.put_bytes(b"x")
-        store.record_outcome(
-            TrialOutcome(
-                trial_id=trial.id,
-                attempt=1,
-                status=OutcomeStatus.FINISHED,
-                ending=Ending.FINISHED,
-                final_answer=text,
-                transcript_sha256=store.artifacts.put_bytes(transcript.model_dump_json().encode()),
-                deliverables=tuple(Deliverable(name=n, sha256=kept, size_bytes=1) for n in views),
-                rejected_files=(text,),
-                wall_seconds=3,
-                turns=1,
-                sandbox="bubblewrap",
-                code_version="test",
-                started_at=NOON,
-                finished_at=NOON,
-            )
-        )
-        # Not a picture at all: a browser that shows it as one must not run what is in it.
-        preview = store.artifacts.put_bytes(b"\x89PNG\r\n\x1a\n" + text.encode())
-        rendered = [
-            RenderedDeliverable(
-                name=name,
-                sha256=kept,
-                view=view,
-                preview_png_sha256=preview if name == "image.png" else None,
-            )
-            for name, view in views.items()
-        ]
-        store.record_score(
-            TrialScore(trial_id=trial.id, root=tree(score, reason), scorer_version="1"), rendered
-        )
+        trial = plan_trial(run, task, agent, round_=round_, feedback=text)
+        store.record_outcome(outcome_of(trial, text, store))
+        scored = TrialScore(trial_id=trial.id, root=tree(score, reason), scorer_version="1")
+        store.record_score(scored, rendered(text, store))
         return trial
 
     return recorded
