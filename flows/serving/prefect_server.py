@@ -9,6 +9,7 @@ SOCKET is the number of the listening descriptor it was handed.
 """
 
 import fcntl
+import importlib
 import json
 import logging
 import os
@@ -134,6 +135,8 @@ def _start(folder: Path, port: int) -> str:
                 pass_fds=(listener.fileno(),),
             )
         deadline = time.monotonic() + _START_SECONDS
+        os.environ.update(_environment(folder, url))
+        _import_meanwhile()
         while not _healthy(url):
             if server.poll() is not None or time.monotonic() > deadline:
                 server.kill()
@@ -141,6 +144,12 @@ def _start(folder: Path, port: int) -> str:
             time.sleep(0.25)
         (folder / "server.json").write_text(json.dumps({"port": port, "pid": server.pid}))
     return url
+
+
+def _import_meanwhile() -> None:
+    """Import, while the server starts, what its users need next and what takes seconds."""
+    for name in ("flows.nightly", "distributed", "great_expectations"):
+        importlib.import_module(name)
 
 
 def _listening(preferred: int) -> socket.socket:

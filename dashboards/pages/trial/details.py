@@ -168,8 +168,11 @@ def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
     views: dict[str, RenderedDeliverable] = {}
     lost = []
     try:
-        transcript = store.transcript(outcome.trial_id)
-        views = {view.name: view for view in store.rendered(outcome.trial_id)}
+        if outcome.transcript_sha256 is not None:
+            read = store.artifacts.read_bytes(outcome.transcript_sha256)
+            transcript = Transcript.model_validate_json(read)
+        if outcome.deliverables:
+            views = {view.name: view for view in store.rendered(outcome.trial_id)}
     except NightshiftError as exc:
         _log.warning("trial %s: %s", outcome.trial_id, exc)
         lost.append(shown(str(exc), cap.reason))
