@@ -22,7 +22,7 @@ NO_MODEL = "no model"
 """The provider of agents that ask no model."""
 _LOCAL = "local"
 
-MOST_LOSSES = 3
+MOST_LOSSES = 5
 """A trial that was lost with its holder so often is begun no more: it may be what kills them."""
 
 _logger = logging.getLogger(__name__)
