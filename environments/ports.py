@@ -102,6 +102,8 @@ class ModelReply:
     """The attempts before the one that brought this answer, in order."""
     cached: bool = False
     """Answered from the store and paid for elsewhere: usage and cost do not count again."""
+    is_kept: bool = field(default=False, compare=False)
+    """Answered from the store, whoever paid: no attempt failed for it now."""
 
 
 class ModelClient(Protocol):

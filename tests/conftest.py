@@ -63,6 +63,7 @@ ONE_AFTER_THE_OTHER = {
     "test_documented_run.py": "served",
     "test_retry_in_the_ui.py": "served",
     "test_review_in_the_ui.py": "served",
+    "test_secrets.py": "served",
 }
 """End-to-end files that share a costly fixture, or the machine, stay in one process."""
 

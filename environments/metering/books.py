@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from environments.metering.calls import Call, Fault, Terms
 from environments.models.client import Answer
-from environments.models.faults import NotSent, one_line
+from environments.models.faults import NotSent, lost_money, one_line
 from environments.models.limits.seam import Outcome
 from environments.models.money.spending import Spending
 from taskdata.errors import (
@@ -53,6 +53,8 @@ class Books:
         """Return why the program is without the answer it asked for last, if it is not to blame."""
         if self.unkept is not None:
             return self.unkept
+        if self._terms.ledger.is_cut_short:
+            return lost_money(self._terms.ledger.lost_usd)
         fault = self._last_fault
         if fault is None or isinstance(fault, BudgetExhausted):
             return fault
@@ -102,9 +104,10 @@ class Books:
             return
         call.is_settled = True
         failure = self._failure(call)
-        spent = _spent(call, failure)
+        spent, lost_usd = _spent(call, failure), _lost(call, failure)
         self._terms.ledger.settle(call.room, spent)
-        call.paid_usd = spent.usd or 0.0
+        self._terms.ledger.lose(lost_usd)
+        call.paid_usd = (spent.usd or 0.0) + (lost_usd or 0.0)
         if failure is not None:
             self._note(call, failure)
         elif call.whole is not None:
@@ -129,12 +132,12 @@ class Books:
         endpoint, fault = self._terms.endpoint, call.fault
         cause = "we cut it off" if fault is None else str(fault).removeprefix(f"{endpoint}: ")
         status = None if fault is None else fault.status
-        was_turned_down = isinstance(fault, NotSent) or (status is not None and status >= 300)
+        is_free = call.was_turned_down or isinstance(fault, NotSent)
         return FailedAttempt(
             status=status,
             cause=one_line(cause, endpoint.key, _CAUSE_CHARS),
             seconds=call.seconds,
-            cost_at_most_usd=0.0 if was_turned_down else call.room.bound.usd,
+            cost_at_most_usd=0.0 if is_free else call.room.bound.usd,
         )
 
     def _note(self, call: Call, failure: FailedAttempt) -> None:
@@ -164,11 +167,18 @@ def _spent(call: Call, failure: FailedAttempt | None) -> Spending:
     if failure is not None:
         if call.fault is None:
             return bound
-        # Turns and tokens are the agent's, and a provider's fault is not; money may be gone.
-        return Spending(int(call.is_programs), 0, failure.cost_at_most_usd)
+        # Turns, tokens and money are the agent's, and a provider's fault is not.
+        return Spending(1, 0, failure.cost_at_most_usd) if call.is_programs else Spending()
     if call.whole is None:
         return Spending()
     usage, cost = call.whole.usage, call.whole.cost_usd
     if usage.total == 0:
         return bound
     return Spending(1, usage.total, bound.usd if cost is None else cost)
+
+
+def _lost(call: Call, failure: FailedAttempt | None) -> float | None:
+    """Return what may be charged for a call that the provider made fail."""
+    if failure is None or call.fault is None or call.is_programs:
+        return 0.0
+    return failure.cost_at_most_usd

@@ -89,6 +89,8 @@ class Call:
     waited: float = 0.0
     """Seconds in line for the provider's rate limits, before `started`."""
     was_sent: bool = False
+    was_turned_down: bool = False
+    """With an error status, so nothing is charged."""
     is_settled: bool = False
     """Its room in the budget was given back."""
     part: Answer | None = None

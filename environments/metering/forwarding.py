@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from environments.metering.books import Books
 from environments.metering.calls import Call, Fault, Terms
@@ -23,7 +23,13 @@ from environments.metering.formats.requests import Asked
 from environments.metering.ledger import Reservation
 from environments.metering.paid import PaidAnswer, request_key
 from environments.metering.passage import Passage
-from environments.models.faults import AttemptFailed, from_status, one_line, says_too_large
+from environments.models.faults import (
+    AttemptFailed,
+    from_error,
+    from_status,
+    one_line,
+    says_too_large,
+)
 from environments.models.limits.headers import allowances, retry_after
 from environments.models.limits.seam import Outcome
 from environments.models.wire.transport import (
@@ -39,8 +45,9 @@ if TYPE_CHECKING:
     import aiohttp
     from aiohttp import web
 
-SILENT_SECONDS = 900.0
-"""A stream that has not brought a byte for so long is given up; a model may think that long."""
+SILENT_SECONDS = 600.0
+"""A provider that has not sent a byte for so long is given up, as our own agents do it
+(`RetryPolicy.attempt_seconds`): it hangs, and a longer wait would be booked as the agent's."""
 _JSON, _STREAM = "application/json", "text/event-stream"
 _UNKEPT = "an answer could not be kept, so no call is made any more"
 _SECONDS_TO_SETTLE = 5.0
@@ -137,6 +144,8 @@ class Forwarder:
                 self._books.count(exc)
                 return self._error(429, "insufficient_quota", "the run's money is used up")
             except TimeoutError:
+                said = "other calls of the run held its money until the trial's time was up"
+                self._books.count(ModelUnavailable(f"{self._endpoint}: {said}"))
                 return self._error(504, "timeout_error", "the trial's time is up")
             try:
                 answer = await self._forward(call)
@@ -153,8 +162,12 @@ class Forwarder:
                 await self._wait_in_line(call, stack, seconds)
                 return await self._exchange(call)
         except TimeoutError:
-            # The trial's own time is up: its program is told, and nobody is to blame.
+            # The trial's own time is up: its program is told, and nobody is to blame, unless all
+            # that it did was to stand in line.
             said = f"{self._endpoint}: no answer within {seconds:.3g} s"
+            if not call.was_sent and call.kept is None:
+                line = "its rate limits left no room until the trial's time was up"
+                self._books.count(ModelUnavailable(f"{self._endpoint}: {line}"))
             return self._error(504, "timeout_error", said)
         except StoreUnavailable as exc:
             self._books.unkept = exc
@@ -191,8 +204,7 @@ class Forwarder:
                 allow_redirects=False,
                 proxy=self._proxy,
                 timeout=aiohttp.ClientTimeout(
-                    sock_connect=CONNECT_SECONDS,
-                    sock_read=SILENT_SECONDS if call.asked.streams else None,
+                    sock_connect=CONNECT_SECONDS, sock_read=SILENT_SECONDS
                 ),
             ) as answered:
                 requests, tokens = allowances(answered.headers)
@@ -211,6 +223,7 @@ class Forwarder:
         from aiohttp import web
 
         status = answered.status
+        call.was_turned_down = True
         content = self._endpoint.without_key(await answered.content.read(_MAX_ERROR_BYTES))
         body = decoded(content)
         fault = from_status(str(self._endpoint), status, answered.headers, body, self._endpoint.key)
@@ -256,10 +269,22 @@ class Forwarder:
         if not isinstance(body, dict):
             raise AttemptFailed(f"{self._endpoint}: the answer is not JSON, {len(content)} bytes")
         if body.get("error"):
-            # Some compatible servers report a failure with status 200.
-            raise AttemptFailed(f"{self._endpoint}: an error instead of an answer")
+            return self._error_as_answer(call, body, clean)
         await self._books.answered(call, read_answer(call.dialect, body), _JSON, clean)
         return web.Response(body=clean, content_type=_JSON)
+
+    def _error_as_answer(self, call: Call, body: dict[str, Any], clean: bytes) -> "web.Response":
+        """Book a failure that was reported with status 200; it may be charged all the same."""
+        from aiohttp import web
+
+        fault = from_error(str(self._endpoint), body, {}, self._endpoint.key)
+        if isinstance(fault, AttemptFailed):
+            raise fault
+        status = fault.status or 400
+        if status in _OURS_TO_MEND or status == 429:
+            return self._failed(call, fault, 502)
+        self._books.turned_down(call, fault)
+        return web.Response(body=clean, status=status, content_type=_JSON)
 
     async def _streamed(self, call: Call, pieces: AsyncIterator[bytes]) -> "web.StreamResponse":
         from aiohttp import web

@@ -7,8 +7,8 @@ reply would be too long is given a shorter one; one that cannot fit any more is 
 
 import asyncio
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from environments.models.money.prices import Price
@@ -46,10 +46,19 @@ class Ledger:
         """What was used, calls in flight not counted."""
         self.ending: Ending | None = None
         """The limit for which a call was first refused."""
+        self.lost_usd = 0.0
+        """Of what was spent: what attempts without an answer may be charged."""
+        self.is_cut_short = False
+        """A call was refused for which there would be money, had the provider always answered."""
 
     def begin(self) -> None:
         """Let the trial's time run."""
         self._started = self._clock()
+
+    def lose(self, usd: float | None) -> None:
+        """Count what an attempt without an answer may be charged: no doing of the agent's."""
+        self.charge(usd)
+        self.lost_usd += usd or 0.0
 
     @property
     def seconds_left(self) -> float:
@@ -69,8 +78,10 @@ class Ledger:
         while True:
             if self.seconds_left <= 0:
                 return self._refused(Ending.OUT_OF_TIME)
-            reached = self._reached(self.spent + self._bound(input_tokens, shortest))
-            if reached is not None:
+            least = self._bound(input_tokens, shortest)
+            if (reached := self._reached(self.spent + least)) is not None:
+                without_lost = self.spent + least + Spending(usd=-self.lost_usd)
+                self.is_cut_short |= self._reached(without_lost) is None
                 return self._refused(reached)
             taken = self.spent + total(reservation.bound for reservation in self._in_flight)
             if self._reached(taken + self._bound(input_tokens, asked)) is None:
@@ -87,9 +98,32 @@ class Ledger:
         self._settled.set()
         self._settled = asyncio.Event()
 
-    def add_cost(self, usd: float | None) -> None:
-        """Count what something else of the trial cost, such as a tool; unknown adds nothing."""
-        self.spent = self.spent + Spending(usd=usd or 0.0)
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[float | None]:
+        """Set aside all the money that calls in flight leave, for a tool's model; None: no limit.
+
+        It is waited until they are settled, and calls that come meanwhile wait for the block's end.
+        """
+        if self._budget.max_usd is None:
+            yield None
+            return
+        while self._in_flight:
+            await self._settled.wait()
+        spent = self.spent.usd
+        left = 0.0 if spent is None else max(0.0, self._budget.max_usd - spent)
+        rest = Reservation(Spending(usd=left), reply_tokens=0)
+        self._in_flight.add(rest)
+        try:
+            yield left
+        finally:
+            self.settle(rest, Spending())
+
+    def charge(self, usd: float | None) -> None:
+        """Count what a tool's model cost, or may have cost at most.
+
+        A cost that is unknown may be any: where money is limited, there is none left then.
+        """
+        self.spent = self.spent + Spending(usd=usd)
 
     def cost_usd(self, usage: Usage) -> float | None:
         """Return the cost of one call; None where the price is unknown."""

@@ -10,7 +10,6 @@ asks nobody.
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,7 +46,7 @@ class KeptReply(Value):
     def as_reply(self, owner: str) -> ModelReply:
         """Return the reply as `owner` gets it: `cached` unless it is the one that paid."""
         fields = {name: getattr(self, name) for name in type(self).model_fields if name != "owner"}
-        return ModelReply(**fields, cached=self.owner != owner)
+        return ModelReply(**fields, cached=self.owner != owner, is_kept=True)
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,6 @@ class CachedClient:
     base_url: str | None = None
     """Where the model is; equal names at different hosts are different models."""
     owner: str = ""
-    on_replay: Callable[[ModelReply], None] | None = None
-    """Told of each reply that its owner gets again, so that a budget can count it."""
     sample: int = 0
     """Equal requests of different samples, such as a task's repetitions, get their own replies."""
 
@@ -84,10 +81,7 @@ class CachedClient:
         key = reply_key(self.spec, self.base_url, request, self.sample)
         kept = await asyncio.to_thread(self.store.find_reply, key)
         if kept is not None:
-            found = KeptReply.model_validate(kept).as_reply(self.owner)
-            if not found.cached and self.on_replay is not None:
-                self.on_replay(found)
-            return found
+            return KeptReply.model_validate(kept).as_reply(self.owner)
         if self.client is None:
             raise NotRecorded(
                 f"{self.spec}: no recorded reply to request {key[:12]} "
@@ -107,6 +101,7 @@ class CachedClient:
             waited_seconds=reply.waited_seconds,
             failed_attempts=reply.failed_attempts,
             cached=reply.cached,
+            is_kept=False,
         )
 
     async def close(self) -> None:

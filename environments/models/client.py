@@ -12,6 +12,7 @@ from environments.models.faults import (
     ConversationTooLong,
     NotSent,
     ProviderError,
+    TooDear,
 )
 from environments.models.limits.headers import allowances
 from environments.models.limits.purse import Purse
@@ -19,12 +20,12 @@ from environments.models.limits.seam import Limiter, Outcome, Slot
 from environments.models.money.prices import price_of
 from environments.models.money.spending import call_bound
 from environments.models.retry import RetriedCall, RetryPolicy, Try, Unlimited
-from environments.models.wire.arguments import clean_text
+from environments.models.wire.arguments import clean_text, is_storable
 from environments.models.wire.reading import read_json
 from environments.models.wire.transport import Endpoint, Received, Transport
 from environments.models.wire.writing import ToolSets
 from environments.ports import ModelReply, ModelRequest
-from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
+from taskdata.errors import Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall, Usage
 
@@ -98,7 +99,8 @@ class ProviderClient(ABC):
             ConversationTooLong: The conversation does not fit; a shorter one may.
             ConversationRefused: The provider will not answer this content.
             ModelRejected: Any other no: key, model name, parameters, media it cannot take.
-            BudgetExhausted: There is no money for an attempt, of the request's or of the run's.
+            TooDear: The call may cost more than the request allows; none was made.
+            BudgetExhausted: There is no money of the run's for an attempt.
             Misuse: The run's money is limited, and the price of so long a request is unknown.
         """
         self._require_sendable(request)
@@ -117,6 +119,9 @@ class ProviderClient(ABC):
         answer = await call.run(lambda one: self._attempt(request, one))
         text = clean_text(answer.text)
         shown = _cut(text, request.stop)
+        # What was cut off must not come back to the model by another way; what cannot be kept
+        # would take the reply along, which is paid for.
+        goes_back = shown == text and is_storable(list(answer.replay))
         return ModelReply(
             text=shown,
             model=clean_text(answer.model)[:_MODEL_ID_CHARS],
@@ -126,8 +131,7 @@ class ProviderClient(ABC):
             stop_reason=answer.stop_reason,
             seconds=call.seconds,
             waited_seconds=call.waited_seconds,
-            # What was cut off must not come back to the model by another way.
-            replay=answer.replay if shown == text else (),
+            replay=answer.replay if goes_back else (),
             thinking=answer.thinking,
             failed_attempts=tuple(call.failed),
         )
@@ -256,7 +260,7 @@ class ProviderClient(ABC):
         usd = call_bound(request, self._price).usd
         if usd is None or usd > request.max_usd:
             may_cost = "an unknown sum" if usd is None else f"{usd:.4f} USD"
-            raise BudgetExhausted(
+            raise TooDear(
                 f"{self.endpoint}: the call may cost {may_cost}, and {request.max_usd:.4f} USD are "
                 "left for it"
             )

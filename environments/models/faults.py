@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from environments.models.limits.headers import retry_after
 from environments.models.wire.arguments import clean_text
-from taskdata.errors import ModelRejected, ModelUnavailable
+from taskdata.errors import BudgetExhausted, ModelRejected, ModelUnavailable
 
 _MESSAGE_CHARS = 200
 _TRANSIENT = frozenset({408, 409, 425, 429})
@@ -60,6 +60,10 @@ class NoAnswerInTime(ModelUnavailable):
     """
 
 
+class TooDear(BudgetExhausted):
+    """The call may cost more than its request allows; it was not made."""
+
+
 class NotRecorded(ModelRejected):
     """Only recorded replies are played back, and there is none to this request."""
 
@@ -87,6 +91,14 @@ class ProviderError:
             return value if isinstance(value, str) else ""
 
         return cls(word("type"), word("code"), word("param"), word("message"))
+
+
+def lost_money(usd: float) -> ModelUnavailable:
+    """Return why a trial cannot go on that its provider's failures have left without money."""
+    return ModelUnavailable(
+        f"attempts that brought no answer may be charged with {usd:.4f} USD, without which the "
+        "trial's max_usd would not be used up"
+    )
 
 
 def from_status(

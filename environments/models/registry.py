@@ -56,8 +56,10 @@ PROVIDERS: Mapping[str, Provider] = {
 _REASONING = re.compile(r"^(?:o[1-9]|gpt-(?:[5-9]|[1-9]\d)|codex-)", re.ASCII)
 
 
-def require_model(spec: ModelSpec, base_url: str | None) -> None:
+def require_model(spec: ModelSpec, base_url: str | None, *, is_asked: bool = True) -> None:
     """Check that a client for this model can be made; costs no call and loads no client.
+
+    One that is never asked, because its kept replies are played back, needs no key and no server.
 
     Raises:
         Misuse: Unknown provider or local model, missing key or base URL; says what to do.
@@ -65,6 +67,8 @@ def require_model(spec: ModelSpec, base_url: str | None) -> None:
     provider = _provider(spec)
     if spec.provider == "local":
         model_file(spec.model)
+        return
+    if not is_asked:
         return
     _base_url(spec, provider, base_url)
     _key(spec, provider)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from environments.ports import Sandbox, Tool
 from environments.tools.catalogue import catalogue
-from environments.tools.host.definition import Desk, HostTool
+from environments.tools.host.definition import Desk, HostTool, TrialMoney
 from environments.tools.sandboxed import SandboxedTool
 from environments.tools.session.finish import FINISH
 from environments.tools.session.looking_back import HISTORY
@@ -68,6 +68,10 @@ class Toolbox:
     def attach(self, context: AgentContext) -> None:
         """Let the tools about the agent's context act on this one."""
         self._desk.context = context
+
+    def pay_from(self, money: TrialMoney) -> None:
+        """Let the models of tools be paid from this, and held to what is left of it."""
+        self._desk.money = money
 
     def offer(self, *names: str) -> None:
         """Offer more tools of the catalogue from now on, beside the task's."""

@@ -10,13 +10,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from environments.models.cached import CachedClient
 from environments.models.money.prices import price_of
-from environments.models.money.spending import Spending, SpendingCap, total
+from environments.models.money.spending import Keep, Spending, SpendingCap, total
 from environments.models.registry import model_client
 from environments.ports import ModelClient
 from stages.construct.answers.forms import Form
@@ -48,6 +48,7 @@ from taskdata.schema.construct import (
 from taskdata.schema.run import StageReport
 from taskdata.schema.task import InputFile, Task
 from taskdata.schema.tool import ToolSpec
+from taskdata.schema.usage import FailedAttempt
 from taskdata.store import Store
 from taskdata.version import code_version
 
@@ -226,9 +227,26 @@ def walk(
 
 
 def spent(store: Store, refresh_id: str) -> Spending:
-    """Return what the recorded steps of a refresh used."""
+    """Return what the calls of a refresh used, or may have used at most, their steps done or not.
+
+    Of calls that were made before they were billed one by one, what their steps used.
+    """
+    bills = store.bills(refresh_id)
+    billed = total(Spending(bill["calls"], bill["tokens"], bill["usd"]) for bill in bills)
     steps = (s for c in store.candidates(refresh_id) for s in store.steps(c.id))
-    return total(Spending(s.calls, s.usage.total, s.cost_usd) for s in steps if s.calls)
+    recorded = total(Spending(s.calls, s.usage.total, s.cost_usd) for s in steps if s.calls)
+    return recorded if recorded.calls > billed.calls else billed
+
+
+def _billing(store: Store, refresh: Refresh) -> Keep:
+    """Return what keeps the calls of a refresh for `spent`."""
+
+    async def keep(used: Spending, failed: Sequence[FailedAttempt]) -> None:
+        attempts = [attempt.model_dump(mode="json") for attempt in failed]
+        bill = asdict(used) | {"failed_attempts": attempts}
+        await asyncio.to_thread(store.keep_bill, refresh.id, str(refresh.config.model), bill)
+
+    return keep
 
 
 def invalid(asked: Asked[Any], tally: Tally | None = None, **facts: Any) -> Outcome:
@@ -261,13 +279,12 @@ async def _walk(
     slots = asyncio.Semaphore(config.concurrency)
     client = connect(config.model, config.base_url)
     try:
-        cap = SpendingCap(client, config.limits, price_of(config.model), before)
+        price, keep = price_of(config.model), _billing(store, refresh)
+        cap = SpendingCap(client, config.limits, price, before, keep)
         shop = Workshop(
             store=store,
             refresh=refresh,
-            client=CachedClient(
-                cap, config.model, store, base_url=config.base_url, on_replay=cap.book
-            ),
+            client=CachedClient(cap, config.model, store, base_url=config.base_url),
             tools=offered_tools(store, config),
             exemplars=exemplars,
         )

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from environments.metering.proxy import MeteringProxy
 from environments.ports import ModelClient, Sandbox
+from environments.tools.host.definition import TrialMoney
 from environments.tools.session.turns import AgentContext
 from stages.execute.dialogue.journal import Journal
 from taskdata.schema.agent import AgentSpec
@@ -24,6 +25,10 @@ class Tools(Protocol):
 
     def attach(self, context: AgentContext) -> None:
         """Let the tools about the agent's context act on this one."""
+        ...
+
+    def pay_from(self, money: TrialMoney) -> None:
+        """Let the models of tools be paid from this, and held to what is left of it."""
         ...
 
     def offer(self, *names: str) -> None:

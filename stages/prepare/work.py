@@ -46,7 +46,7 @@ def require(config: RunConfig) -> None:
                 f"for other runs; leave --replies {config.replies} out"
             )
         if agent.model is not None:
-            require_model(agent.model, agent.base_url)
+            require_model(agent.model, agent.base_url, is_asked=not config.plays_back)
             capped = agent.budget.max_usd is not None or config.max_usd is not None
             if capped and price_of(agent.model) is None:
                 raise Misuse(
@@ -55,7 +55,7 @@ def require(config: RunConfig) -> None:
                 )
     _require_capped_tools(config)
     if config.judge is not None:
-        require_model(config.judge, config.judge_base_url)
+        require_model(config.judge, config.judge_base_url, is_asked=not config.plays_back)
         if config.max_usd is not None and price_of(config.judge) is None:
             raise Misuse(
                 f"max_usd = {config.max_usd:g}: a cap needs known prices, and the judge "
@@ -70,21 +70,22 @@ def require(config: RunConfig) -> None:
 
 
 def _require_capped_tools(config: RunConfig) -> None:
+    caps = (config.max_usd, *(agent.budget.max_usd for agent in config.agents))
+    cap = next((usd for usd in caps if usd is not None), None)
+    if cap is None:
+        return
     uncapped = {"image_model": config.image_model, "video_model": config.video_model}
     for field, model in uncapped.items():
-        if config.max_usd is not None and model is not None:
+        if model is not None:
             raise Misuse(
-                f"max_usd = {config.max_usd:g}: what {field} = {str(model)!r} costs is not under "
+                f"max_usd = {cap:g}: what {field} = {str(model)!r} costs is not under "
                 f"this cap; leave out {field} or max_usd"
             )
-    if config.max_usd is None and all(agent.budget.max_usd is None for agent in config.agents):
-        return
-    for field, model in ({"tool_model": config.tool_model} | uncapped).items():
-        if model is not None and price_of(model) is None:
-            raise Misuse(
-                f"{field} = {str(model)!r}: a limit in USD needs a known price, and this model is "
-                "not in the price table"
-            )
+    if config.tool_model is not None and price_of(config.tool_model) is None:
+        raise Misuse(
+            f"tool_model = {str(config.tool_model)!r}: a limit in USD needs a known price, and "
+            "this model is not in the price table"
+        )
 
 
 def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:

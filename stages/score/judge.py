@@ -44,6 +44,7 @@ MAX_FILE_CHARACTERS = 40_000
 MAX_CHARACTERS = 120_000
 """Shown of all of them together."""
 _MAX_REASON = 2_000
+_OURS_TO_MEND = frozenset({401, 402, 403, 404, 407, 429})
 
 
 class JudgeReply(BaseModel):
@@ -103,6 +104,7 @@ class LeafJudge:
         Raises:
             ModelUnavailable: It is out of reach, or other calls held the money for too long.
             BudgetExhausted: There is no money left for it.
+            ModelRejected: The key, the account or the model's name is wrong.
             NotRecorded: Only kept replies are played back, and there is none.
         """
         absent = nothing_to_judge(verifier, trial)
@@ -116,6 +118,9 @@ class LeafJudge:
             except NotRecorded:
                 raise
             except ModelRejected as exc:
+                # No word on the question: the key, the account or the model's name is wrong.
+                if exc.status in _OURS_TO_MEND:
+                    raise
                 reason = f"the judge gave no verdict: {exc}"
                 return _leaf(leaf_id, None, self.model, reason)
             model = reply.model or self.model

@@ -64,6 +64,11 @@ class RunConfig(ToolBackends):
             raise ValueError(f"an agent is named twice: {sorted(names)}")
         return agents
 
+    @property
+    def plays_back(self) -> bool:
+        """Whether nobody is asked, and only kept replies are played back."""
+        return self.replies == "replay"
+
     def agent(self, name: str) -> AgentSpec:
         """Return the agent of that name; KeyError if the run has none."""
         return {a.name: a for a in self.agents}[name]

@@ -39,6 +39,11 @@ class ToolBackends(Value):
     search_cassette: str | None = None
     """JSONL file of recorded searches."""
 
+    @property
+    def plays_back(self) -> bool:
+        """Whether nobody is asked, and only what is kept is answered."""
+        return False
+
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.search == "corpus" and self.search_corpus is None:

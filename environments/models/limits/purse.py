@@ -1,6 +1,7 @@
 """A worker's part of the money that a run may spend: no call is made that there is none for."""
 
 import asyncio
+import math
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -18,11 +19,9 @@ class Ask:
     usd: float
     loop: asyncio.AbstractEventLoop
     answered: asyncio.Future[bool]
-    is_granted: bool = False
 
     def answer(self, granted: bool) -> None:
         """Tell the waiting call, in whichever loop it waits."""
-        self.is_granted = granted
         # The loop may have closed: then nobody waits any more.
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(_set, self.answered, granted)
@@ -62,7 +61,7 @@ class Purse:
         self._lock = threading.Lock()
         self._waiting: list[Ask] = []
         self._spent_usd = 0.0
-        self._held_usd = 0.0
+        self._held: set[Ask] = set()
 
     @asynccontextmanager
     async def holding(self, usd: float, seconds: float | None = None) -> AsyncIterator[Payment]:
@@ -102,7 +101,7 @@ class Purse:
             yield payment
         finally:
             with self._lock:
-                self._held_usd -= usd
+                self._held.discard(ask)
                 self._spent_usd += payment.cost_usd
             self._ask_soon()
 
@@ -110,7 +109,8 @@ class Purse:
         """Return how things stand now."""
         with self._lock:
             waiting = tuple(self._waiting[:_ASKED_AT_ONCE])
-            return Money(self._spent_usd, max(0.0, self._held_usd), waiting)
+            held = math.fsum(ask.usd for ask in self._held)
+            return Money(self._spent_usd, held, waiting)
 
     def hear(self, asked: Sequence[Ask], granted: int, refused: bool) -> None:
         """Take in the answer to what was `asked`: how many of them are granted, and the next."""
@@ -119,7 +119,7 @@ class Purse:
                 # One that was withdrawn meanwhile needs nothing any more.
                 if ask in self._waiting:
                     self._waiting.remove(ask)
-                    self._held_usd += ask.usd
+                    self._held.add(ask)
                     ask.answer(granted=True)
             if not refused or granted >= len(asked):
                 return
@@ -132,6 +132,5 @@ class Purse:
         with self._lock:
             if ask in self._waiting:
                 self._waiting.remove(ask)
-            elif ask.is_granted:
-                self._held_usd -= ask.usd
+            self._held.discard(ask)
         self._ask_soon()

@@ -9,7 +9,7 @@ too. One cap holds for one process.
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from environments.models.money.prices import Price
@@ -46,6 +46,10 @@ class Spending:
         )
 
 
+Keep = Callable[[Spending, Sequence[FailedAttempt]], Awaitable[None]]
+"""Keeps what one call used, or may have used at most, and its attempts that failed."""
+
+
 def total(spendings: Iterable[Spending]) -> Spending:
     """Return the sum; its money is None where one part's is."""
     return sum(spendings, Spending())
@@ -60,8 +64,11 @@ class SpendingCap:
         limits: SpendingLimits,
         price: Price | None,
         spent: Spending | None = None,
+        keep: Keep | None = None,
     ) -> None:
         """Cap `client`, of which `spent` was used before; `price` is its model's.
+
+        `keep` is told of each call before its reply is used.
 
         Raises:
             Misuse: There is a limit in money and the price is unknown.
@@ -71,6 +78,7 @@ class SpendingCap:
         self._client = client
         self._limits = limits
         self._price = price
+        self._keep = keep
         self._in_flight: dict[int, Spending] = {}
         self._next = 0
         self._settled = asyncio.Event()
@@ -97,20 +105,19 @@ class SpendingCap:
         try:
             reply = await self._client.reply(asked)
             used = _used(reply, bound)
-            return reply
         finally:
+            used = used + _charged(asked.failed, bound)
             del self._in_flight[number]
-            self.spent = total((self.spent, used, _charged(asked.failed, bound)))
+            self.spent = self.spent + used
             self._settled.set()
             self._settled = asyncio.Event()
+            if self._keep is not None:
+                await self._keep(used, asked.failed)
+        return reply
 
     async def close(self) -> None:
         """Close the client's connections."""
         await self._client.close()
-
-    def book(self, reply: ModelReply) -> None:
-        """Count a reply that was paid for before and not counted then."""
-        self.spent = self.spent + Spending(1, reply.usage.total, reply.cost_usd)
 
     async def _reserve(self, bound: Spending) -> int:
         while True:

@@ -11,15 +11,24 @@ def read_arguments(raw: str) -> dict[str, Any] | None:
     """Return the JSON object that `raw` is, or None: nothing is guessed or mended."""
     try:
         value = json.loads(raw, parse_constant=_refuse)
-        # Lone surrogates and 1e999 pass json.loads, but no file, database or request holds them.
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):  # UnicodeEncodeError is a ValueError
+    except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and not _is_too_deep(raw, value) else None
+    return value if isinstance(value, dict) and is_storable(value) else None
 
 
-def _is_too_deep(raw: str, value: Any) -> bool:
-    if raw.count("{") + raw.count("[") <= _MAX_DEPTH:
+def is_storable(value: Any) -> bool:
+    """Return whether files, databases and requests can hold what was read from JSON."""
+    try:
+        # Lone surrogates and 1e999 pass json.loads.
+        written = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        written.encode()
+    except (ValueError, RecursionError):  # UnicodeEncodeError is a ValueError
+        return False
+    return not _is_too_deep(written, value)
+
+
+def _is_too_deep(written: str, value: Any) -> bool:
+    if written.count("{") + written.count("[") <= _MAX_DEPTH:
         return False
     level = [value]
     for _ in range(_MAX_DEPTH):

@@ -6,13 +6,14 @@ opened inside, and what it makes is written there by a program inside too.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from environments.models.faults import ConversationRefused, ConversationTooLong
+from environments.models.faults import ConversationRefused, ConversationTooLong, TooDear
 from environments.ports import Generated, ModelReply, ModelRequest, Sandbox, SearchHit
 from environments.tools.host.services import Service, ToolServices
 from environments.tools.session.kept import KeptResults
@@ -38,6 +39,37 @@ def _no_events() -> Sequence[Event]:
     return ()
 
 
+class TrialMoney(Protocol):
+    """The money of a trial, from which the models of its tools are paid."""
+
+    def hold(self) -> AbstractAsyncContextManager[float | None]:
+        """Set aside all that is left for the length of the block; None: there is no limit."""
+        ...
+
+    def charge(self, usd: float | None) -> None:
+        """Count what a call cost, or may have cost at most; None: it may be any sum."""
+        ...
+
+    def lose(self, usd: float | None) -> None:
+        """Count what an attempt without an answer may be charged, in the same way."""
+        ...
+
+
+class NoLimit:
+    """The money of a trial that may cost anything."""
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[float | None]:
+        """Set nothing aside."""
+        yield None
+
+    def charge(self, usd: float | None) -> None:
+        """Count nothing."""
+
+    def lose(self, usd: float | None) -> None:
+        """Count nothing either."""
+
+
 @dataclass
 class Desk:
     """What the host tools of one trial share."""
@@ -50,6 +82,7 @@ class Desk:
     """Calls of the services."""
     context: AgentContext | None = None
     """What the agent has before it; None: it does not say."""
+    money: TrialMoney = field(default_factory=NoLimit)
 
 
 class HostCall:
@@ -66,17 +99,29 @@ class HostCall:
         """Return the multimodal model's reply.
 
         Raises:
-            ToolRefused: It will not answer this, or the trial has asked often enough.
+            ToolRefused: It will not answer this, the trial has asked often enough, or it may cost
+                more than is left of the trial's money.
             ToolUnavailable: None is configured.
             ModelUnavailable: It is out of reach; nor is `ModelRejected` the agent's doing.
         """
         vision = self._service(Service.VISION, self.desk.services.vision)
-        try:
-            reply = await vision.reply(request)
-        except (ConversationRefused, ConversationTooLong) as exc:
-            raise ToolRefused(f"The model behind {self.tool} will not look at this: {exc}") from exc
-        if not reply.cached:
-            self._book(reply.usage, reply.cost_usd)
+        async with self.desk.money.hold() as left:
+            asked = replace(request, max_usd=left)
+            try:
+                reply = await vision.reply(asked)
+            except TooDear as exc:
+                raise ToolRefused(
+                    f"{self.tool} was not used: what is left of the trial's money may not suffice."
+                ) from exc
+            except (ConversationRefused, ConversationTooLong) as exc:
+                raise ToolRefused(
+                    f"The model behind {self.tool} will not look at this: {exc}"
+                ) from exc
+            finally:
+                for attempt in asked.failed:
+                    self.desk.money.lose(attempt.cost_at_most_usd)
+            if not reply.cached:
+                self._book(reply.usage, reply.cost_usd)
         return reply
 
     async def draw(self, prompt: str) -> Generated:
@@ -109,10 +154,15 @@ class HostCall:
             made = await making
         except (ConversationRefused, ConversationTooLong) as exc:
             raise ToolRefused(f"The model behind {self.tool} will not make this: {exc}") from exc
+        except asyncio.CancelledError:
+            # What was under way may be charged all the same.
+            self._book(Usage(), None)
+            raise
         self._book(made.usage, made.cost_usd)
         return made
 
     def _book(self, usage: Usage, cost_usd: float | None) -> None:
+        self.desk.money.charge(cost_usd)
         self.usage += usage
         known = self.cost_usd is not None and cost_usd is not None
         self.cost_usd = (self.cost_usd or 0.0) + (cost_usd or 0.0) if known else None
@@ -162,9 +212,6 @@ class HostTool:
         except TimeoutError:
             if not limit.expired():
                 raise
-            if tool.needs is not None:
-                # What was under way may be charged all the same.
-                call.cost_usd = None
             text = f"{tool.name} was given up after {CALL_SECONDS:.0f} s. {tool.paging}"
             result = ToolResult(text=text, error=ToolErrorKind.LIMIT)
         return result.model_copy(

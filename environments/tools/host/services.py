@@ -82,8 +82,8 @@ async def open_services(
         services = ToolServices()
         if _is_ready(Service.VISION, backends) and backends.tool_model is not None:
             spec, url = backends.tool_model, backends.tool_model_base_url
-            client = CachedClient(clients.get(spec, url), spec, replies, url)
-            services = replace(services, vision=client)
+            behind = None if backends.plays_back else clients.get(spec, url)
+            services = replace(services, vision=CachedClient(behind, spec, replies, url))
         if _is_ready(Service.IMAGES, backends) and backends.image_model is not None:
             images = image_model(backends.image_model, backends.image_model_base_url)
             stack.push_async_callback(images.close)
@@ -118,10 +118,11 @@ def _require_vision(backends: ToolBackends) -> None:
     )
     if spec.provider == "local":
         raise Misuse(f"model {spec}: cannot see; set tool_model to a multimodal model")
-    require_model(spec, backends.tool_model_base_url)
+    require_model(spec, backends.tool_model_base_url, is_asked=not backends.plays_back)
 
 
 def _require_images(backends: ToolBackends) -> None:
+    _require_asking(backends, "pictures are")
     spec = _configured(
         backends.image_model, "a model that draws: set image_model, such as openai/gpt-image-1"
     )
@@ -129,11 +130,20 @@ def _require_images(backends: ToolBackends) -> None:
 
 
 def _require_videos(backends: ToolBackends) -> None:
+    _require_asking(backends, "clips are")
     spec = _configured(
         backends.video_model,
         "a model that films: set video_model, such as compatible/wan2.2, and video_model_base_url",
     )
     require_generator(spec, backends.video_model_base_url, "clips")
+
+
+def _require_asking(backends: ToolBackends, not_kept: str) -> None:
+    if backends.plays_back:
+        raise Misuse(
+            f"{not_kept} not kept, and replies = replay asks nobody; use replies = keep for tasks "
+            "that need this tool"
+        )
 
 
 def _configured(spec: ModelSpec | None, wanted: str) -> ModelSpec:

@@ -29,6 +29,11 @@ def require_search(backends: ToolBackends) -> None:
         require_cassette(_path(backends.search_cassette, "search_cassette"))
     elif backends.search == "corpus":
         require_corpus(_path(backends.search_corpus, "search_corpus"))
+    elif backends.plays_back:
+        raise Misuse(
+            f"search {backends.search}: replies = replay asks nobody; set search_recording = "
+            "replay and a search_cassette, recorded in an earlier run"
+        )
     else:
         required_key(_WEB[backends.search][0])
 

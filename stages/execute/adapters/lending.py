@@ -35,6 +35,7 @@ class Loan:
         """What the agent ended its work with; None: it has not yet."""
         self._assignment = assignment
         self._failure: NightshiftError | None = None
+        assignment.tools.pay_from(self.proxy.ledger)
         opening = prompts.opening(PROMPT, assignment.brief, assignment.tools.specs)
         self.instructions, self.task = self._told(opening[0]), self._told(opening[1])
 
@@ -73,7 +74,6 @@ class Loan:
             self._failure = exc
             raise
         self._assignment.journal.tool_call(call, result, started_at, time.monotonic() - started)
-        self.proxy.ledger.add_cost(result.cost_usd)
         if result.error is not None:
             return f"Error: {result.text}"
         if tool in ENDING_TOOLS:

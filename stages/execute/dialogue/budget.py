@@ -5,11 +5,13 @@ the last one. Money is held: a call is only made if the most that it can cost is
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
+from environments.models.faults import lost_money
 from environments.models.money.prices import Price
-from environments.models.money.spending import Spending, call_bound, longest_reply, total
+from environments.models.money.spending import Spending, call_bound, longest_reply
 from environments.ports import ModelReply, ModelRequest
 from taskdata.schema.agent import Budget
 from taskdata.schema.transcript import Ending
@@ -40,22 +42,28 @@ class Meter:
         self._price = price
         self._started = clock()
         self._spent = Spending()
+        self._lost_usd = 0.0
+        """Of what was spent: what attempts without an answer may be charged."""
         self._waited = 0.0
 
     def afford(self, request: ModelRequest) -> ModelRequest | Ending:
         """Return the request as the rest of the money allows it, or that it allows none.
 
         Its reply may have become shorter, and its attempts may together cost what is left.
+
+        Raises:
+            ModelUnavailable: The money would suffice, had the provider answered every attempt.
         """
-        if self.budget.max_usd is None:
+        left = self._usd_left
+        if left is None:
             return request
-        if self._spent.usd is None:
-            return Ending.OUT_OF_MONEY
-        left = self.budget.max_usd - self._spent.usd
         thinks = request.reasoning_effort not in (None, "none")
         shortest = _SHORTEST_WITH_THOUGHT if thinks else _SHORTEST_REPLY
+        needed = min(shortest, request.max_tokens)
         longest = longest_reply(request, self._price, left)
-        if longest < min(shortest, request.max_tokens):
+        if longest < needed:
+            if longest_reply(request, self._price, left + self._lost_usd) >= needed:
+                raise lost_money(self._lost_usd)
             return Ending.OUT_OF_MONEY
         return replace(request, max_tokens=longest, max_usd=left)
 
@@ -67,20 +75,37 @@ class Meter:
             bound = call_bound(request, self._price)
             tokens, usd = tokens or bound.tokens, bound.usd if usd is None else usd
         self._spent = self._spent + Spending(1, tokens, usd)
-        self.count_failed(reply.failed_attempts)
+        if not reply.is_kept:
+            self.count_failed(reply.failed_attempts)
 
     def count_failed(self, attempts: Sequence[FailedAttempt]) -> None:
         """Add what attempts at a model call may be charged though they brought no reply."""
-        if attempts:
-            charged = total(Spending(usd=attempt.cost_at_most_usd) for attempt in attempts)
-            self._spent = self._spent + charged
+        for attempt in attempts:
+            self.lose(attempt.cost_at_most_usd)
 
-    def count_tool(self, cost_usd: float | None) -> None:
-        """Add what a tool call cost; its tokens are not the agent's.
+    def lose(self, usd: float | None) -> None:
+        """Add what an attempt without an answer may be charged: no doing of the agent's."""
+        self._spent = self._spent + Spending(usd=usd)
+        self._lost_usd += usd or 0.0
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[float | None]:
+        """Yield what a tool's model may cost, None without a limit; nothing else is paid then."""
+        yield self._usd_left
+
+    def charge(self, usd: float | None) -> None:
+        """Add what a tool's model cost, or may have cost; its tokens are not the agent's.
 
         A cost that is unknown may be any: where money is limited, there is none left then.
         """
-        self._spent = self._spent + Spending(usd=cost_usd)
+        self._spent = self._spent + Spending(usd=usd)
+
+    @property
+    def _usd_left(self) -> float | None:
+        """Money left, never below 0; None without a limit."""
+        if self.budget.max_usd is None:
+            return None
+        return 0.0 if self._spent.usd is None else max(0.0, self.budget.max_usd - self._spent.usd)
 
     @property
     def seconds_left(self) -> float:
@@ -104,7 +129,9 @@ class Meter:
         budget, spent = self.budget, self._spent
         if self.seconds_left <= 0:
             return Ending.OUT_OF_TIME
-        if budget.max_usd is not None and (spent.usd is None or spent.usd >= budget.max_usd):
+        if budget.max_usd is not None and (
+            spent.usd is None or spent.usd - self._lost_usd >= budget.max_usd
+        ):
             return Ending.OUT_OF_MONEY
         if spent.tokens >= budget.max_tokens:
             return Ending.OUT_OF_TOKENS

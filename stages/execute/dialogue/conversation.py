@@ -69,6 +69,7 @@ class Conversation:
         self._remedies = 0
         """How often the conversation was made shorter since the last reply."""
         assignment.tools.attach(self)
+        assignment.tools.pay_from(self._meter)
 
     def _opened(
         self, opening: Sequence[Message], shown: Sequence[ShownInput]
@@ -119,8 +120,9 @@ class Conversation:
         """Return the model's next reply, or why there is none.
 
         Raises:
-            ModelUnavailable: Not the agent's doing; nor is `ModelRejected`, nor that the run's
-                money is used up (`BudgetExhausted`).
+            ModelUnavailable: Not the agent's doing, as where the provider's failures have used up
+                its money; nor is `ModelRejected`, nor that the run's money is used up
+                (`BudgetExhausted`).
         """
         self._watch_window()
         while True:
@@ -138,6 +140,9 @@ class Conversation:
                 self._journal.no_reply(exc.failed_attempts)
                 if (ending := self._without_reply(exc, seconds)) is not None:
                     return ending
+            except asyncio.CancelledError:
+                self._journal.no_reply(request.failed)
+                raise
             else:
                 self._take(request, reply, started_at)
                 return Ending.REFUSED if reply.stop_reason == "refused" else reply
@@ -176,7 +181,6 @@ class Conversation:
             if limit.expired():
                 return Ending.OUT_OF_TIME
             raise
-        self._meter.count_tool(result.cost_usd)
         self._journal.tool_call(call, result, started_at, time.monotonic() - started)
         return result
 

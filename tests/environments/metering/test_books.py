@@ -132,3 +132,15 @@ async def test_what_may_be_charged_is_the_runs_money(
     assert purse[0].state().spent_usd == pytest.approx(lost_usd)
     assert store.spent_usd(run.id) == pytest.approx(lost_usd)
     assert store.paid(run.id) == (0, 0.0)
+
+
+async def test_what_failed_calls_may_be_charged_leaves_no_program_out_of_money(wire, program):
+    wire.then(wire.drops())
+    wire.respond = lambda seen: wire.says(
+        "more", output_tokens=min(300, seen.body["max_completion_tokens"])
+    )
+    async with program(max_usd=0.2, max_reply_tokens=1_000) as agent:
+        statuses = [(await agent.chat(messages=[]))[0] for _ in range(4)]
+        assert statuses == [502, 200, 200, 429]
+        with pytest.raises(ModelUnavailable, match="the trial's max_usd would not be used up"):
+            agent.proxy.require_provider()

@@ -90,7 +90,59 @@ async def test_the_limit_that_was_reached_first_is_the_ending():
 
 async def test_what_tools_cost_counts_too():
     ledger = Ledger(budget(max_usd=0.05), PRICE)
-    ledger.add_cost(None)
-    ledger.add_cost(0.05)
+    ledger.charge(0.05)
     assert await ledger.reserve(1, 64) is Ending.OUT_OF_MONEY
-    assert ledger.spent.usd == pytest.approx(0.05)
+
+
+async def test_a_tool_of_unknown_cost_leaves_no_money_where_that_is_limited():
+    ledger = Ledger(budget(max_usd=100.0), PRICE)
+    ledger.charge(None)
+    assert await ledger.reserve(1, 64) is Ending.OUT_OF_MONEY
+    async with ledger.hold() as left:
+        assert left == 0
+
+
+async def test_a_tools_model_has_what_calls_in_flight_leave_and_they_wait_for_it():
+    ledger = Ledger(budget(max_usd=1.0), PRICE)
+    first = await ledger.reserve(1, 64)
+    order = []
+
+    async def tool() -> None:
+        async with ledger.hold() as left:
+            order.append(f"{left:.1f} left")
+            call = asyncio.create_task(ledger.reserve(1, 64))
+            await asyncio.sleep(0.01)
+            assert not call.done()
+            ledger.charge(0.3)
+        assert isinstance(await call, Reservation)
+
+    using = asyncio.create_task(tool())
+    await asyncio.sleep(0.01)
+    order.append("settled")
+    ledger.settle(first, Spending(1, 65, 0.2))
+    await using
+    assert order == ["settled", "0.8 left"]
+    assert ledger.spent.usd == pytest.approx(0.5)
+
+
+async def test_without_a_limit_a_tools_model_waits_for_nobody():
+    ledger = Ledger(budget(), PRICE)
+    await ledger.reserve(1, 64)
+    async with ledger.hold() as left:
+        assert left is None
+
+
+async def test_a_trial_whose_provider_failed_its_money_away_is_known():
+    ledger = Ledger(budget(max_usd=0.5), PRICE)
+    ledger.charge(0.3)
+    ledger.lose(0.2)
+    assert await ledger.reserve(1, 64) is Ending.OUT_OF_MONEY
+    assert ledger.is_cut_short
+
+
+async def test_one_that_is_out_of_money_anyway_is_not_cut_short():
+    ledger = Ledger(budget(max_usd=0.5), PRICE)
+    ledger.charge(0.5)
+    ledger.lose(0.2)
+    assert await ledger.reserve(1, 64) is Ending.OUT_OF_MONEY
+    assert not ledger.is_cut_short

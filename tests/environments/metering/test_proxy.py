@@ -322,6 +322,43 @@ async def test_the_runs_money_is_shared_and_its_end_is_not_the_agents(wire, key,
     assert purse[0].state().held_usd == pytest.approx(0)
 
 
+async def test_a_no_with_status_200_is_the_programs_and_may_be_charged(wire, program):
+    message = "maximum context length is 9"
+    wire.then(wire.answers({"error": {"code": 400, "message": message}}))
+    async with program(max_usd=1.0) as agent:
+        status, body = await agent.chat()
+        agent.proxy.require_provider()
+    assert (status, body["error"]["message"]) == (400, message)
+    ((no,),) = agent.recorded.unanswered
+    assert no.cost_at_most_usd == pytest.approx(agent.proxy.ledger.spent.usd)
+    assert no.cost_at_most_usd > 0
+    assert agent.proxy.ledger.lost_usd == 0
+
+
+async def test_time_that_runs_out_in_line_for_the_runs_money_is_not_the_agents(wire, program):
+    async with program(max_seconds=0.3, purse=Purse(lambda: None)) as agent:
+        status, _ = await agent.chat()
+        assert (status, wire.seen) == (504, [])
+        with pytest.raises(ModelUnavailable, match="held its money until the trial's time"):
+            agent.proxy.require_provider()
+
+
+async def test_nor_is_time_that_runs_out_in_line_for_the_provider(wire, key, record):
+    limiter = LocalLimiter(tell_soon=lambda: None)
+    endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
+    ledger = Ledger(Budget(max_seconds=0.3), None)
+    async with (
+        metering_proxy(Terms(endpoint, ledger, record, limiter=limiter)) as proxy,
+        aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,
+    ):
+        ledger.begin()
+        async with session.post(f"{proxy.url}/v1/chat/completions", json={}) as answered:
+            assert answered.status in (502, 504)
+        assert wire.seen == []
+        with pytest.raises(ModelUnavailable, match="rate limits left no room"):
+            proxy.require_provider()
+
+
 async def test_the_key_is_in_no_log(wire, program, key, caplog):
     caplog.set_level(logging.DEBUG)
     wire.then(wire.fails(401, key), wire.fails(500, key), wire.drops())

@@ -2,6 +2,7 @@
 
 import pytest
 
+from environments.models.cached import kept_reply
 from environments.ports import Message
 from taskdata.errors import Misuse, ModelRejected
 from taskdata.schema.agent import AgentSpec
@@ -343,3 +344,15 @@ def test_temperature_and_effort_exclude_each_other_where_the_provider_says_so():
         AgentSpec.parse("react:openai/gpt-5.2", temperature=0.5, reasoning_effort="low")
     AgentSpec.parse("react:openai/gpt-5.2", temperature=0.5, reasoning_effort="none")
     AgentSpec.parse("react:compatible/qwen3", temperature=0.6, reasoning_effort="low")
+
+
+@pytest.mark.parametrize("details", ["[" * 300 + "]" * 300, "[1e999]", '["\\ud800"]'])
+def test_thoughts_that_no_store_can_hold_take_no_paid_reply_along(wire, new_client, ask, details):
+    body = (
+        '{"model": "m", "choices": [{"message": {"content": "Two.", "reasoning_details": '
+        f'{details}}}, "finish_reason": "stop"}}]}}'
+    )
+    wire.then(wire.sends(body.encode()))
+    reply = ask(new_client("openai"), QUESTION)
+    assert (reply.text, reply.replay) == ("Two.", ())
+    assert kept_reply(reply, "t1")["text"] == "Two."

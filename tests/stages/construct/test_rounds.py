@@ -229,12 +229,27 @@ def test_a_crash_between_reply_and_record_pays_nothing_twice(
         broken.setattr(store, "record_step", crash)
         with pytest.raises(KeyboardInterrupt):
             generate.do(store, refresh.id, connect)
-    assert spent(store, refresh.id).calls == 0
+    assert spent(store, refresh.id).calls == 1
     generate.do(store, refresh.id, connect)
-    assert author.asked["generate"] == 1
+    assert (author.asked["generate"], spent(store, refresh.id).calls) == (1, 1)
     (step,) = store.steps(only(store, refresh).id)
     assert (step.calls, step.usage.total) == (1, 1_200)
     assert step.cost_usd == pytest.approx((1_000 * 0.25 + 200 * 2) / 1e6)
+
+
+def test_a_resumed_refresh_knows_what_calls_without_an_answer_may_have_cost(
+    wire, store, author, connect, started
+):
+    author.says("generate", wire.truncates())
+    refresh = started(limits={"max_usd": 0.05})
+    report = generate.do(store, refresh.id, connect)
+    used, calls = spent(store, refresh.id), len(wire.seen)
+    assert (report.errors, used.calls) == (1, 1)
+    assert 0 < used.usd <= 0.05
+
+    assert generate.do(store, refresh.id, connect).errors == 1
+    assert spent(store, refresh.id).usd <= 0.05
+    assert len(wire.seen) <= calls + 1, "what was left paid for no second round"
 
 
 def test_running_a_stage_again_asks_nothing(store, author, connect, started, construct):

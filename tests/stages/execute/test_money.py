@@ -147,12 +147,20 @@ def test_a_server_that_reports_no_usage_uses_up_a_trials_cap_too(planned, store,
     assert len(wire.seen) == 2
 
 
-def test_attempts_that_may_be_charged_use_up_a_trials_cap_too(planned, store, wire, tmp_path):
+def test_attempts_that_may_be_charged_use_up_a_trials_cap_and_are_not_its_agents_doing(
+    planned, store, wire, tmp_path
+):
     goes_on(wire, input_tokens=90, output_tokens=10)
     wire.then(wire.truncates())
     run = planned(None, repetitions=1, budget=Budget(max_usd=0.07, max_reply_tokens=10))
+    report = work.do(store, run.id, 0, tmp_path)
+    assert (report.errors, ending_of(store, run)) == (1, None)
+    assert "attempts that brought no answer may be charged" in report.note
+    before = len(wire.seen)
+
     work.do(store, run.id, 0, tmp_path)
     assert ending_of(store, run) is Ending.OUT_OF_MONEY
+    assert len(wire.seen) > before
     failed = [each for event in events_of(store, run, "model") for each in event.failed_attempts]
     assert [each.status for each in failed] == [None]
     assert sum(each.cost_at_most_usd for each in failed) > 0.02

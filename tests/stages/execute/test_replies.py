@@ -4,6 +4,7 @@ import pytest
 
 from stages.execute import work
 from stages.prepare import work as preparing
+from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
 
 
@@ -51,3 +52,12 @@ def test_models_are_asked_unless_told_otherwise(play, wire):
     play("ask")
     play("ask")
     assert len(wire.seen) == 2
+
+
+def test_a_replay_needs_no_key(new_run, monkeypatch):
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    asked = {"agents": ("react:openai/gpt-5.2",), "judge": {"provider": "anthropic", "model": "m"}}
+    with pytest.raises(Misuse, match="OPENAI_API_KEY"):
+        preparing.require(new_run(**asked).config)
+    preparing.require(new_run(**asked, replies="replay").config)

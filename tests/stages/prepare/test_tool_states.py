@@ -5,6 +5,7 @@ import pytest
 from environments.services.postgresql import MISSING
 from stages.prepare import work
 from taskdata.errors import Misuse
+from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.service import PostgresqlService
 from taskdata.schema.task import ReferenceSolution, TaskEnvironment
 
@@ -48,6 +49,13 @@ def test_a_cap_is_refused_with_a_model_that_it_does_not_hold(store, new_run, new
     run = new_run(new_task("seen"), max_usd=2.0, **{field: "openai/maker"})
     with pytest.raises(Misuse, match=f"max_usd = 2: what {field} = 'openai/maker' costs is not"):
         work.do(store, run.id)
+
+
+def test_so_is_a_trials_cap(new_run):
+    agent = AgentSpec.parse("react:local/smollm2-135m", budget=Budget(max_usd=1.0))
+    run = new_run(agents=(agent,), image_model="openai/gpt-image-1")
+    with pytest.raises(Misuse, match="max_usd = 1: what image_model"):
+        work.require(run.config)
 
 
 def test_a_task_without_a_reference_is_not_given_to_the_reference_agent(store, new_run, new_task):

@@ -11,10 +11,11 @@ from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from stages.score.evidence import TrialEvidence
 from stages.score.judge import MAX_ASKS, LeafJudge, no_judge
-from taskdata.errors import ModelUnavailable
+from taskdata.errors import ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.checkpoint import Judge
 from taskdata.schema.views import TextView, UnreadableView
+from tests.wire_server import fails
 
 MEMO = Judge(rubric="10 if the tone is polite.", deliverables=("memo.md",))
 TRIAL = TrialEvidence(views={"memo.md": TextView(text="Dear all")}, delivered=("memo.md",))
@@ -101,10 +102,19 @@ def test_a_second_ask_may_bring_a_verdict(wire, judged):
 
 
 def test_a_judge_that_says_no_leaves_the_leaf_unscored(wire, judged):
-    wire.then(wire.fails(401, "bad key"))
+    wire.then(wire.fails(400, "not this"))
     leaf = judged()
     assert leaf.score is None
     assert leaf.reason.startswith("the judge gave no verdict: ")
+
+
+@pytest.mark.parametrize(
+    "no", [fails(401, "bad key"), fails(404), fails(429, code="insufficient_quota")]
+)
+def test_a_key_or_an_account_to_mend_says_nothing_of_the_leaf(wire, judged, no):
+    wire.then(no)
+    with pytest.raises(ModelRejected):
+        judged()
 
 
 def test_a_judge_out_of_reach_says_nothing_of_the_leaf(wire):

@@ -22,7 +22,6 @@ from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import BudgetExhausted, Misuse, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import SpendingLimits
-from taskdata.schema.transcript import Usage
 
 SPEC = ModelSpec(provider="openai", model="gpt-5-mini")  # 0.25 USD in, 2.00 out
 QUESTION = ModelRequest(messages=(Message("user", "x" * 1_000),), max_tokens=500)
@@ -149,12 +148,6 @@ def test_an_attempt_that_may_be_charged_is_made_again_where_money_is_left(wire, 
     wire.then(wire.truncates(), wire.says("yes"))
     _, results = capped(1, {"max_usd": 1.0}, attempts=5)
     assert results[0].text == "yes"
-
-
-def test_a_reply_paid_for_before_is_booked_once():
-    cap = SpendingCap(None, SpendingLimits(), PRICE)  # nothing is asked
-    cap.book(ModelReply("y", "m", usage=Usage(input_tokens=7, output_tokens=3), cost_usd=0.5))
-    assert cap.spent == Spending(1, 10, 0.5)
 
 
 @given(st.text(max_size=200), st.integers(1, 10_000))

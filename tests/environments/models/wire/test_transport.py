@@ -106,3 +106,18 @@ def test_what_was_never_sent_is_told_apart(wire, new_client, ask):
     ]
     # The price of a compatible server's model is not known.
     assert costs == [{None}, {0.0}]
+
+
+@pytest.mark.parametrize(
+    "echo", ["sk-0123/45+67=", "sk-0123\\/45+67=", "sk-0123%2F45%2B67%3D", "sk-0123/45%2B67%3D"]
+)
+def test_what_a_server_sends_never_repeats_the_key(echo):
+    endpoint = Endpoint(ModelSpec.parse("openai/m"), "https://host/v1", "sk-0123/45+67=")
+
+    assert endpoint.without_key(f"your key {echo} is".encode()) == b"your key [key] is"
+
+
+def test_the_word_for_no_key_may_be_part_of_an_answer():
+    endpoint = Endpoint(ModelSpec.parse("compatible/m"), "http://host/v1", "none")
+
+    assert endpoint.without_key(b"none of them") == b"none of them"

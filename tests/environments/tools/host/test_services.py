@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from environments.models.faults import NotRecorded
 from environments.models.paid import Attempt, CallWriter
 from environments.models.registry import ModelClients
 from environments.ports import Media, Message, ModelRequest
 from environments.tools.host.definition import Desk
 from environments.tools.host.services import ServiceLimits, open_services
+from environments.tools.states import READY, tool_state
 from environments.tools.toolbox import Toolbox
 from taskdata.errors import ModelRejected, ToolUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult
@@ -91,6 +93,30 @@ def test_only_what_is_ready_is_opened(store, monkeypatch):
 
     services = asyncio.run(opened())
     assert (services.vision, services.images, services.search) == (None, None, None)
+
+
+def test_a_replay_asks_nobody_and_needs_no_key(store, new_run, monkeypatch):
+    for variable in ("OPENAI_API_KEY", "SERPER_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    named = {
+        "tool_model": "openai/gpt-5.2",
+        "image_model": "compatible/i",
+        "image_model_base_url": "http://localhost:1/v1",
+        "search": "serper",
+    }
+    config = new_run(replies="replay", **named).config
+
+    async def opened():
+        async with ModelClients() as clients, open_services(config, clients, store) as services:
+            with pytest.raises(NotRecorded):
+                await services.vision.reply(ModelRequest((Message("user", "?"),)))
+            return services
+
+    services = asyncio.run(opened())
+    assert (services.images, services.search) == (None, None)
+    assert tool_state("ImageDescription", config) == READY
+    assert "replies = replay asks nobody" in tool_state("TextToImage", config)
+    assert "set search_recording = replay" in tool_state("web_search", config)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from environments.models.money.prices import Price
 from environments.models.money.spending import call_bound
 from environments.ports import Message, ModelReply, ModelRequest
 from stages.execute.dialogue.budget import Meter
+from taskdata.errors import ModelUnavailable
 from taskdata.schema.agent import Budget
 from taskdata.schema.transcript import Ending, Usage
 from taskdata.schema.usage import FailedAttempt
@@ -80,16 +81,16 @@ def test_a_reply_gets_no_more_tokens_than_are_left():
 
 def test_what_tools_cost_counts_as_money_and_as_nothing_else():
     meter = Meter(Budget(max_usd=0.2, max_turns=1, max_tokens=10))
-    meter.count_tool(0.1)
+    meter.charge(0.1)
     assert meter.exhausted() is None
-    meter.count_tool(0.1)
+    meter.charge(0.1)
     assert meter.exhausted() is Ending.OUT_OF_MONEY
 
 
 def test_a_tool_of_unknown_cost_leaves_no_money_where_that_is_limited():
     limited, unlimited = Meter(Budget(max_usd=100.0)), Meter(Budget())
     for meter in (limited, unlimited):
-        meter.count_tool(None)
+        meter.charge(None)
     assert limited.exhausted() is Ending.OUT_OF_MONEY
     assert limited.afford(QUESTION) is Ending.OUT_OF_MONEY
     assert unlimited.exhausted() is None
@@ -148,9 +149,25 @@ def test_attempts_that_may_be_charged_count_whether_a_reply_came_or_not():
     meter = Meter(Budget(max_usd=1.0), price=PRICE)
     meter.count(QUESTION, reply(0.25, failed_attempts=(failed(0.25), failed(0.0))))
     meter.count_failed((failed(0.25),))
+    assert meter.afford(QUESTION).max_usd == pytest.approx(0.25)
+
+
+def test_a_trial_whose_provider_failed_its_money_away_is_not_out_of_money():
+    meter = Meter(Budget(max_usd=1.0), price=PRICE)
+    meter.count(QUESTION, reply(0.5))
+    meter.count_failed((failed(0.5),))
     assert meter.exhausted() is None
-    meter.count_failed((failed(0.25),))
+    with pytest.raises(ModelUnavailable, match=r"may be charged with 0\.5000 USD"):
+        meter.afford(QUESTION)
+    meter.charge(0.5)
     assert meter.exhausted() is Ending.OUT_OF_MONEY
+
+
+def test_attempts_that_failed_for_a_kept_reply_did_so_before():
+    meter = Meter(Budget(max_usd=1.0), price=PRICE)
+    kept = replace(reply(0.25, failed_attempts=(failed(0.5),)), is_kept=True)
+    meter.count(QUESTION, kept)
+    assert meter.afford(QUESTION).max_usd == pytest.approx(0.75)
 
 
 @given(
