@@ -44,7 +44,13 @@ def exchange_at(address: str) -> Exchange:
     ask = getattr(worker.scheduler, address)
 
     def exchange(word: Word) -> Answer:
-        answer = sync(worker.loop, ask, word=word.model_dump(mode="json"), callback_timeout=10)
+        answer = sync(
+            worker.loop,
+            ask,
+            word=word.model_dump(mode="json"),
+            worker=worker.address,
+            callback_timeout=10,
+        )
         return Answer.model_validate(answer)
 
     return exchange
@@ -60,8 +66,15 @@ def _begin(
     limits = {name: Ceilings.model_validate(each) for name, each in ceilings.items()}
     coordinator = Coordinator(limits, max_usd, spent_usd)
 
-    def exchange(word: dict[str, Any], **_: Any) -> dict[str, Any]:
-        answer = coordinator.exchange(Word.model_validate(word), time.monotonic())
+    address_of: dict[str, str] = {}
+
+    def exchange(word: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
+        said = Word.model_validate(word)
+        address_of[said.worker] = worker
+        for name in coordinator.workers:
+            if address_of[name] not in dask_scheduler.workers:
+                coordinator.forget(name)
+        answer = coordinator.exchange(said, time.monotonic())
         return answer.model_dump(mode="json")
 
     dask_scheduler.handlers[address] = exchange

@@ -117,7 +117,7 @@ class Coordinator:
 
     def exchange(self, word: Word, now: float) -> Answer:
         """Take in what a worker says and return what it may use."""
-        self._forget(now)
+        self._forget_the_silent(now)
         worker = self._workers.setdefault(word.worker, _Worker())
         since, worker.heard_at, worker.wants = worker.heard_at, now, dict(word.wants)
         for provider, want in word.wants.items():
@@ -126,12 +126,22 @@ class Coordinator:
         granted, refused = self._money(worker, word)
         return Answer(shares=shares, granted=granted, refused=refused)
 
-    def _forget(self, now: float) -> None:
-        """Drop the silent ones; what they held may be spent, and counts until they return."""
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """Those that it reckons with."""
+        return tuple(self._workers)
+
+    def forget(self, name: str) -> None:
+        """Give a lost worker's share to the others; the money that it held may be spent."""
+        worker = self._workers.pop(name, None)
+        if worker is not None:
+            self._lost_by[name] = worker.held_usd
+
+    def _forget_the_silent(self, now: float) -> None:
+        """What they held counts as spent until they return."""
         for name, worker in list(self._workers.items()):
             if now - worker.heard_at > FORGOTTEN_AFTER_SECONDS:
-                self._lost_by[name] = worker.held_usd
-                del self._workers[name]
+                self.forget(name)
 
     def _ceilings_of(self, provider: str) -> Ceilings:
         return ceilings_of(self._ceilings, provider) or Ceilings()

@@ -1,0 +1,50 @@
+"""The workers of a cluster share limits for as long as they live."""
+
+import os
+import signal
+import time
+
+from environments.models.limits.coordinator import Word
+from environments.models.limits.seam import Want
+from flows.config import Settings
+from flows.limits import coordinated, exchange_at
+from flows.runners import client
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.ceilings import Ceilings
+from taskdata.schema.run import RunConfig
+
+CONFIG = RunConfig(
+    bank="b", agents=(AgentSpec.parse("nop"),), limits={"openai": Ceilings(concurrency=10)}
+)
+
+
+def share_of(name, address):
+    """Say as a worker that there is more to do than may be done; returns how much may be."""
+    word = Word(worker=name, wants={"openai": Want(calls=100, in_flight=0)})
+    return exchange_at(address)(word).shares["openai"].concurrency
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_dead_workers_share_is_the_others_at_once(tmp_path):
+    with (
+        client(Settings(home=tmp_path), workers=2) as connected,
+        coordinated(connected, "run-1", CONFIG, 0.0) as address,
+    ):
+        first, second = connected.scheduler_info(n_workers=-1)["workers"]
+
+        def share(name, worker):
+            return connected.submit(share_of, name, address, workers=[worker], pure=False).result(
+                30
+            )
+
+        assert share("one", first) == 10
+        assert share("two", second) == 0, "the first has not given back what it has"
+        dying = connected.submit(die, workers=[first], retries=0, pure=False)
+        deadline = time.monotonic() + 20
+        while share("two", second) < 10:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        dying.cancel(force=True)
