@@ -5,7 +5,8 @@ Trials whose model answers at once, with nothing to do but to answer: what is le
 of which all but a few trials have finished is prepared and executed again, as `--resume` does.
 
 `python benchmarks/scale.py [--trials 1000 2000 5000 10000] [--plot FILE] [--json]`; with
-`--command` only the largest run, resumed by `nightshift run --resume` itself.
+`--command` only the largest run, resumed by `nightshift run --resume` itself until it asks the
+model (`--whole`: until all is done).
 """
 
 import argparse
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from load.model_server import model_server
 from load.planning import agent_of, new_store, plan
-from load.resumed_night import Line, carried_on, noting_server
+from load.resumed_night import Line, carried_on, noting_server, serve_once
 
 from flows.summaries import summary_of
 from stages.execute import work
@@ -70,15 +71,16 @@ class Night:
     first_call_s: float
     """Until a model was asked for one of the trials that were left."""
     stages: dict[str, float]
-    """What each stage took by itself."""
+    """What each stage took by itself, as far as it got."""
     whole_s: float
+    """Until the command ended."""
 
 
 def main() -> None:
     """Print a line per run, and one for the resumed run."""
     options = _options()
     if options.command:
-        night = resume_by_command(max(options.trials))
+        night = resume_by_command(max(options.trials), options.whole)
         print(json.dumps(asdict(night)) if options.json else _described(night))
         return
     with model_server(0.0, 0) as url:
@@ -148,13 +150,16 @@ def resume(url: str, finished: int) -> Resumed:
     )
 
 
-def resume_by_command(finished: int) -> Night:
-    """Finish that many trials of a run, then time the command that does the others."""
+def resume_by_command(finished: int, whole: bool) -> Night:
+    """Finish that many trials of a run, then time the command that begins, or does, the others."""
     with noting_server() as server, new_store() as (store, folder):
         trials = plan(store, "run", agent_of("openai", server.url), finished + LEFT, IN_FLIGHT)
         work.execute_trials(store, "run", trials[:finished], {}, folder)
         server.asked.clear()
-        began, lines = carried_on(folder, store.address.artifacts_url, "run")
+        server.was_asked.clear()
+        serve_once(folder)
+        until = None if whole else server.was_asked
+        began, lines = carried_on(folder, store.address.artifacts_url, "run", until)
         first = min(server.asked) - began
     found = [_STAGE.match(line.text) for line in lines]
     took = {stage["name"]: float(stage["seconds"]) for stage in found if stage is not None}
@@ -216,6 +221,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--plot", type=Path, help="write the cost per trial there, such as .svg")
     parser.add_argument(
         "--command", action="store_true", help="resume the largest run by the command itself"
+    )
+    parser.add_argument(
+        "--whole", action="store_true", help="let that command finish the whole night"
     )
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     return parser.parse_args()

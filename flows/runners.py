@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,12 @@ _MOST_DEATHS = 10
 _LARGEST_PORTION = 16
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_TO_RESTART = 30.0
+_NEEDED_BY_TRIALS = (
+    "stages.execute.work",
+    "stages.score.work",
+    "environments.models.anthropic",
+    "environments.models.openai",
+)
 
 
 @contextmanager
@@ -108,8 +115,28 @@ def _local_cluster(workers: int) -> Iterator[str]:
             silence_logs=logging.ERROR,
         ) as running,
         _kept_up(running, workers),
+        _warming_up(str(running.scheduler_address)),
     ):
         yield str(running.scheduler_address)
+
+
+@contextmanager
+def _warming_up(address: str) -> Iterator[None]:
+    """Have the workers import, while other stages are at work, what trials need and takes long."""
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as connected:
+        warming = [
+            connected.submit(_import_all, workers=[worker], pure=False)
+            for worker in connected.scheduler_info(n_workers=-1)["workers"]
+        ]
+        yield
+        connected.cancel(warming)
+
+
+def _import_all() -> None:
+    for name in _NEEDED_BY_TRIALS:
+        import_module(name)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from flows.serving.prefect_server import running_server
 
 _ANSWER = {
     "id": "chatcmpl-1",
@@ -35,6 +38,7 @@ class NotingServer:
     url: str
     asked: list[float] = field(default_factory=list)
     """In seconds since the epoch."""
+    was_asked: threading.Event = field(default_factory=threading.Event)
 
 
 @contextmanager
@@ -47,6 +51,7 @@ def noting_server() -> Iterator[NotingServer]:
 
         def do_POST(self) -> None:
             noting.asked.append(time.time())
+            noting.was_asked.set()
             self.rfile.read(int(self.headers["content-length"]))
             self.send_response(200)
             self.send_header("content-type", "application/json")
@@ -66,6 +71,23 @@ def noting_server() -> Iterator[NotingServer]:
             server.shutdown()
 
 
+_SERVER_ONCE = """
+import sys
+from pathlib import Path
+from flows.serving.prefect_server import prefect_server
+
+with prefect_server(Path(sys.argv[1]), 0):
+    pass
+"""
+
+
+def serve_once(home: Path) -> None:
+    """Have the Prefect server make its database, as the command that began a run has done."""
+    subprocess.run([sys.executable, "-c", _SERVER_ONCE, str(home)], check=True)
+    while running_server(home) is not None:
+        time.sleep(0.2)
+
+
 @dataclass(frozen=True)
 class Line:
     """What the command said, and when, in seconds from its start."""
@@ -74,8 +96,16 @@ class Line:
     text: str
 
 
-def carried_on(home: Path, artifacts_url: str, run_id: str) -> tuple[float, list[Line]]:
+def carried_on(
+    home: Path, artifacts_url: str, run_id: str, until: threading.Event | None
+) -> tuple[float, list[Line]]:
     """Carry a run on with the command; return when it started and what it said.
+
+    Args:
+        home: Of the state.
+        artifacts_url: Of the store.
+        run_id: The run.
+        until: The command is interrupted once this is set; None: it is let finish.
 
     Raises:
         SystemExit: It failed.
@@ -92,7 +122,14 @@ def carried_on(home: Path, artifacts_url: str, run_id: str) -> tuple[float, list
     ) as command:
         if command.stdout is None:
             raise RuntimeError("the command has no standard output")
+        if until is not None:
+            threading.Thread(target=_interrupt, args=(command, until), daemon=True).start()
         lines = [Line(time.time() - began, text.rstrip()) for text in command.stdout]
-    if command.returncode:
+    if command.returncode and not (until and until.is_set()):
         raise SystemExit("\n".join(line.text for line in lines))
     return began, lines
+
+
+def _interrupt(command: "subprocess.Popen[str]", until: threading.Event) -> None:
+    until.wait()
+    command.send_signal(signal.SIGINT)
