@@ -23,6 +23,7 @@ from taskdata.tables import REVISION
 log = logging.getLogger(__name__)
 
 _MIGRATION_LOCK = 0x6E69676874  # "night": any constant shared by all our processes
+_SCHEME_CHARS = 20
 _BUSY_SECONDS = 60
 
 
@@ -96,8 +97,14 @@ def _engine(url: str) -> Engine:
         # A server may have closed a pooled connection; a file has not, and every look costs.
         is_file = parsed.get_backend_name() == "sqlite"
         engine = create_engine(parsed, pool_pre_ping=not is_file)
-    except (ArgumentError, NoSuchModuleError) as exc:
-        raise Misuse(f"database URL {url!r}: {exc}; expected sqlite:/// or postgresql://") from exc
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        # Neither the URL nor what is wrong with it is told: either may hold the password.
+        scheme, separator, _ = url.partition("://")
+        shown = f"{scheme[:_SCHEME_CHARS]}://..." if separator else "without scheme"
+        raise Misuse(
+            f"database URL {shown}: not understood; expected sqlite:///PATH or "
+            "postgresql://USER:PASSWORD@HOST:PORT/DATABASE, special characters percent-encoded"
+        ) from None
     if is_file:
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)

@@ -327,6 +327,20 @@ def test_a_database_that_is_not_there_is_a_clear_error(tmp_path):
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:secret/pass@host:secretport/db",
+        "postgres+nodriver://me:secret@host/db",
+        "me:secret@host",
+    ],
+)
+def test_a_database_url_that_is_none_is_refused_and_its_password_not_told(url, tmp_path):
+    with pytest.raises(Misuse, match="database URL") as caught:
+        Store.open(StoreAddress(database_url=url, artifacts_url=f"file://{tmp_path}"))
+    assert "secret" not in str(caught.value)
+
+
 def test_artifacts_are_stored_once_and_corruption_is_noticed(store, tmp_path):
     sha256 = store.artifacts.put_bytes(b"figures")
     assert store.artifacts.put_bytes(b"figures") == sha256
