@@ -28,6 +28,7 @@ from environments.metering.formats.requests import Asked, read_request
 from environments.metering.forwarding import Forwarder
 from environments.metering.notices import Notices
 from environments.ports import Door
+from environments.sandbox.doors.listening import listening_socket
 from taskdata.errors import ModelRejected, SandboxFailed
 from taskdata.schema.transcript import Ending
 
@@ -225,7 +226,6 @@ async def _listen(proxy: MeteringProxy, runner: "web.AppRunner", folder: Path | 
     path = folder / "model" / "proxy.sock"
     path.parent.mkdir()
     path.parent.chmod(0o755)
-    await web.UnixSite(runner, str(path)).start()
-    path.chmod(0o666)
+    await web.SockSite(runner, listening_socket(path)).start()
     told = variables(proxy.endpoint, f"http://127.0.0.1:{PORT}", proxy.token)
     proxy.doors = (Door(PORT, path, told),)

@@ -10,6 +10,7 @@ from environments.network.policy import HostResolver, Policy
 from environments.network.proxy import Proxy
 from environments.ports import Door
 from environments.reaper.owner import working_folder
+from environments.sandbox.doors.listening import listening_socket
 from taskdata.errors import SandboxFailed
 from taskdata.schema.network import RefusedTarget
 
@@ -75,8 +76,8 @@ async def serving(proxy: Proxy) -> AsyncIterator[Path]:
             socket = around / "door" / "s"
             socket.parent.mkdir()
             socket.parent.chmod(0o755)
-            server = await asyncio.start_unix_server(proxy.accept, socket)
-            socket.chmod(0o666)
+            bound = listening_socket(socket)
+            server = await asyncio.start_unix_server(proxy.accept, sock=bound)
         except OSError as error:
             raise SandboxFailed(f"cannot listen on {around}: {error.strerror or error}") from error
         try:
