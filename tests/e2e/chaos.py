@@ -14,8 +14,8 @@ from flows.locks import is_worked_on
 from taskdata.store import Store, StoreAddress
 from tests.wire_server import Seen, WireServer
 
-CALLS = 3
-"""Of each trial: two with a tool call, and the answer."""
+CALLS = 2
+"""Of each trial: one with a tool call, and the answer."""
 WORKERS, IN_FLIGHT = 2, 16
 AGENT = "function_calling:compatible/chaos"
 CANARY = "sk-canary-7f3a9d51c0b84e26a1"
@@ -40,7 +40,7 @@ _ARGUMENTS = {"sleep": {"seconds": 0.001}, "list_files": {}}
 
 
 class Trouble:
-    """A provider that answers three calls in four, and counts those that it bills."""
+    """A provider that answers five calls in six, and counts those that it bills."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -51,17 +51,17 @@ class Trouble:
     def respond(self, seen: Seen):
         assert seen.headers["Authorization"] == f"Bearer {CANARY}"
         chance = self._random.random()
-        if chance < 0.08:
+        if chance < 0.05:
             return WireServer.fails(429, retry_after=0.05)
-        if chance < 0.14:
+        if chance < 0.11:
             return WireServer.fails(500)
-        if chance < 0.17:
+        if chance < 0.14:
             self.spoiled += 1
             return WireServer.truncates()
-        if chance < 0.20:
+        if chance < 0.17:
             self.spoiled += 1
             return WireServer.sends(b'{"choices": [{"message"')
-        return WireServer.waits(0.8 if chance < 0.24 else 0.05, self._answer)
+        return WireServer.waits(0.8 if chance < 0.20 else 0.05, self._answer)
 
     async def _answer(self, seen: Seen, request):
         said = sum(message["role"] == "assistant" for message in seen.body["messages"])

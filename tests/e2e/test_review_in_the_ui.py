@@ -55,6 +55,7 @@ def test_the_form_approves_one_rejects_one_and_the_bank_is_released(served, brow
     api.wait("the next form", lambda: api.state_of("review") == "PAUSED", 60)
     page.reload()
     fill_in(page, "reject all", "", "kirsten", "the house move says it all")
+    api.wait("the rejection", lambda: not command.read(home, "review", "list")["candidates"], 60)
     page.close()
 
     api.wait("the refresh", lambda: api.state_of("refresh_task_bank") == "COMPLETED", 300)
