@@ -36,11 +36,11 @@ def test_a_night_with_a_wedged_provider_ends_says_so_and_is_carried_on(tmp_path,
     tasks = [part for task in listed[:3] for part in ("--task", task["id"])]
     with running_wire_server() as server:
         server.respond = lambda seen: never
-        settings.write_text(SETTINGS.format(url=server.openai_url, seconds=45))
+        settings.write_text(SETTINGS.format(url=server.openai_url, seconds=25))
         night = command.run(home, "run", *tasks)
 
         assert night.returncode == 0, night.stdout + night.stderr
-        assert "stopped by its deadline of 45 s" in night.stdout
+        assert "stopped by its deadline of 25 s" in night.stdout
         assert "3 trials are due, run it again" in night.stdout
         (run,) = command.read(home, "runs")["runs"]
         assert run["status"] == "completed"
