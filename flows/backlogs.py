@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from flows.hosting import spoken_to
 from stages.execute.slots.backlog import Ask, Backlog, Deal, Dealt
 
 
@@ -53,31 +54,15 @@ def hosted(
 
 def deal_at(address: str) -> Deal:
     """Return how this Dask worker speaks to the backlog at `address`."""
-    from distributed import get_worker
-    from distributed.utils import sync
-
-    worker = get_worker()
-    said = getattr(worker.scheduler, address)
-
-    def deal(ask: Ask) -> Dealt:
-        answer = sync(
-            worker.loop,
-            said,
-            ask=ask.model_dump(mode="json"),
-            worker=worker.address,
-            callback_timeout=10,
-        )
-        return Dealt.model_validate(answer)
-
-    return deal
+    return spoken_to(address, Dealt)
 
 
 def _begin(address: str, trials: Mapping[str, Sequence[str]], dask_scheduler: Any = None) -> None:
     backlog = Backlog.of(trials)
     worker_of: dict[str, str] = {}
 
-    def exchange(ask: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
-        said = Ask.model_validate(ask)
+    def exchange(word: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
+        said = Ask.model_validate(word)
         worker_of[said.holder] = worker
         for holder in backlog.holders:
             if worker_of[holder] not in dask_scheduler.workers:

@@ -12,6 +12,7 @@ from typing import Any
 
 from environments.models.limits.coordinator import Answer, Coordinator, Word
 from environments.models.limits.shared import Exchange
+from flows.hosting import spoken_to
 from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.run import RunConfig
 
@@ -37,23 +38,7 @@ def coordinated(connected: Any, run_id: str, config: RunConfig, spent_usd: float
 
 def exchange_at(address: str) -> Exchange:
     """Return how this Dask worker speaks to the coordinator at `address`."""
-    from distributed import get_worker
-    from distributed.utils import sync
-
-    worker = get_worker()
-    ask = getattr(worker.scheduler, address)
-
-    def exchange(word: Word) -> Answer:
-        answer = sync(
-            worker.loop,
-            ask,
-            word=word.model_dump(mode="json"),
-            worker=worker.address,
-            callback_timeout=10,
-        )
-        return Answer.model_validate(answer)
-
-    return exchange
+    return spoken_to(address, Answer)
 
 
 def _begin(

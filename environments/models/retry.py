@@ -38,9 +38,9 @@ class RetryPolicy:
     """How often, how long and how far apart attempts are."""
 
     attempts: int = 5
-    attempt_seconds: float | None = 600.0
+    attempt_seconds: float = 600.0
     """A single attempt is given up after this, as OpenAI's and Anthropic's own SDKs do: a server
-    that hangs is the provider's fault, not the agent's. None: as long as the request."""
+    that hangs is the provider's fault, not the agent's."""
     first_wait_seconds: float = 0.5
     longest_wait_seconds: float = 60.0
     """Of our own choice. What a provider's `retry-after` asks for is waited, or given up at once
@@ -154,7 +154,7 @@ class RetriedCall:
         ):
             self.waited_seconds += slot.waited_seconds
             left = self.total_seconds - self.seconds
-            one = Try(min(left, self.policy.attempt_seconds or left), slot)
+            one = Try(min(left, self.policy.attempt_seconds), slot)
             try:
                 return await self._in_time(one, attempt, left)
             finally:

@@ -135,6 +135,7 @@ def _start(folder: Path, port: int) -> str:
                 pass_fds=(listener.fileno(),),
             )
         deadline = time.monotonic() + _START_SECONDS
+        # Prefect reads it when it is imported, which is now.
         os.environ.update(_environment(folder, url))
         _import_meanwhile()
         while not _healthy(url):

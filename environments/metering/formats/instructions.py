@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from environments.metering.formats.dialects import Dialect
-from environments.metering.formats.parts import object_of, objects_of, text_of
 from environments.models.wire.arguments import clean_text, read_arguments
+from environments.models.wire.parts import object_of, objects_of, text_of
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolSpec
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from environments.metering.formats.dialects import Dialect
-from environments.metering.formats.parts import object_of, objects_of, text_of
 from environments.models.client import Answer
 from environments.models.faults import AttemptFailed
 from environments.models.openai.usage import usage_of
 from environments.models.wire.arguments import clean_text, read_arguments
+from environments.models.wire.parts import object_of, objects_of, text_of
 from environments.models.wire.reading import arguments_text
 from environments.models.wire.thinking import (
     chat_thinking,

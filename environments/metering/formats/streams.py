@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from environments.metering.formats.dialects import Dialect
-from environments.metering.formats.parts import object_of, objects_of, text_of
 from environments.metering.formats.replies import MAX_TEXT_CHARS
+from environments.models.wire.parts import object_of, objects_of, text_of
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 _MAX_PARTS = 256

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from environments.models.wire.arguments import clean_text
+from environments.models.wire.parts import objects_of
 
 MAX_THINKING_CHARS = 200_000
 """Of one reply; the rest is left out."""
@@ -18,22 +19,22 @@ def chat_thinking(message: Mapping[str, Any]) -> str:
     for name in ("reasoning_content", "reasoning"):
         if said := _kept([message.get(name)]):
             return said
-    details = _objects(message.get("reasoning_details"))
+    details = objects_of(message.get("reasoning_details"))
     if said := _kept(detail.get("text") or detail.get("summary") for detail in details):
         return said
-    parts = [p for p in _objects(message.get("content")) if p.get("type") == "thinking"]
+    parts = [p for p in objects_of(message.get("content")) if p.get("type") == "thinking"]
     return _kept(text for part in parts for text in _texts(part.get("thinking")))
 
 
 def messages_thinking(content: object) -> str:
     """Return the thinking among the content blocks of an Anthropic message."""
-    blocks = _objects(content)
+    blocks = objects_of(content)
     return _kept(block.get("thinking") for block in blocks if block.get("type") == "thinking")
 
 
 def responses_thinking(output: object) -> str:
     """Return the thinking among a response's output items: in full, else its summary."""
-    items = [item for item in _objects(output) if item.get("type") == "reasoning"]
+    items = [item for item in objects_of(output) if item.get("type") == "reasoning"]
     return _kept(
         text
         for item in items
@@ -44,11 +45,7 @@ def responses_thinking(output: object) -> str:
 def _texts(written: object) -> list[object]:
     if isinstance(written, str):
         return [written]
-    return [part.get("text") for part in _objects(written) if part.get("text")]
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return [part.get("text") for part in objects_of(written) if part.get("text")]
 
 
 def _kept(pieces: Iterable[object]) -> str:

@@ -1,0 +1,38 @@
+"""Speaking to what lives in the Dask scheduler: a stage's backlog, and its limits' coordinator.
+
+Workers reach it over the connection that they have anyway, so it needs no server of its own.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from taskdata.schema.base import Value
+
+_SECONDS_TO_ANSWER = 10
+
+Answer = TypeVar("Answer", bound=Value)
+
+
+def spoken_to(address: str, answers: type[Answer]) -> Callable[[Value], Answer]:
+    """Return how this Dask worker says a word to the scheduler's handler at `address`.
+
+    The handler gets it as `word`, JSON, and this worker's address as `worker`. It blocks, and
+    raises when it cannot.
+    """
+    from distributed import get_worker
+    from distributed.utils import sync
+
+    worker = get_worker()
+    handler = getattr(worker.scheduler, address)
+
+    def say(word: Value) -> Answer:
+        answer = sync(
+            worker.loop,
+            handler,
+            word=word.model_dump(mode="json"),
+            worker=worker.address,
+            callback_timeout=_SECONDS_TO_ANSWER,
+        )
+        return answers.model_validate(answer)
+
+    return say
