@@ -9,13 +9,14 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
+import httpx
 import pytest
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 NIGHTSHIFT = [sys.executable, "-m", "flows.cli.app"]
 
@@ -58,6 +59,19 @@ def command():
     )
 
 
+def until_taken(ask):
+    """Return the answer to `ask`, which is asked again while the server answers 503.
+
+    Prefect answers so where two wrote to SQLite at once, and its own clients ask again.
+    """
+    return Retrying(
+        retry=retry_if_result(lambda reply: reply.status_code == 503),
+        wait=wait_fixed(0.5),
+        stop=stop_after_delay(60),
+        retry_error_callback=lambda state: state.outcome.result(),
+    )(ask)
+
+
 class Api:
     """The few calls of Prefect's REST API that a person's clicks do not cover."""
 
@@ -65,17 +79,15 @@ class Api:
         self.url = url
 
     def post(self, path, body):
-        request = urllib.request.Request(
-            f"{self.url}/api/{path}",
-            data=json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=30) as reply:
-            return json.load(reply)
+        return self._answered("POST", path, json=body)
 
     def get(self, path):
-        with urllib.request.urlopen(f"{self.url}/api/{path}", timeout=30) as reply:
-            return json.load(reply)
+        return self._answered("GET", path)
+
+    def _answered(self, method, path, **sent):
+        url = f"{self.url}/api/{path}"
+        reply = until_taken(lambda: httpx.request(method, url, timeout=30, **sent))
+        return reply.raise_for_status().json()
 
     def runs_of(self, flow):
         return self.post("flow_runs/filter", {"flows": {"name": {"any_": [flow]}}})
@@ -150,6 +162,8 @@ def seed_rows(tmp_path: Path):
 
     return write
 
+
+CHANGES_A_RUN = re.compile(r"/api/flow_runs/[^/]+/(set_state|resume)$")
 
 DEPLOYMENTS = 20
 """The night, the refresh, and each of their stages."""
@@ -233,3 +247,19 @@ def browser() -> Iterator[object]:
         )
         yield running
         running.close()
+
+
+@pytest.fixture(scope="session")
+def click_until_taken():
+    """Click through to a change of a run, again where the server was busy, as a person would."""
+
+    def click(page, clicks: Callable[[], None]) -> None:
+        def changed():
+            page.reload()
+            with page.expect_response(CHANGES_A_RUN) as answer:
+                clicks()
+            return SimpleNamespace(status_code=answer.value.status)
+
+        assert until_taken(changed).status_code < 300
+
+    return click

@@ -35,7 +35,9 @@ def fill_in(page, decision, *texts):
     form.get_by_role("button", name="Resume").click()
 
 
-def test_the_form_approves_one_rejects_one_and_the_bank_is_released(served, browser, command):
+def test_the_form_approves_one_rejects_one_and_the_bank_is_released(
+    served, browser, command, click_until_taken
+):
     home, api = served
     refresh = api.get("deployments/name/refresh_task_bank/refresh")
     api.post(f"deployments/{refresh['id']}/create_flow_run", {})
@@ -46,15 +48,15 @@ def test_the_form_approves_one_rejects_one_and_the_bank_is_released(served, brow
     (review,) = api.runs_of("review")
     page = browser.new_page()
     page.goto(f"{api.url}/v2/runs/flow-run/{review['id']}")
-    fill_in(page, "approve those named", move, "kirsten", "")
+    click_until_taken(page, lambda: fill_in(page, "approve those named", move, "kirsten", ""))
     api.wait(
         "the approval",
         lambda: len(command.read(home, "review", "list")["candidates"]) == len(waiting) - 1,
         60,
     )
     api.wait("the next form", lambda: api.state_of("review") == "PAUSED", 60)
-    page.reload()
-    fill_in(page, "reject all", "", "kirsten", "the house move says it all")
+    told = "the house move says it all"
+    click_until_taken(page, lambda: fill_in(page, "reject all", "", "kirsten", told))
     api.wait("the rejection", lambda: not command.read(home, "review", "list")["candidates"], 60)
     page.close()
 
