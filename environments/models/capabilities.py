@@ -8,7 +8,8 @@ from importlib.resources import files
 import yaml
 from pydantic import Field
 
-from taskdata.schema.agent import InputKind, ModelSpec
+from environments.models.registry import takes_audio
+from taskdata.schema.agent import AgentSpec, InputKind, ModelSpec
 from taskdata.schema.base import Value
 
 # A pinned snapshot (`gpt-5.2-2025-12-11`, `claude-opus-4-6-20260205`) can do what its model can.
@@ -53,3 +54,22 @@ def capabilities_of(spec: ModelSpec) -> Capabilities:
         return NOTHING_KNOWN
     models = provider.models
     return models.get(spec.model) or models.get(_SNAPSHOT.sub("", spec.model)) or NOTHING_KNOWN
+
+
+def native_inputs(agent: AgentSpec) -> tuple[InputKind, ...]:
+    """Return the kinds of input files that the agent's model is shown itself.
+
+    They are those that the agent names, or else those that its model is known to take, but for
+    recordings where the provider's format has no place for them.
+
+    Raises:
+        Misuse: As `takes_audio`.
+    """
+    if agent.model is None:
+        return ()
+    kinds = agent.native_inputs
+    if kinds is None:
+        kinds = capabilities_of(agent.model).inputs
+    if "audio" in kinds and not takes_audio(agent.model, agent.base_url):
+        return tuple(kind for kind in kinds if kind != "audio")
+    return kinds

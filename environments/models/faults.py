@@ -20,9 +20,13 @@ _TOO_LONG_CODES = frozenset(
     {"context_length_exceeded", "exceed_context_size_error", "request_too_large"}
 )
 _CONTENT_CODES = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
-# Anthropic and several compatible servers tell these apart in words only.
+# Anthropic and most compatible servers tell these apart in words only, and each has its own.
 _TOO_LONG_WORDS = re.compile(
-    r"prompt is too long|context (?:length|window|size)|maximum context", re.IGNORECASE
+    r"(?:prompt|input) is too long|context (?:length|window|size|limit)|maximum context|"
+    r"(?:input|prompt) token count|(?:too many input|input) tokens(?: exceed|\. max)|"
+    r"maximum (?:prompt|model) length|`inputs` (?:tokens \+|must have less than)|"
+    r"reduce the length of the messages|exceeded model token limit|range of input length",
+    re.IGNORECASE,
 )
 _TOO_LARGE_WORDS = re.compile(r"request (?:is )?too large", re.IGNORECASE)
 

@@ -4,12 +4,14 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
+from environments.models.wire.parts import text_of
 from environments.models.wire.reading import replayed
-from environments.models.wire.writing import in_list, message_json
+from environments.models.wire.writing import in_list, message_json, tool_name
 from environments.ports import Media, Message
 from taskdata.schema.transcript import ToolCall
 
 FORMAT = "messages"
+_THINKING = ("thinking", "redacted_thinking")
 _BREAKPOINT = b',"cache_control":{"type":"ephemeral"}}'
 
 
@@ -51,9 +53,8 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
         if message.text:
             result["content"] = message.text
         return [result | ({"is_error": True} if message.is_error else {})]
-    if (kept := replayed(message.replay, FORMAT).get("content")) is not None:
-        answered = {call.id for call in message.tool_calls}
-        return [b for b in kept if b.get("type") != "tool_use" or b.get("id") in answered]
+    if kept := _kept_blocks(message):
+        return kept
     calls = [_tool_use(call) for call in message.tool_calls]
     shown = [_media_block(media) for media in message.media]
     # The service refuses blank text blocks, and messages without any block.
@@ -62,9 +63,27 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     return shown + calls
 
 
+def _kept_blocks(message: Message) -> list[dict[str, Any]]:
+    """Return the blocks of a reply as they came, but for what the service would turn down.
+
+    That is blank text, thinking at the end, and calls without a result or of an odd name.
+    """
+    answered = {call.id for call in message.tool_calls}
+    blocks: list[dict[str, Any]] = []
+    for block in replayed(message.replay, FORMAT).get("content", ()):
+        if block.get("type") == "tool_use":
+            if block.get("id") in answered:
+                blocks.append(block | {"name": tool_name(text_of(block.get("name")))})
+        elif block.get("type") != "text" or text_of(block.get("text")).strip():
+            blocks.append(block)
+    while blocks and blocks[-1].get("type") in _THINKING:
+        blocks.pop()
+    return blocks
+
+
 def _tool_use(call: ToolCall) -> dict[str, Any]:
     readable = {"unreadable": call.raw} if call.arguments is None else call.arguments
-    return {"type": "tool_use", "id": call.id, "name": call.tool, "input": readable}
+    return {"type": "tool_use", "id": call.id, "name": tool_name(call.tool), "input": readable}
 
 
 def _media_block(media: Media) -> dict[str, Any]:

@@ -11,8 +11,15 @@ from environments.models.anthropic.blocks import FORMAT, turns_of, with_breakpoi
 from environments.models.anthropic.schema import accepted
 from environments.models.anthropic.thinking import thinking_fields
 from environments.models.client import Answer, ProviderClient
-from environments.models.faults import AttemptFailed
-from environments.models.wire.reading import Count, Wire, distinct, read_call, read_form, read_usage
+from environments.models.wire.reading import (
+    CallId,
+    Count,
+    Wire,
+    distinct,
+    read_call,
+    read_form,
+    read_usage,
+)
 from environments.models.wire.thinking import messages_thinking
 from environments.models.wire.writing import in_list, to_json, with_parts
 from environments.ports import ModelRequest
@@ -25,9 +32,9 @@ _VERSION = "2023-06-01"
 class _Block(Wire):
     type: str
     text: str | None = None
-    id: str | None = None
+    id: CallId = None
     name: str | None = None
-    input: dict[str, Any] | str | None = None
+    input: Any = None
 
 
 class _Reply(Wire):
@@ -99,7 +106,7 @@ class AnthropicClient(ProviderClient):
             content = [{"type": "text", "text": content}]
         blocks = [read_form(where, block, _Block) for block in content]
         calls = distinct(
-            read_call(block.id, _name(where, block), block.input)
+            read_call(block.id, block.name, block.input)
             for block in blocks
             if block.type == "tool_use"
         )
@@ -118,12 +125,6 @@ class AnthropicClient(ProviderClient):
             replay=({"format": FORMAT, "content": content},) if whole and not plain else (),
             thinking=messages_thinking(content),
         )
-
-
-def _name(where: str, block: _Block) -> str:
-    if not block.name:
-        raise AttemptFailed(f"{where}: unexpected answer: a tool use without a name")
-    return block.name
 
 
 def _usage(raw: Any) -> Usage | None:

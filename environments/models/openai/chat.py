@@ -14,9 +14,17 @@ from environments.models.client import Answer, ProviderClient
 from environments.models.faults import ProviderError
 from environments.models.openai.account import account_headers, cache_key, data_url, refuses
 from environments.models.openai.usage import usage_of
-from environments.models.wire.reading import Wire, distinct, read_call, read_form, replayed
+from environments.models.wire.parts import object_of, text_of
+from environments.models.wire.reading import (
+    CallId,
+    Wire,
+    distinct,
+    read_call,
+    read_form,
+    replayed,
+)
 from environments.models.wire.thinking import chat_thinking
-from environments.models.wire.writing import in_list, message_json, with_parts
+from environments.models.wire.writing import in_list, message_json, tool_name, with_parts
 from environments.ports import Media, Message, ModelRequest
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall
@@ -32,12 +40,12 @@ _REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
 
 
 class _Function(Wire):
-    name: str = Field(min_length=1)
-    arguments: str | dict[str, Any] | None = None
+    name: str | None = None
+    arguments: Any = None
 
 
 class _Call(Wire):
-    id: str | None = None
+    id: CallId = None
     function: _Function
     extra_content: dict[str, Any] | None = None
     """Gemini's signature of the thought behind the call, wanted back with it."""
@@ -51,6 +59,8 @@ class _Part(Wire):
 class _Message(Wire):
     content: str | list[str | _Part] | None = None
     tool_calls: list[_Call] | None = None
+    function_call: Any = None
+    """The one call of the format before there were several."""
     refusal: str | None = None
     reasoning_content: Any = None
     reasoning: Any = None
@@ -136,7 +146,7 @@ class OpenAIClient(ProviderClient):
         form = read_form(str(self.endpoint), body, _Completion)
         choice = form.choices[0]
         said = choice.message
-        written = said.tool_calls or []
+        written = said.tool_calls or _older_call(said.function_call)
         calls = distinct(read_call(c.id, c.function.name, c.function.arguments) for c in written)
         reason = choice.finish_reason or ""
         signed = {
@@ -153,6 +163,14 @@ class OpenAIClient(ProviderClient):
             replay=_replay(said, signed),
             thinking=chat_thinking(body["choices"][0]["message"]),
         )
+
+
+def _older_call(function_call: object) -> list[_Call]:
+    # Servers that know better leave it empty.
+    called = object_of(function_call)
+    if not (name := text_of(called.get("name"))):
+        return []
+    return [_Call(function=_Function(name=name, arguments=called.get("arguments")))]
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -181,7 +199,7 @@ def _written(call: ToolCall) -> dict[str, Any]:
     return {
         "id": call.id,
         "type": "function",
-        "function": {"name": call.tool, "arguments": readable},
+        "function": {"name": tool_name(call.tool), "arguments": readable},
     }
 
 

@@ -9,6 +9,7 @@ import base64
 import binascii
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -17,9 +18,11 @@ import openai
 from pydantic import Field
 
 from environments.models import faults
+from environments.models.client import limit_of
 from environments.models.faults import AttemptFailed
+from environments.models.limits.seam import Limiter, Outcome, Slot, limited_as
 from environments.models.money.prices import price_of
-from environments.models.retry import RetryPolicy, with_retries
+from environments.models.retry import RetriedCall, RetryPolicy, Try, Unlimited
 from environments.models.wire.arguments import clean_text
 from environments.models.wire.reading import Wire, read_form, read_json
 from environments.models.wire.transport import Endpoint
@@ -65,11 +68,18 @@ class _Job(Wire):
 
 
 class _Generator:
-    """What both clients share: the SDK, the retries, the faults."""
+    """What both clients share: the SDK, the retries, the provider's limits, the faults."""
 
-    def __init__(self, endpoint: Endpoint, policy: RetryPolicy | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        policy: RetryPolicy | None = None,
+        limiter: Limiter | None = None,
+    ) -> None:
+        """Call `endpoint`; without a limiter as often as is asked."""
         self.endpoint = endpoint
         self._policy = policy or RetryPolicy()
+        self._limiter = limiter
         self._sdk = _new_sdk(endpoint)
 
     async def close(self) -> None:
@@ -77,14 +87,29 @@ class _Generator:
         await self._sdk.close()
 
     async def _retried(self, attempt: Callable[[float], Awaitable[T]], seconds: float) -> T:
-        async def once(left: float) -> T:
+        async def once(one: Try) -> T:
             try:
-                return await attempt(left)
-            except (openai.APIConnectionError, openai.APIStatusError) as exc:
-                # `from None`: an SDK exception quotes the response, which may quote the key.
-                raise _fault_of(self.endpoint, exc) from None
+                made = await self._told_apart(attempt(one.seconds))
+            except (AttemptFailed, ModelRejected) as exc:
+                one.slot.report(Outcome(**limit_of(exc)))
+                raise
+            one.slot.report(Outcome(kind="ok"))
+            return made
 
-        return await with_retries(once, str(self.endpoint), seconds, self._policy)
+        return await RetriedCall(str(self.endpoint), seconds, self._policy, self._slot).run(once)
+
+    async def _told_apart(self, attempt: Awaitable[T]) -> T:
+        try:
+            return await attempt
+        except (openai.APIConnectionError, openai.APIStatusError) as exc:
+            # `from None`: an SDK exception quotes the response, which may quote the key.
+            raise _fault_of(self.endpoint, exc) from None
+
+    def _slot(self, seconds: float) -> AbstractAsyncContextManager[Slot]:
+        if self._limiter is None:
+            return nullcontext(Unlimited())
+        name = limited_as(f"{self.endpoint.spec.provider}@{self.endpoint.host}")
+        return self._limiter.slot(name, 0, seconds)
 
 
 class OpenAIImages(_Generator):
@@ -142,9 +167,10 @@ class OpenAIVideos(_Generator):
         self,
         endpoint: Endpoint,
         policy: RetryPolicy | None = None,
+        limiter: Limiter | None = None,
         poll_seconds: float = _POLL_SECONDS,
     ) -> None:
-        super().__init__(endpoint, policy)
+        super().__init__(endpoint, policy, limiter)
         self._poll_seconds = poll_seconds
 
     async def film(self, prompt: str) -> Generated:

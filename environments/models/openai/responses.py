@@ -5,16 +5,24 @@ came, with the items around it.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Literal
 
 from environments.models.client import Answer, ProviderClient
 from environments.models.faults import AttemptFailed, ProviderError
 from environments.models.openai.account import account_headers, cache_key, data_url, refuses
 from environments.models.openai.usage import usage_of
-from environments.models.wire.reading import Wire, distinct, read_call, read_form, replayed
+from environments.models.wire.parts import text_of
+from environments.models.wire.reading import (
+    CallId,
+    Wire,
+    distinct,
+    read_call,
+    read_form,
+    replayed,
+)
 from environments.models.wire.thinking import responses_thinking
-from environments.models.wire.writing import in_list, message_json, with_parts
+from environments.models.wire.writing import in_list, message_json, tool_name, with_parts
 from environments.ports import Media, Message, ModelRequest
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall
@@ -36,9 +44,9 @@ class _Item(Wire):
     type: str
     content: list[_Part] | None = None
     phase: str | None = None
-    call_id: str | None = None
+    call_id: CallId = None
     name: str | None = None
-    arguments: str | dict[str, Any] | None = None
+    arguments: Any = None
 
 
 class _Why(Wire):
@@ -116,7 +124,7 @@ class OpenAIResponsesClient(ProviderClient):
         refusal = "".join(part.refusal or "" for part in parts if part.type == "refusal")
         text = "".join(part.text or "" for part in parts if part.type == "output_text")
         calls = distinct(
-            read_call(item.call_id, _name(where, item), item.arguments)
+            read_call(item.call_id, item.name, item.arguments)
             for item in items
             if item.type == "function_call"
         )
@@ -129,12 +137,6 @@ class OpenAIResponsesClient(ProviderClient):
             replay=_replay(form.output, items, calls),
             thinking=responses_thinking(form.output),
         )
-
-
-def _name(where: str, item: _Item) -> str:
-    if not item.name:
-        raise AttemptFailed(f"{where}: unexpected answer: a function call without a name")
-    return item.name
 
 
 def _stop_reason(form: _Response, calls: Sequence[ToolCall]) -> str:
@@ -151,8 +153,9 @@ def _replay(
 ) -> tuple[dict[str, Any], ...]:
     """Return the items to send back, where the text and the calls alone would not say it all."""
     plain = all(item.type in ("message", "function_call") and not item.phase for item in items)
-    # What goes back must carry the ids that the results will name.
-    given = [item.call_id for item in items if item.type == "function_call"]
+    # What goes back must carry the ids that the results will name, and arguments as text.
+    written = [item for item in items if item.type == "function_call"]
+    given = [item.call_id for item in written if isinstance(item.arguments, str)]
     if plain or given != [call.id for call in calls]:
         return ()
     return ({"format": _FORMAT, "output": output},)
@@ -166,14 +169,27 @@ def _items(message: Message) -> list[dict[str, Any]]:
     if message.role != "assistant":
         return [{"role": message.role, "content": _content(message)}]
     if (kept := replayed(message.replay, _FORMAT).get("output")) is not None:
-        answered = {call.id for call in message.tool_calls}
-        return [
-            item
-            for item in kept
-            if item.get("type") != "function_call" or item.get("call_id") in answered
-        ]
+        return _kept_items(kept, {call.id for call in message.tool_calls})
     text = [{"role": "assistant", "content": message.text}] if message.text else []
     return text + [_function_call(call) for call in message.tool_calls]
+
+
+def _kept_items(output: Sequence[dict[str, Any]], answered: Set[str]) -> list[dict[str, Any]]:
+    """Return the items of a reply as they came, but for what the service would turn down.
+
+    That is calls without a result or of an odd name, and reasoning that led to no item.
+    """
+    items: list[dict[str, Any]] = []
+    leads_on = False
+    for item in reversed(output):
+        is_reasoning = item.get("type") == "reasoning"
+        is_call = item.get("type") == "function_call"
+        is_kept = leads_on if is_reasoning else not is_call or item.get("call_id") in answered
+        if is_kept:
+            named = {"name": tool_name(text_of(item.get("name")))} if is_call else {}
+            items.append(item | named)
+        leads_on = is_kept and not is_reasoning
+    return items[::-1]
 
 
 def _function_call(call: ToolCall) -> dict[str, Any]:
@@ -183,7 +199,7 @@ def _function_call(call: ToolCall) -> dict[str, Any]:
     return {
         "type": "function_call",
         "call_id": call.id,
-        "name": call.tool,
+        "name": tool_name(call.tool),
         "arguments": readable,
     }
 

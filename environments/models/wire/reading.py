@@ -23,6 +23,9 @@ class Wire(BaseModel):
 Count = Annotated[int, Field(strict=False, ge=0, le=10**10)]
 """A number of tokens; some servers write 12 as 12.0."""
 
+CallId = str | int | None
+"""Some servers count their calls, or give them no id."""
+
 W = TypeVar("W", bound=Wire)
 
 
@@ -52,21 +55,22 @@ def read_usage(raw: Any, form: type[W]) -> W | None:
         return None
 
 
-def read_call(call_id: str | None, name: str, written: object) -> ToolCall:
+def read_call(call_id: CallId, name: str | None, written: object) -> ToolCall:
     """Return a tool call; servers that write arguments as an object or not at all are understood.
 
     Args:
         call_id: As the server gave it, None where it gave none: then it gets one from us, which
             only ties the result to the call.
-        name: Of the tool.
+        name: Of the tool; one that has none is a tool that there is not.
         written: The arguments: text, or what the text should have said.
     """
     raw = (
         written if isinstance(written, str) else "" if written is None else arguments_text(written)
     )
+    given = "" if call_id is None else str(call_id)
     return ToolCall(
-        id=clean_text(call_id or _new_id())[:_NAME_CHARS],
-        tool=clean_text(name)[:_NAME_CHARS],
+        id=clean_text(given or _new_id())[:_NAME_CHARS],
+        tool=clean_text(name or "")[:_NAME_CHARS],
         arguments=read_arguments(raw) if raw else {},
         raw=raw,
     )

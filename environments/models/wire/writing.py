@@ -1,6 +1,7 @@
 """Writing requests as JSON, each part of a growing conversation once."""
 
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,6 +10,8 @@ from environments.ports import Message
 from taskdata.schema.tool import ToolSpec
 
 _TOOL_SETS = 256
+_NOT_IN_NAMES = re.compile(r"[^\w-]", re.ASCII)
+_NAME_CHARS = 64
 
 
 def to_json(value: Any) -> bytes:
@@ -23,6 +26,11 @@ def message_json(message: Message, wire_format: str, write: Callable[[Message], 
     if known is None:
         known = message.wire[wire_format] = to_json(write(message))
     return known
+
+
+def tool_name(called: str) -> str:
+    """Return the name of a called tool as every provider takes it back: models invent others."""
+    return _NOT_IN_NAMES.sub("_", called)[:_NAME_CHARS] or "_"
 
 
 def with_parts(fields: dict[str, Any], parts: dict[str, bytes]) -> bytes:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from environments.tools.toolkit import MAX_TEXT_CHARS
+
 PAGE_CHARS = 10_000
 """Toolathlon, appendix B."""
 
@@ -12,9 +14,17 @@ _MAX_KEPT_CHARS = 5_000_000
 class KeptResults:
     """Texts by number, from 1; the oldest are given up when they get too many."""
 
+    shown_chars: int = MAX_TEXT_CHARS
+    """A longer text is kept."""
+    page_chars: int = PAGE_CHARS
     _texts: dict[int, str] = field(default_factory=dict)
     _last: int = 0
     _chars: int = 0
+
+    def show(self, chars: int) -> None:
+        """Keep texts that are longer than this from now on; a page of one, and a line, fits in."""
+        self.shown_chars = chars
+        self.page_chars = min(PAGE_CHARS, chars * 3 // 4)
 
     def keep(self, text: str) -> int:
         """Keep a text; returns its number."""
@@ -35,11 +45,11 @@ class KeptResults:
         return tuple(self._texts)
 
 
-def page_of(text: str, number: int) -> str:
+def page_of(text: str, number: int, chars: int = PAGE_CHARS) -> str:
     """Return a page of `text`, from 1; empty past the end."""
-    return text[(number - 1) * PAGE_CHARS : number * PAGE_CHARS]
+    return text[(number - 1) * chars : number * chars]
 
 
-def pages_in(text: str) -> int:
+def pages_in(text: str, chars: int = PAGE_CHARS) -> int:
     """Return how many pages `text` has, at least 1."""
-    return max(1, -(-len(text) // PAGE_CHARS))
+    return max(1, -(-len(text) // chars))

@@ -5,20 +5,23 @@ or not (Toolathlon, appendix B).
 """
 
 import asyncio
-from collections.abc import Iterator
+import re
+from collections.abc import Sequence
 
 from pydantic import Field
 
 from environments.tools.host.definition import HostCall, HostDefinition
-from environments.tools.session.kept import PAGE_CHARS, KeptResults, page_of, pages_in
+from environments.tools.session.kept import KeptResults, page_of, pages_in
 from environments.tools.session.patterns import matches
-from environments.tools.toolkit import MAX_TEXT_CHARS, Arguments
+from environments.tools.toolkit import Arguments
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
 
 OVERLONG = "handle_overlong_tool_outputs"
 
+_NOTICE_CHARS = 300
+"""More than the notice of a cut takes."""
 _MAX_PLACES = 20
 _AROUND = 120
 
@@ -51,46 +54,47 @@ class OverlongArguments(Arguments):
 
 def cut_overlong(result: ToolResult, kept: KeptResults) -> ToolResult:
     """Return `result`, or if it is too long its beginning, the whole being kept."""
-    if len(result.text) <= MAX_TEXT_CHARS:
+    if len(result.text) <= kept.shown_chars:
         return result
     number, chars = kept.keep(result.text), len(result.text)
-    page = MAX_TEXT_CHARS // PAGE_CHARS
+    page = (kept.shown_chars - _NOTICE_CHARS) // kept.page_chars + 1
+    pages = pages_in(result.text, kept.page_chars)
     notice = (
         f"\n[cut: the beginning of result {number}, which has {chars} characters on "
-        f'{pages_in(result.text)} pages; read on with {OVERLONG} {{"result": {number}, '
-        f'"page": {page}}}, or find words in it with search or pattern]'
+        f'{pages} pages; read on with {OVERLONG} {{"result": {number}, "page": {page}}}, '
+        "or find words in it with search or pattern]"
     )
-    shown = result.text[: MAX_TEXT_CHARS - len(notice)] + notice
+    shown = result.text[: kept.shown_chars - len(notice)] + notice
     return result.model_copy(update={"text": shown})
 
 
 async def read_overlong(args: OverlongArguments, call: HostCall) -> ToolResult:
     """Return a page of a kept result, or the places where something occurs in it."""
-    text = call.desk.kept.find(args.result)
+    kept = call.desk.kept
+    text, page_chars = kept.find(args.result), kept.page_chars
     if text is None:
-        numbers = ", ".join(map(str, call.desk.kept.numbers)) or "none"
+        numbers = ", ".join(map(str, kept.numbers)) or "none"
         raise ToolRefused(f"There is no long result {args.result}; there are: {numbers}.")
-    pages = pages_in(text)
+    pages = pages_in(text, page_chars)
     if args.page > pages:
         raise ToolRefused(f"Result {args.result} has {pages} pages; there is no page {args.page}.")
     if args.search is not None and args.pattern is not None:
         raise ToolRefused("Give search or pattern, not both.")
-    start = (args.page - 1) * PAGE_CHARS
-    if args.search is not None:
-        found = _places(text, args.search, start)
-        return ToolResult(text=_places_text(text, found, repr(args.search)))
-    if args.pattern is not None:
-        places = await asyncio.to_thread(matches, args.pattern, text, start)
-        return ToolResult(text=_places_text(text, iter(places), repr(args.pattern)))
+    wanted = args.pattern if args.search is None else args.search
+    if wanted is not None:
+        pattern = wanted if args.search is None else re.escape(wanted)
+        start = (args.page - 1) * page_chars
+        places = await asyncio.to_thread(matches, pattern, text, start)
+        return ToolResult(text=_places_text(text, places, repr(wanted), page_chars))
     rest = f"; go on with page={args.page + 1}" if args.page < pages else "; that is the end"
-    shown = page_of(text, args.page)
+    shown = page_of(text, args.page, page_chars)
     return ToolResult(text=f"{shown}\n[page {args.page} of {pages} of result {args.result}{rest}]")
 
 
-def _places_text(text: str, places: Iterator[Place], wanted: str) -> str:
+def _places_text(text: str, places: Sequence[Place], wanted: str, page_chars: int) -> str:
     lines: list[str] = []
     for start, end in places:
-        page = start // PAGE_CHARS + 1
+        page = start // page_chars + 1
         if len(lines) == _MAX_PLACES:
             lines.append(
                 f"(only {_MAX_PLACES} places are shown; go on with page={page}, or search for more "
@@ -100,16 +104,6 @@ def _places_text(text: str, places: Iterator[Place], wanted: str) -> str:
         around = text[max(0, start - _AROUND) : min(end, start + _AROUND) + _AROUND]
         lines.append(f"- page {page}: …{' '.join(around.split())}…")
     return "\n".join(lines) or f"{wanted} does not occur in it."
-
-
-def _places(text: str, words: str, start: int) -> Iterator[Place]:
-    """Yield where `words` are, whatever their letter case."""
-    # Not casefold: places in the text must stay what they are.
-    haystack = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-    place = haystack.find(words.lower(), start)
-    while place >= 0:
-        yield place, place + len(words)
-        place = haystack.find(words.lower(), place + len(words))
 
 
 TOOLS = (

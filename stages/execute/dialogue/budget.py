@@ -47,18 +47,20 @@ class Meter:
         self._waited = 0.0
 
     def afford(self, request: ModelRequest) -> ModelRequest | Ending:
-        """Return the request as the rest of the money allows it, or that it allows none.
+        """Return the request as the rest of the budget allows it, or what allows none.
 
         Its reply may have become shorter, and its attempts may together cost what is left.
 
         Raises:
             ModelUnavailable: The money would suffice, had the provider answered every attempt.
         """
+        thinks = request.reasoning_effort not in (None, "none")
+        shortest = _SHORTEST_WITH_THOUGHT if thinks else _SHORTEST_REPLY
+        if thinks and request.max_tokens < min(shortest, self.budget.max_reply_tokens):
+            return Ending.OUT_OF_TOKENS
         left = self._usd_left
         if left is None:
             return request
-        thinks = request.reasoning_effort not in (None, "none")
-        shortest = _SHORTEST_WITH_THOUGHT if thinks else _SHORTEST_REPLY
         needed = min(shortest, request.max_tokens)
         longest = longest_reply(request, self._price, left)
         if longest < needed:
@@ -69,7 +71,7 @@ class Meter:
 
     def count(self, request: ModelRequest, reply: ModelReply) -> None:
         """Add a model call, with the attempts before its reply and its time in line."""
-        self._waited += reply.waited_seconds
+        self.wait(reply.waited_seconds)
         tokens, usd = reply.usage.total, reply.cost_usd
         if not tokens or (usd is None and self.budget.max_usd is not None):
             bound = call_bound(request, self._price)
@@ -77,6 +79,10 @@ class Meter:
         self._spent = self._spent + Spending(1, tokens, usd)
         if not reply.is_kept:
             self.count_failed(reply.failed_attempts)
+
+    def wait(self, seconds: float) -> None:
+        """Leave out time that is not the agent's."""
+        self._waited += seconds
 
     def count_failed(self, attempts: Sequence[FailedAttempt]) -> None:
         """Add what attempts at a model call may be charged though they brought no reply."""

@@ -10,6 +10,7 @@ from typing import Literal
 from environments.models.capabilities import capabilities_of
 from environments.models.faults import ConversationRefused, ConversationTooLong, NoAnswerInTime
 from environments.models.money.prices import price_of
+from environments.models.retry import is_hung
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from environments.tools.session.finish import ENDING_TOOLS
 from environments.tools.session.looking_back import HISTORY
@@ -22,8 +23,8 @@ from stages.execute.dialogue.context import Context
 from stages.execute.dialogue.inputs import ShownInput
 from stages.execute.dialogue.window import Window
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
-from taskdata.schema.tool import ToolResult
-from taskdata.schema.transcript import Ending, Prediction, ToolCall, Transcript
+from taskdata.schema.tool import ToolErrorKind, ToolResult
+from taskdata.schema.transcript import Ending, GivenStep, Prediction, ToolCall, Transcript
 
 MAX_REPLY_SECONDS = 3600.0
 """Longest wait for one reply with all its retries, where the trial has more time than that: no
@@ -33,6 +34,10 @@ _LOOK_BACK = f"{HISTORY} finds what happened in them."
 _HALF_FULL = (
     f"Your context is half full. {MANAGE_CONTEXT} shows how full it is and drops old turns, such "
     f'as with {{"action": "keep_last", "count": 10}}; {HISTORY} finds what was dropped.'
+)
+_CUT_OFF = (
+    "This call was not run: your reply was cut at its length limit while you wrote it. Make it in "
+    "smaller parts, such as a long file in several calls."
 )
 _HIDDEN = "The provider does not take the files that were shown: they are not. Tools can read them."
 
@@ -105,10 +110,16 @@ class Conversation:
             Message("tool", result.text, call_id=call.id, is_error=result.error is not None)
         )
 
-    def replace_turn(self, messages: Sequence[Message], record: str) -> None:
-        """Go on as if the model's last turn had been these messages, which `record` describes."""
+    def replace_turn(self, messages: Sequence[Message], given: GivenStep) -> None:
+        """Go on as if the model's last turn had been these messages, which stand for `given`."""
         self._context.replace_turn(messages)
-        self._journal.message("system", record)
+        call = given.call
+        self._journal.message(
+            "system",
+            f"Given instead, step {given.number} of the reference: {call.tool} {call.raw}: "
+            f"{given.result}",
+            given=given,
+        )
 
     def end(
         self, ending: Ending, final_answer: str = "", predictions: Sequence[Prediction] = ()
@@ -157,19 +168,24 @@ class Conversation:
         if isinstance(fault, ConversationTooLong):
             if self._shorten() or self._hide_files():
                 return None
-            self._journal.message("system", f"The conversation cannot go on: {fault}")
-            return Ending.REFUSED
+            return self._refused(f"The conversation cannot go on: {fault}")
         if isinstance(fault, ConversationRefused):
-            self._journal.message("system", f"The provider refused: {fault}")
-            return Ending.REFUSED
-        # Only the agent's own time was too short: no attempt had failed.
-        if isinstance(fault, NoAnswerInTime) and seconds < MAX_REPLY_SECONDS:
+            return self._refused(f"The provider refused: {fault}")
+        # Only the agent's own time was too short: no attempt had failed, and the model is slow.
+        own_time = isinstance(fault, NoAnswerInTime) and seconds < MAX_REPLY_SECONDS
+        if own_time and not is_hung(seconds, self._journal.slowest_reply_seconds):
             return Ending.OUT_OF_TIME
         # Once it has answered, the files are not what it turns down.
         turned_down = isinstance(fault, ModelRejected) and not self._context.turns
         if turned_down and self._hide_files():
             return None
         raise fault
+
+    def _refused(self, notice: str) -> Ending:
+        # A turn, as if the model had refused it itself.
+        self._context.begin_turn(Message("assistant", ""))
+        self._journal.message("system", notice)
+        return Ending.REFUSED
 
     async def use(self, call: ToolCall) -> ToolResult | Ending:
         """Return the result of a tool call, or that the trial's time ran out during it."""
@@ -182,6 +198,25 @@ class Conversation:
                 return Ending.OUT_OF_TIME
             raise
         self._journal.tool_call(call, result, started_at, time.monotonic() - started)
+        return result
+
+    def cut_off(self, call: ToolCall) -> ToolResult:
+        """Return the result of a tool call that is not run, for its end is missing."""
+        result = ToolResult(text=_CUT_OFF, error=ToolErrorKind.BAD_ARGUMENTS)
+        self._journal.tool_call(call, result, datetime.now(UTC), 0.0)
+        return result
+
+    async def play(self, call: ToolCall) -> ToolResult:
+        """Return the result of a call that is not the agent's: of its budget it uses money alone.
+
+        It is on record where it cost something.
+        """
+        started = time.monotonic()
+        result = await self._assignment.tools.call(call)
+        self._meter.wait(time.monotonic() - started)
+        if result.cost_usd != 0:
+            notice = f"Played for the agent: {call.tool}, which asks a model"
+            self._journal.message("system", notice, cost_usd=result.cost_usd)
         return result
 
     @property
@@ -229,12 +264,15 @@ class Conversation:
 
     def _watch_window(self) -> None:
         """Before a request: warn once when the window is half full, make room when it is full."""
-        chars = self._context.chars
-        if not self._window.holds(chars, self._meter.reply_tokens):
-            self._shorten()
-        elif not self._was_warned and self._window.is_half_full(chars):
+        if self._is_full():
+            while self._is_full() and self._shorten():
+                pass
+        elif not self._was_warned and self._window.is_half_full(self._context.chars):
             self._was_warned = True
             self._tell_beside(_HALF_FULL)
+
+    def _is_full(self) -> bool:
+        return not self._window.holds(self._context.chars, self._meter.reply_tokens)
 
     def _shorten(self) -> bool:
         """Leave something out, the second time in a row more; returns whether there was a way."""
@@ -259,6 +297,14 @@ class Conversation:
         self._context.note(_HIDDEN)
         self._journal.message("system", _HIDDEN)
         return True
+
+
+def is_cut_off(call: ToolCall, reply: ModelReply) -> bool:
+    """Return whether the end of one of the reply's calls may be missing.
+
+    What is left of it may look whole: some providers then hand out empty arguments.
+    """
+    return reply.stop_reason == "length" and call is reply.tool_calls[-1]
 
 
 def final_answer(call: ToolCall, result: ToolResult) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from environments.models.capabilities import capabilities_of
+from environments.models.capabilities import native_inputs
 from environments.ports import Media, MediaType
 from stages.execute.assignment import Assignment
 from taskdata.schema.agent import InputKind
@@ -45,11 +45,9 @@ async def shown_inputs(assignment: Assignment) -> tuple[ShownInput, ...]:
     Those that are too large or too many stay out; tools read them all.
     """
     agent, folder = assignment.agent, assignment.input_folder
-    if agent.model is None or folder is None:
+    if folder is None:
         return ()
-    kinds = agent.native_inputs
-    if kinds is None:
-        kinds = capabilities_of(agent.model).inputs
+    kinds = native_inputs(agent)
     wanted = [path for path in assignment.brief.files if _kind(path) in kinds]
     return await asyncio.to_thread(_read, folder, wanted) if wanted else ()
 

@@ -1,6 +1,6 @@
 """The record of a trial while it runs; what is in it survives whatever ends the trial."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -9,6 +9,7 @@ from taskdata.schema.tool import ToolResult, ToolSpec
 from taskdata.schema.transcript import (
     Ending,
     Event,
+    GivenStep,
     MessageEvent,
     ModelEvent,
     Prediction,
@@ -26,18 +27,34 @@ MAX_ANSWER_CHARS = 100_000
 class Journal:
     """Ordered events of one trial."""
 
-    def __init__(self) -> None:
+    def __init__(self, answered: Callable[[], None] | None = None) -> None:
+        """Begin a record; `answered` is told of the model's replies that are no kept ones."""
         self.events: list[Event] = []
+        self.slowest_reply_seconds: float | None = None
+        """How long the model took for its slowest reply; None: it gave none yet."""
+        self._answered = answered
+        self.calls_are_seen = True
+        """Whether every tool call of the agent comes here; not so of a program's own tools."""
         self._tools: list[ToolSpec] = []
 
     def message(
-        self, role: Literal["system", "user"], text: str, shown: tuple[ShownFile, ...] = ()
+        self,
+        role: Literal["system", "user"],
+        text: str,
+        shown: tuple[ShownFile, ...] = (),
+        cost_usd: float | None = 0.0,
+        given: GivenStep | None = None,
     ) -> None:
         """Record text and files given to the agent, or a notice of ours (`system`)."""
-        self.events.append(MessageEvent(role=role, text=text, shown=shown))
+        self.events.append(
+            MessageEvent(role=role, text=text, shown=shown, cost_usd=cost_usd, given=given)
+        )
 
     def model_call(self, reply: ModelReply, started_at: datetime) -> None:
         """Record one model call."""
+        self.slowest_reply_seconds = max(self.slowest_reply_seconds or 0.0, reply.seconds)
+        if self._answered is not None and not reply.is_kept:
+            self._answered()
         self.events.append(
             ModelEvent(
                 text=reply.text,
@@ -97,5 +114,6 @@ class Journal:
             final_answer=final_answer[:MAX_ANSWER_CHARS],
             ending=ending,
             tools=tuple(self._tools),
+            has_unseen_calls=not self.calls_are_seen,
             predictions=tuple(predictions),
         )

@@ -24,7 +24,9 @@ class Window:
         if self._counted is None:
             return None
         tokens, counted_chars = self._counted
-        return max(0, tokens + (chars - counted_chars) // _CHARS_PER_TOKEN)
+        if chars < counted_chars:
+            return tokens * chars // counted_chars
+        return tokens + (chars - counted_chars) // _CHARS_PER_TOKEN
 
     def holds(self, chars: int, reply_tokens: int = 0) -> bool:
         """Whether a conversation fits with its reply, as far as anybody knows."""

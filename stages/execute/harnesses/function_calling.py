@@ -2,11 +2,11 @@
 
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
-from stages.execute.dialogue.conversation import Conversation, final_answer
+from stages.execute.dialogue.conversation import Conversation, final_answer, is_cut_off
 from stages.execute.dialogue.inputs import shown_inputs
 from taskdata.schema.transcript import Ending, Transcript
 
-PROMPT = "function_calling_v1"
+PROMPT = "function_calling_v2"
 """Name of its prompt."""
 _CUT = "Your reply was cut at its length limit. Go on in smaller steps."
 _EMPTY = "Your reply was empty. Use a tool, or call finish with your final answer."
@@ -36,7 +36,8 @@ class FunctionCalling:
                 else:
                     return talk.end(Ending.FINISHED, reply.text.strip())
             for call in reply.tool_calls:
-                result = await talk.use(call)
+                cut = is_cut_off(call, reply)
+                result = talk.cut_off(call) if cut else await talk.use(call)
                 if isinstance(result, Ending):
                     return talk.end(result)
                 if (answer := final_answer(call, result)) is not None:

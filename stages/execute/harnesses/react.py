@@ -4,14 +4,21 @@ from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.conversation import Conversation, final_answer
 from stages.execute.dialogue.inputs import shown_inputs
-from stages.execute.harnesses.react_text import STOP, Act, Answer, observation, read_step
+from stages.execute.harnesses.react_text import (
+    OBSERVATION,
+    STOP,
+    Act,
+    Answer,
+    observation,
+    read_step,
+)
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.transcript import Ending, ToolCall, Transcript
 
 _FULL = "react_v1"
 _COMPACT = "react_compact_v1"
-_COMPACT_OBSERVATION = 1200
-"""Characters of a result that a small local model is shown: reading them takes it seconds."""
+_COMPACT_SHOWN_CHARS = 1200
+"""Of a result, to a small local model: reading them takes it seconds."""
 
 
 def prompt_of(agent: AgentSpec) -> str:
@@ -27,9 +34,8 @@ class React:
     """Works turn by turn: one action, one observation."""
 
     def __init__(self, agent: AgentSpec) -> None:
-        """Choose the prompt and how much of a result is shown."""
+        """Choose the prompt."""
         self._prompt = prompt_of(agent)
-        self._longest = _COMPACT_OBSERVATION if _is_local(agent) else None
 
     @property
     def prompt_version(self) -> str | None:
@@ -40,25 +46,29 @@ class React:
         """Work on the task until a final answer or the end of a budget."""
         shown = await shown_inputs(assignment)
         talk = Conversation(assignment, self._prompt, shown=shown, stop=(STOP,))
+        if _is_local(assignment.agent):
+            assignment.tools.show(_COMPACT_SHOWN_CHARS)
         number = 0
         while True:
             reply = await talk.ask()
             if isinstance(reply, Ending):
                 return talk.end(reply)
-            step = read_step(reply.text)
+            step, is_cut = read_step(reply.text), reply.stop_reason == "length"
             if isinstance(step, Answer):
                 return talk.end(Ending.FINISHED, step.text)
             if not isinstance(step, Act):
-                cut = "The reply was cut at its length limit. " * (reply.stop_reason == "length")
-                talk.tell(f"{STOP} {cut}{step.reason}")
+                cut = "The reply was cut at its length limit. " * is_cut
+                talk.tell(f"{OBSERVATION} {cut}{step.reason}")
                 continue
             number += 1
             call = ToolCall(
                 id=f"action-{number}", tool=step.tool, arguments=step.arguments, raw=step.raw
             )
-            result = await talk.use(call)
+            # Arguments that can be read are whole: what was cut came after them.
+            lacks_end = is_cut and call.arguments is None
+            result = talk.cut_off(call) if lacks_end else await talk.use(call)
             if isinstance(result, Ending):
                 return talk.end(result)
             if (answer := final_answer(call, result)) is not None:
                 return talk.end(Ending.FINISHED, answer)
-            talk.observe(observation(result, self._longest))
+            talk.observe(observation(result))

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from environments.models.wire.arguments import read_arguments
 from taskdata.schema.tool import ToolResult
 
-STOP = "Observation:"
+OBSERVATION = "Observation:"
+"""What a result begins with."""
+STOP = f"\n{OBSERVATION}"
 """Where the model's part ends: what follows would be a result it made up."""
 
 _MAX_RAW_CHARS = 100_000
@@ -72,13 +74,10 @@ def read_step(text: str) -> Act | Answer | Unreadable:
     return Unreadable(f"The reply has no Action and no Final Answer. {FORMAT}")
 
 
-def observation(result: ToolResult, longest: int | None = None) -> str:
-    """Return what the model reads of a tool's result, cut after `longest` characters."""
+def observation(result: ToolResult) -> str:
+    """Return what the model reads of a tool's result."""
     mark = "" if result.error is None else "Error: "
-    text = result.text
-    if longest is not None and len(text) > longest:
-        text = f"{text[:longest]}\n... ({len(text) - longest} more characters)"
-    return f"{STOP} {mark}{text}"
+    return f"{OBSERVATION} {mark}{result.text}"
 
 
 def _parts(text: str) -> list[tuple[str, str]]:

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 
 from environments.ports import Message, ModelReply
 from environments.tools.session.finish import ENDING_TOOLS
-from stages.execute.assignment import Assignment, Tools
+from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
-from stages.execute.dialogue.conversation import Conversation
+from stages.execute.dialogue.conversation import Conversation, is_cut_off
 from stages.execute.dialogue.inputs import shown_inputs
 from stages.execute.harnesses import function_calling, react
-from stages.execute.harnesses.react_text import STOP, Act, Answer, read_step
+from stages.execute.harnesses.react_text import OBSERVATION, STOP, Act, Answer, read_step
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import ReferenceSolution, ReferenceStep, Task
 from taskdata.schema.tool import ToolSpec
-from taskdata.schema.transcript import Ending, Prediction, ToolCall, Transcript
+from taskdata.schema.transcript import Ending, GivenStep, Prediction, ToolCall, Transcript
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,6 @@ class StepByStep:
 
     async def run(self, assignment: Assignment) -> Transcript:
         """Return the transcript with a prediction for each step, as far as the budget went."""
-        results = await self._results(assignment.tools)
         protocol, predictions = self._protocol, list[Prediction]()
         talk = Conversation(
             assignment,
@@ -64,23 +63,30 @@ class StepByStep:
             native_tools=protocol.native_tools,
             stop=protocol.stop,
         )
-        for number, step in enumerate(self._solution.steps, start=1):
+        results = await self._results(talk)
+        while True:
             reply = await talk.ask()
-            if isinstance(reply, Ending):
+            if isinstance(reply, Ending) and reply is not Ending.REFUSED:
                 return talk.end(reply, predictions=predictions)
-            predictions.append(_checked(protocol.read(reply), assignment.tools.specs))
-            call, result = _call(number, step), results[number - 1]
+            predictions.append(self._prediction(reply, assignment.tools.specs))
+            number = len(predictions)
+            if number > len(results):
+                ending = reply if isinstance(reply, Ending) else Ending.FINISHED
+                return talk.end(ending, predictions[-1].answer or "", predictions)
+            # What comes next follows from the reference, whatever became of this step.
+            step, result = self._solution.steps[number - 1], results[number - 1]
+            call = _call(number, step)
             talk.replace_turn(
                 protocol.given(call, step, result),
-                f"Given instead, step {number} of the reference: {call.tool} {call.raw}: {result}",
+                GivenStep(number=number, thought=step.thought, call=call, result=result),
             )
-        reply = await talk.ask()
-        if isinstance(reply, Ending):
-            return talk.end(reply, predictions=predictions)
-        last = _checked(protocol.read(reply), assignment.tools.specs)
-        return talk.end(Ending.FINISHED, last.answer or "", [*predictions, last])
 
-    async def _results(self, tools: Tools) -> list[str]:
+    def _prediction(self, reply: ModelReply | Ending, specs: Sequence[ToolSpec]) -> Prediction:
+        if isinstance(reply, Ending):
+            return Prediction(error="the model refused to answer")
+        return _checked(self._protocol.read(reply), specs)
+
+    async def _results(self, talk: Conversation) -> list[str]:
         """Return what the steps brought: as recorded, else as the tools answer now."""
         steps = self._solution.steps
         if all(step.result is not None for step in steps):
@@ -88,11 +94,12 @@ class StepByStep:
         results = []
         # All of them are played, for a step may need what an earlier one has written.
         for number, step in enumerate(steps, start=1):
-            played = await tools.call(_call(number, step))
+            played = await talk.play(_call(number, step))
             if played.error is not None and step.result is None:
                 raise BadTaskData(
                     f"task {self._task_id!r}: step {number} of its reference, {step.tool}, fails: "
-                    f"{' '.join(played.text.split())[:200]}; mend the reference"
+                    f"{' '.join(played.text.split())[:200].rstrip('.')}; mend the reference, or "
+                    "what it needs here"
                 )
             results.append(played.text if step.result is None else step.result)
         return results
@@ -149,7 +156,10 @@ def _read_text(reply: ModelReply) -> Prediction:
 def _read_calls(reply: ModelReply) -> Prediction:
     if reply.tool_calls:
         # One step is predicted: the first of several calls is it.
-        return _ending(reply.tool_calls[0]) or Prediction(call=reply.tool_calls[0])
+        first = reply.tool_calls[0]
+        if is_cut_off(first, reply):
+            return Prediction(call=first, error="the reply was cut at its length limit")
+        return _ending(first) or Prediction(call=first)
     text = reply.text.strip()
     return Prediction(answer=text) if text else Prediction(error="the reply is empty")
 
@@ -158,7 +168,7 @@ def _given_text(call: ToolCall, step: ReferenceStep, result: str) -> tuple[Messa
     thought = f"Thought: {step.thought}\n" if step.thought else ""
     return (
         Message("assistant", f"{thought}Action: {call.tool}\nAction Input: {call.raw}"),
-        Message("user", f"{STOP} {result}"),
+        Message("user", f"{OBSERVATION} {result}"),
     )
 
 

@@ -2,17 +2,20 @@
 
 import asyncio
 import base64
+import time
 
 import pytest
 
 from environments.models.faults import ConversationRefused
+from environments.models.limits.local import LocalLimiter
 from environments.models.openai.generation import OpenAIImages, OpenAIVideos
-from environments.models.registry import require_generator
+from environments.models.registry import image_model, require_generator
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from environments.ports import Generated
 from taskdata.errors import Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
+from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.transcript import Usage
 
 FAST = RetryPolicy(attempts=3, first_wait_seconds=0.01)
@@ -75,6 +78,66 @@ def test_drawing_is_tried_again(wire, key):
     wire.then(wire.fails(503), wire.sends(b"<html>"), wire.answers(picture()))
     assert draw(wire, key).data == b"png"
     assert len(wire.seen) == 3
+
+
+def at_most_one() -> LocalLimiter:
+    return LocalLimiter({"compatible": Ceilings(concurrency=1)})
+
+
+def test_pictures_keep_to_the_providers_limits(wire, monkeypatch):
+    monkeypatch.delenv("COMPATIBLE_API_KEY", raising=False)
+    wire.respond = lambda seen: wire.waits(0.05, wire.answers(picture()))
+    spec = ModelSpec.parse("compatible/flux")
+
+    async def draw_three() -> None:
+        client = image_model(spec, wire.openai_url, at_most_one())
+        try:
+            await asyncio.gather(*(client.draw("a red boat") for _ in range(3)))
+        finally:
+            await client.close()
+
+    asyncio.run(draw_three())
+    assert (len(wire.seen), wire.most_at_once) == (3, 1)
+
+
+def test_clips_keep_to_the_providers_limits_and_hold_no_slot_while_they_are_made(wire, key):
+    wire.respond = lambda seen: {
+        "/v1/videos": wire.waits(0.05, wire.answers(job("queued"))),
+        "/v1/videos/job-1": wire.waits(0.05, wire.answers(job("completed"))),
+    }.get(seen.path, wire.sends(b"mp4 bytes", "video/mp4"))
+    limiter = at_most_one()
+
+    async def film_two() -> None:
+        where = endpoint(wire, key, "compatible/wan")
+        client = OpenAIVideos(where, FAST, limiter, poll_seconds=0.01)
+        try:
+            await asyncio.gather(*(client.film("a boat leaves") for _ in range(2)))
+        finally:
+            await client.close()
+
+    asyncio.run(film_two())
+    assert wire.most_at_once == 1
+    assert [seen.path for seen in wire.seen[:2]] == ["/v1/videos"] * 2
+
+
+def test_a_provider_that_wants_fewer_pictures_is_left_alone_for_as_long_as_it_says(wire, key):
+    wire.then(wire.fails(429, retry_after=1), wire.fails(400))
+    wire.respond = lambda seen: wire.answers(picture())
+    limiter = at_most_one()
+
+    async def refused_then_another() -> float:
+        client = OpenAIImages(endpoint(wire, key, "compatible/flux"), RetryPolicy(1), limiter)
+        try:
+            with pytest.raises(ModelUnavailable):
+                await client.draw("a red boat")
+            began = time.monotonic()
+            with pytest.raises(ModelRejected):
+                await client.draw("a red boat")
+            return time.monotonic() - began
+        finally:
+            await client.close()
+
+    assert asyncio.run(refused_then_another()) > 0.9
 
 
 def test_a_link_is_not_followed(wire, key):

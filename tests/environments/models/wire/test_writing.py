@@ -49,11 +49,19 @@ def test_a_set_of_tools_is_written_once_and_a_changed_one_again():
 
 @pytest.mark.parametrize("count", [300, 1000])
 def test_only_so_many_sets_are_kept(count):
-    sets = ToolSets(lambda tool: {"name": tool.name})
-    for number in range(count):
-        assert sets.json((spec(f"t{number}"),)) == (b'{"name":"t%d"}' % number,)
+    written, tools = [], [spec(f"t{number}") for number in range(count)]
 
-    assert len(sets._known) <= 256
+    def write(tool):
+        written.append(tool.name)
+        return {"name": tool.name}
+
+    sets = ToolSets(write)
+    for number, tool in enumerate(tools):
+        assert sets.json((tool,)) == (b'{"name":"t%d"}' % number,)
+    assert len(written) == count
+    for tool in reversed(tools):
+        sets.json((tool,))
+    assert len(written) - count == count - 256
 
 
 json_objects = st.dictionaries(

@@ -87,6 +87,37 @@ def test_words_and_patterns_are_found_with_their_pages():
     assert none.text == "'haystack' does not occur in it."
 
 
+def test_words_are_taken_as_they_are_whatever_a_pattern_would_make_of_them(monkeypatch):
+    odd = r"Costs (2026): 5+ \\E[x] für ÄRZTE."
+    monkeypatch.setattr(f"{__name__}.LONG", LONG + odd)
+    _, found, none = use(
+        READ,
+        (OVERLONG, {"result": 1, "search": odd.swapcase()}),
+        (OVERLONG, {"result": 1, "search": "(.*)"}),
+    )
+    assert found.text.startswith(f"- page {LAST}: …")
+    assert none.text == "'(.*)' does not occur in it."
+
+
+def test_other_trials_go_on_while_one_searches(monkeypatch):
+    monkeypatch.setattr(f"{__name__}.LONG", "a" * 1_000_000)
+    nearly_everywhere = {"result": 1, "search": "a" * 199 + "b"}
+
+    async def trial() -> tuple[ToolResult, int]:
+        box, turns_of_others = new_toolbox(), 0
+        await box.call(ToolCall(id="1", tool="read_log", arguments={}))
+        call = ToolCall(id="2", tool=OVERLONG, arguments=nearly_everywhere)
+        search = asyncio.create_task(box.call(call))
+        while not search.done():
+            await asyncio.sleep(0)
+            turns_of_others += 1
+        return search.result(), turns_of_others
+
+    found, turns_of_others = asyncio.run(trial())
+    assert found.text.endswith("does not occur in it.")
+    assert turns_of_others > 50
+
+
 def test_many_places_are_listed_from_the_page_asked_for():
     _, places, further = use(
         READ,
@@ -122,6 +153,30 @@ def test_results_up_to_the_limit_are_left_alone_and_pages_cover_everything():
     text = "y" * (MAX_TEXT_CHARS + 1)
     assert len(cut_overlong(ToolResult(text=text), kept).text) == MAX_TEXT_CHARS
     assert "".join(page_of(text, n) for n in range(1, pages_in(text) + 1)) == text
+
+
+@pytest.mark.parametrize("chars", [600, 1_200, 50_000])
+def test_where_less_is_shown_pages_are_shorter_and_leave_nothing_out(chars):
+    async def trial() -> list[str]:
+        box = new_toolbox()
+        box.show(chars)
+        first = await box.call(ToolCall(id="0", tool="read_log", arguments={}))
+        page = int(first.text.rpartition('"page": ')[2].partition("}")[0])
+        texts = [first.text]
+        while not texts[-1].endswith("that is the end]"):
+            arguments = {"result": 1, "page": page}
+            result = await box.call(ToolCall(id=str(page), tool=OVERLONG, arguments=arguments))
+            texts.append(result.text)
+            page += 1
+        return texts
+
+    first, *pages = asyncio.run(trial())
+    assert all(len(text) <= chars for text in (first, *pages))
+    rest = "".join(text.rpartition("\n[page ")[0] for text in pages)
+    shown = first.rpartition("\n[cut: ")[0]
+    assert LONG.endswith(rest)
+    assert LONG.startswith(shown)
+    assert len(shown) + len(rest) >= len(LONG)
 
 
 def test_old_results_are_given_up_when_they_get_too_many():

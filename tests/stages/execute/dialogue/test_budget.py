@@ -130,6 +130,19 @@ def test_an_agent_that_reasons_needs_room_for_it():
     assert isinstance(meter.afford(replace(thinking, reasoning_effort=None)), ModelRequest)
 
 
+@pytest.mark.parametrize(
+    ("longest", "left", "goes_on"),
+    [(4_096, 2_048, True), (4_096, 2_047, False), (1_500, 1_500, True), (1_500, 1_499, False)],
+)
+def test_tokens_that_leave_no_room_to_reason_are_used_up(longest, left, goes_on):
+    meter = Meter(Budget(max_tokens=10_000, max_reply_tokens=longest))
+    meter.count(QUESTION, reply(usage=Usage(input_tokens=10_000 - left)))
+    plain = replace(QUESTION, max_tokens=meter.reply_tokens)
+    asked = meter.afford(replace(plain, reasoning_effort="low"))
+    assert isinstance(asked, ModelRequest) if goes_on else asked is Ending.OUT_OF_TOKENS
+    assert meter.afford(plain) is plain
+
+
 def test_a_call_whose_price_is_unknown_fits_under_no_limit():
     dear = Price(input=1, output=10, max_input_tokens=100)
     assert Meter(Budget(max_usd=100.0), price=dear).afford(QUESTION) is Ending.OUT_OF_MONEY

@@ -65,10 +65,17 @@ def test_a_known_model_is_shown_what_it_takes(shown):
     assert found[0].media.data == PNG
 
 
-@pytest.mark.parametrize("agent", ["react:compatible/m", "react:local/m", "react:openai/gpt-9"])
+@pytest.mark.parametrize(
+    "agent", ["react:compatible/m", "react:local/m", "react:openai-chat/gpt-9"]
+)
 def test_an_unknown_model_is_shown_nothing_unless_its_agent_says_so(shown, agent):
     assert shown(FILES, agent) == ()
     assert names(shown(FILES, agent, native_inputs=("audio",))) == ["talk.wav", "song.mp3"]
+
+
+def test_recordings_that_its_requests_cannot_carry_take_no_pictures_along(shown):
+    found = shown(FILES, "react:anthropic/claude-haiku-4-5", native_inputs=("audio", "image"))
+    assert names(found) == ["photo.PNG", "scan.jpg", "clip.gif", "shot.webp"]
 
 
 def test_an_agent_can_do_without(shown):

@@ -10,7 +10,14 @@ def test_what_the_provider_counted_is_the_base_and_only_the_rest_is_guessed():
     window.count(COUNTED, chars=5000)
     assert window.estimate(5000) == 1000
     assert window.estimate(5300) == 1100
-    assert window.estimate(2000) == 0
+
+
+def test_what_is_left_of_a_conversation_has_its_share_of_the_tokens():
+    window = Window(2000)
+    window.count(COUNTED, chars=5000)
+    assert window.estimate(2000) == 400
+    window.count(COUNTED, chars=0)
+    assert window.estimate(300) == 1100
 
 
 def test_a_conversation_fits_with_its_reply_or_not():

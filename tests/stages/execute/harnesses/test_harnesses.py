@@ -1,6 +1,7 @@
 """What both harnesses over a model promise, each in its own protocol, over real tools."""
 
 import json
+import re
 
 import pytest
 
@@ -87,8 +88,10 @@ def test_claiming_to_be_done_ends_the_trial_without_an_answer(wire, play, new_ta
     assert (transcript.ending, transcript.final_answer) == (Ending.FINISHED, "")
 
 
-def test_an_agent_gets_a_hundred_turns(wire, play, task, voice):
-    wire.respond = lambda seen: voice.call(wire, "Teleport", {})
+def test_an_agent_gets_a_hundred_turns_though_each_reads_a_long_conversation(
+    wire, play, task, voice
+):
+    wire.respond = lambda seen: voice.call(wire, "Teleport", {}, input_tokens=150_000)
 
     transcript = play(voice.agent, task)
 
@@ -115,6 +118,33 @@ def test_the_agents_mistakes_come_back_as_observations(
     assert errors(transcript) == [kind]
     assert told in voice.observed(wire.seen[1])
     assert transcript.final_answer == "ok"
+
+
+@pytest.mark.parametrize("raw", ['{"path": "output/out.json", "content": "{', '{"path": "ou'])
+def test_a_call_that_was_cut_off_is_called_so_and_not_run(wire, play, task, voice, raw):
+    wire.then(voice.call(wire, "write_file", raw, stop="length"), voice.answer(wire, "ok"))
+
+    transcript = play(voice.agent, task)
+
+    assert errors(transcript) == [ToolErrorKind.BAD_ARGUMENTS]
+    assert "was not run: your reply was cut at its length limit" in voice.observed(wire.seen[1])
+    assert transcript.final_answer == "ok"
+
+
+def test_of_a_reply_that_was_cut_off_all_calls_but_the_last_are_run(wire, play, task):
+    # Anthropic hands out what a cut call would hold as no arguments at all.
+    wire.then(wire.says("", ("list_files", {}), ("list_files", {}), stop="length"), wire.says("ok"))
+
+    transcript = play(FunctionVoice.agent, task)
+
+    assert errors(transcript) == [None, ToolErrorKind.BAD_ARGUMENTS]
+    assert "in smaller parts" in FunctionVoice.observed(wire.seen[1])
+
+
+def test_a_text_call_that_is_whole_is_run_though_the_reply_was_cut_off(wire, play, task):
+    wire.then(ReactVoice.call(wire, "list_files", {}, stop="length"), ReactVoice.answer(wire, "ok"))
+
+    assert errors(play(ReactVoice.agent, task)) == [None]
 
 
 @pytest.mark.parametrize(
@@ -151,10 +181,36 @@ def test_reply_tokens_shrink_with_what_is_left(wire, play, task, voice):
     assert [seen.body["max_tokens"] for seen in wire.seen] == [96, 85]
 
 
+def test_an_agent_that_reasons_ends_where_the_tokens_leave_no_room_for_it(wire, play, task, voice):
+    wire.respond = lambda seen: voice.call(wire, "list_files", {}, input_tokens=1_000)
+
+    transcript = play(voice.agent, task, max_tokens=3_000, settings={"reasoning_effort": "high"})
+
+    assert (transcript.ending, len(wire.seen)) == (Ending.OUT_OF_TOKENS, 1)
+
+
+def test_a_reply_of_an_agent_that_reasons_has_room_for_both(wire, play, task, voice):
+    wire.respond = lambda seen: voice.answer(wire, "ok")
+
+    for settings in ({}, {"reasoning_effort": "none"}, {"reasoning_effort": "high"}):
+        play(voice.agent, task, settings=settings)
+    play(voice.agent, task, settings={"reasoning_effort": "high"}, max_reply_tokens=5_000)
+
+    assert [seen.body["max_tokens"] for seen in wire.seen] == [4_096, 4_096, 16_384, 5_000]
+
+
 def test_time_bounds_a_running_model_call(wire, play, task, voice):
+    wire.then(wire.waits(0.5, voice.call(wire, "list_files", {})))
     wire.respond = lambda seen: wire.waits(30, wire.says("late"))
 
-    assert play(voice.agent, task, max_seconds=0.5).ending is Ending.OUT_OF_TIME
+    assert play(voice.agent, task, max_seconds=2).ending is Ending.OUT_OF_TIME
+
+
+def test_a_model_that_never_answers_is_not_the_agents_doing(wire, play, task, voice):
+    wire.respond = lambda seen: wire.waits(30, wire.says("late"))
+
+    with pytest.raises(ModelUnavailable, match=r"no answer within 0\.5 s"):
+        play(voice.agent, task, max_seconds=0.5)
 
 
 def test_time_bounds_a_running_tool_call(wire, play, task, voice):
@@ -231,7 +287,21 @@ def test_the_text_protocol_ends_at_a_made_up_observation(wire, play, task):
 
     assert transcript.final_answer == "one file"
     assert "none" not in transcript.events[2].text
-    assert wire.seen[0].body["stop"] == ["Observation:"]
+    assert wire.seen[0].body["stop"] == ["\nObservation:"]
+
+
+def test_the_word_observation_within_a_line_ends_nothing(wire, play, task):
+    note = {"path": "output/out.json", "content": '"Key Observation: sales rose"'}
+    wire.then(
+        ReactVoice.call(wire, "write_file", note),
+        ReactVoice.answer(wire, "Main Observation: sales rose 10 %."),
+    )
+
+    transcript = play(ReactVoice.agent, task)
+
+    assert errors(transcript) == [None]
+    assert transcript.tool_events[0].call.arguments == note
+    assert transcript.final_answer == "Main Observation: sales rose 10 %."
 
 
 def test_several_native_calls_are_answered_before_the_next_turn(wire, play, task):
@@ -260,6 +330,26 @@ def test_a_local_model_gets_the_short_prompt_with_an_example(wire, play, task):
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
     assert len(json.dumps(wire.seen[0].body)) < 2500
     assert transcript.cost_usd == 0
+
+
+def test_a_local_model_reads_on_in_what_it_is_shown_the_beginning_of(wire, play, task):
+    code = "for n in range(300): print(f'line {n:05}')"
+    wire.then(
+        ReactVoice.call(wire, "python_execute", {"code": code}),
+        ReactVoice.call(wire, "handle_overlong_tool_outputs", {"result": 1, "page": 2}),
+        ReactVoice.call(wire, "handle_overlong_tool_outputs", {"result": 1, "search": "00299"}),
+        ReactVoice.answer(wire, "ok"),
+    )
+
+    transcript = play("react:local/smollm2-135m", task)
+
+    assert errors(transcript) == [None] * 3
+    cut, page, found = (ReactVoice.observed(seen) for seen in wire.seen[1:])
+    assert all(len(text) <= len("Observation: ") + 1_200 for text in (cut, page))
+    lines = [int(number) for number in re.findall(r"line (\d{5})$", f"{cut}{page}", re.MULTILINE)]
+    assert sorted(set(lines)) == list(range(max(lines) + 1)), "nothing is left out between them"
+    assert max(lines) > 150
+    assert "line 00299" in found
 
 
 def test_a_query_cannot_add_messages_or_blanks(wire, play, new_task):

@@ -26,7 +26,7 @@ def chain_task(new_task):
 
     def make(*steps: ReferenceStep):
         reference = ReferenceSolution(steps=steps or (COUNTED, SUMMED), final_answer="Three.")
-        return new_task(tools=("Calculator", "write_file"), reference=reference)
+        return new_task(tools=("Calculator", "write_file", "python_execute"), reference=reference)
 
     return make
 
@@ -85,6 +85,19 @@ def test_the_model_sees_what_the_reference_did_and_never_what_it_said_itself(
         text == 'Given instead, step 2 of the reference: Calculator {"expression": "1 + 2"}: 3'
         for text in given
     )
+
+
+def test_what_was_given_instead_is_on_record(wire, play, chain_task, agent):
+    wire.respond = lambda seen: act(wire, agent, "Teleport", {"to": "Mars"})
+
+    events = play(agent, chain_task()).events
+
+    given = [e.given for e in events if isinstance(e, MessageEvent) and e.given is not None]
+    assert [(step.number, step.thought) for step in given] == [(1, "I read the file."), (2, "")]
+    assert [(step.call.arguments, step.result) for step in given] == [
+        (COUNTED.arguments, COUNTED.result),
+        (SUMMED.arguments, "3"),
+    ]
 
 
 def test_what_the_model_thought_is_in_the_transcript_and_not_sent_again(wire, play, chain_task):
@@ -155,6 +168,27 @@ def test_results_that_were_not_recorded_come_from_the_tools(wire, play, chain_ta
     assert transcript.tool_events == ()
 
 
+def test_what_the_reference_writes_is_no_deliverable_of_the_agent(
+    wire, evaluate, chain_task, agent, monkeypatch
+):
+    monkeypatch.setenv("COMPATIBLE_API_KEY", "key")
+    wire.respond = lambda seen: answer(wire, agent, "ok")
+    write = ReferenceStep(tool="write_file", arguments={"path": "output/a.txt", "content": "seven"})
+
+    spec = AgentSpec.parse(agent, base_url=wire.openai_url)
+    outcome, transcript = evaluate(spec, chain_task(write))
+
+    assert (outcome.deliverables, outcome.rejected_files) == ((), ())
+    assert len(transcript.predictions) == 2
+
+
+def test_playing_the_reference_is_not_the_agents_time(wire, play, chain_task, agent):
+    wire.respond = lambda seen: answer(wire, agent, "ok")
+    slow = ReferenceStep(tool="python_execute", arguments={"code": "import time; time.sleep(1.5)"})
+
+    assert play(agent, chain_task(slow), max_seconds=1.2).ending is Ending.FINISHED
+
+
 def test_a_reference_that_fails_here_is_not_the_agents_doing(wire, play, chain_task, agent):
     gone = ReferenceStep(tool="read_file", arguments={"path": "input/gone.csv"})
     with pytest.raises(BadTaskData, match=r"'sum-two': step 1 of its reference, read_file, fails"):
@@ -166,6 +200,58 @@ def test_a_spent_budget_keeps_the_predictions_so_far(wire, play, chain_task, age
     wire.respond = lambda seen: answer(wire, agent, "Three.")
     transcript = play(agent, chain_task(), max_turns=2)
     assert (transcript.ending, len(transcript.predictions)) == (Ending.OUT_OF_TURNS, 2)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        lambda wire: wire.says("", stop="content_filter"),
+        lambda wire: wire.fails(400, "flagged", code="content_policy_violation"),
+        lambda wire: wire.fails(400, "too long", code="context_length_exceeded"),
+    ],
+)
+@pytest.mark.parametrize("refused", [0, 1])
+def test_a_refused_step_is_wrong_and_the_next_one_is_asked(
+    wire, play, chain_task, agent, refusal, refused
+):
+    replies = [act(wire, agent, "Calculator", {"expression": "1 + 2"})] * 2
+    replies[refused] = refusal(wire)
+    wire.then(*replies, answer(wire, agent, "Three."))
+
+    transcript = play(agent, chain_task())
+
+    assert (transcript.ending, transcript.final_answer) == (Ending.FINISHED, "Three.")
+    assert transcript.predictions[refused] == Prediction(error="the model refused to answer")
+    assert [p.error for p in transcript.predictions].count(None) == 2
+    opening, first, second = (seen.body["messages"] for seen in wire.seen)
+    assert first[: len(opening)] == opening
+    assert second[: len(first)] == first
+    assert len(second) - len(first) == len(first) - len(opening) == 2
+
+
+def test_an_answer_that_was_refused_ends_the_trial_so(wire, play, chain_task, agent):
+    wire.then(
+        act(wire, agent, "Calculator", {"expression": "1 + 2"}),
+        wire.says("", stop="content_filter"),
+    )
+
+    transcript = play(agent, chain_task(SUMMED))
+
+    assert (transcript.ending, transcript.final_answer) == (Ending.REFUSED, "")
+    assert len(transcript.predictions) == 2
+
+
+def test_a_step_that_was_cut_off_is_none_that_could_be_carried_out(wire, play, chain_task, agent):
+    wire.respond = lambda seen: (
+        wire.says("", ("list_files", {}), stop="length")
+        if agent == NATIVE
+        else wire.says('Action: list_files\nAction Input: {"folder', stop="length")
+    )
+
+    first = play(agent, chain_task(SUMMED)).predictions[0]
+
+    assert first.call.tool == "list_files"
+    assert first.error
 
 
 def test_a_reference_without_steps_is_an_answer_to_predict(wire, play, new_task, agent):
