@@ -10,8 +10,10 @@ from dataclasses import replace
 from environments.metering.calls import Call, Fault, Terms
 from environments.models.client import Answer
 from environments.models.faults import NotSent, lost_money, one_line
+from environments.models.limits.purse import MoneyHeld
 from environments.models.limits.seam import Outcome
 from environments.models.money.spending import Spending
+from environments.ports import ModelReply
 from taskdata.errors import (
     BudgetExhausted,
     ModelRejected,
@@ -38,10 +40,13 @@ class Books:
         """By request, until that is answered."""
         self._failures = 0
         self._left_out = 0
+        self._was_cut = False
         self._faults = 0
         """Calls that failed for the provider's fault, or for ours."""
         self._last_fault: Fault | BudgetExhausted | None = None
         """Of the call that ended last; None where that was answered."""
+        self.longest_reply_seconds: float | None = None
+        """How long the slowest reply took; None: there was none yet."""
         self.unkept: StoreUnavailable | None = None
         """Why an answer could not be kept; no call is made any more then."""
 
@@ -58,7 +63,8 @@ class Books:
         fault = self._last_fault
         if fault is None or isinstance(fault, BudgetExhausted):
             return fault
-        kind = ModelRejected if isinstance(fault, ModelRejected) else ModelUnavailable
+        kinds: tuple[type[Fault], ...] = (ModelRejected, MoneyHeld, ModelUnavailable)
+        kind = next(kind for kind in kinds if isinstance(fault, kind))
         error = kind(f"{fault} ({self._faults} of the agent's calls failed at the provider)")
         error.__cause__ = fault
         return error
@@ -77,6 +83,14 @@ class Books:
         self.count(fault)
         call.fault, call.outcome = fault, Outcome(kind="fault")
 
+    def asks_again(self, call: Call) -> None:
+        """Record an attempt that the provider turned down, and make the call ready for the next."""
+        if (failure := self._failure(call)) is not None:
+            self._note(call, failure)
+        # One call that failed, however often it was asked.
+        self._faults -= 1
+        call.begin_again()
+
     def turned_down(self, call: Call, fault: Fault) -> None:
         """Book a call to the program, which asked for what it cannot have."""
         self.forgive()
@@ -94,9 +108,11 @@ class Books:
         call.whole = call.reply(answer, self._terms.endpoint.spec.model, cost)
         self.forgive()
         self._spoken.add(call.dialect.name)
+        self.longest_reply_seconds = max(self.longest_reply_seconds or 0.0, call.whole.seconds)
         call.outcome = Outcome(kind="ok", tokens=None if usage is None else usage.total)
         if paid is not None and call.kept is None:
-            await paid.keep(call.key, call.whole, content_type, content)
+            most = call.room.bound.usd
+            await paid.keep(call.key, call.whole, most, content_type, content)
 
     def settle(self, call: Call) -> None:
         """Count once what the call used, and record what is known of it."""
@@ -104,16 +120,20 @@ class Books:
             return
         call.is_settled = True
         failure = self._failure(call)
-        spent, lost_usd = _spent(call, failure), _lost(call, failure)
-        self._terms.ledger.settle(call.room, spent)
-        self._terms.ledger.lose(lost_usd)
-        call.paid_usd = (spent.usd or 0.0) + (lost_usd or 0.0)
+        self._terms.ledger.settle(call.room, _spent(call, failure))
+        self._terms.ledger.lose(_lost(call, failure))
         if failure is not None:
             self._note(call, failure)
         elif call.whole is not None:
             attempts = tuple(self._failed.pop(call.asked.digest, ()))
             reply = replace(call.whole, failed_attempts=attempts)
             self._terms.record.model_call(reply, call.started_at)
+            self._note_cut(call, reply)
+
+    def paid_usd(self, call: Call) -> float:
+        """Return what the call cost; where that is not known, what it may have cost at most."""
+        failure = self._failure(call)
+        return (_spent(call, failure).usd or 0.0) + (_lost(call, failure) or 0.0)
 
     def close(self) -> None:
         """Record what failed and was not asked again."""
@@ -153,6 +173,16 @@ class Books:
             said = call.part.text[:_PART_CHARS]
             self._terms.record.message(
                 "system", f"A model call ended early; it had said:\n\n{said}"
+            )
+
+    def _note_cut(self, call: Call, reply: ModelReply) -> None:
+        """Say once that a limit was ours which cut a reply."""
+        if reply.stop_reason == "length" and call.asked.reply_tokens is None and not self._was_cut:
+            self._was_cut = True
+            self._terms.record.message(
+                "system",
+                f"The reply was cut at {call.room.reply_tokens} tokens, for its request named no "
+                "limit; `max_reply_tokens` in the agent's budget gives it more.",
             )
 
     def _note_unkept(self, kept: asyncio.Future[None]) -> None:

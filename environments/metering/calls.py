@@ -13,6 +13,7 @@ from environments.metering.paid import PaidAnswer, PaidAnswers
 from environments.models.client import Answer
 from environments.models.limits.purse import Purse
 from environments.models.limits.seam import Allowance, Limiter, Outcome
+from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
 from taskdata.errors import ModelRejected, ModelUnavailable
@@ -62,6 +63,9 @@ class Terms:
     paid: PaidAnswers | None = None
     """Keeps what calls are answered, and answers what an earlier attempt paid for; None: nothing is
     kept."""
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
+    """How often a provider that wants fewer calls is asked again, and when a silent one is given
+    up."""
     records_instructions: bool = False
     """Whether what a program tells its model, and offers it, goes on record: nobody else knows."""
 
@@ -83,11 +87,11 @@ class Call:
     kept: PaidAnswer | None = None
     """What an earlier attempt was answered; nobody is asked then."""
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    arrived: float = field(default_factory=time.monotonic)
     started: float = field(default_factory=time.monotonic)
-    paid_usd: float = 0.0
-    """What it cost; where that is not known, what it may have cost at most."""
+    """Its last attempt; `arrived` until there is one."""
     waited: float = 0.0
-    """Seconds in line for the provider's rate limits, before `started`."""
+    """Seconds in line for the provider's rate limits and the run's money, in no attempt."""
     was_sent: bool = False
     was_turned_down: bool = False
     """With an error status, so nothing is charged."""
@@ -111,8 +115,19 @@ class Call:
 
     @property
     def seconds(self) -> float:
-        """How long it took, without the time in line."""
-        return self.kept.seconds if self.kept else time.monotonic() - self.started
+        """How long its last attempt took."""
+        return time.monotonic() - self.started
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether something of its answer has come."""
+        part = self.part
+        return part is not None and bool(part.text or part.thinking or part.tool_calls)
+
+    def begin_again(self) -> None:
+        """Forget the last attempt, which is recorded."""
+        self.was_sent = self.was_turned_down = self.is_programs = False
+        self.fault = self.outcome = None
 
     def reply(self, answer: Answer, model: str, cost_usd: float | None) -> ModelReply:
         """Return a whole answer for the record; `model` is the one that was asked."""
@@ -123,7 +138,12 @@ class Call:
             usage=answer.usage or Usage(),
             cost_usd=cost_usd,
             stop_reason=answer.stop_reason,
-            seconds=self.seconds,
+            seconds=self.kept.seconds if self.kept else self._seconds_without_line,
             waited_seconds=self.waited,
             thinking=answer.thinking,
+            is_kept=self.kept is not None,
         )
+
+    @property
+    def _seconds_without_line(self) -> float:
+        return max(0.0, time.monotonic() - self.arrived - self.waited)

@@ -7,8 +7,8 @@ reply would be too long is given a shorter one; one that cannot fit any more is 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
 from environments.models.money.prices import Price
@@ -19,6 +19,16 @@ from taskdata.schema.usage import Usage
 
 _SHORTEST_REPLY = 64
 """Tokens; a budget that leaves no room for more is spent."""
+
+
+@dataclass(frozen=True)
+class ReplyLimits:
+    """How many tokens a reply may have."""
+
+    most: int | None
+    """None: as many as the agent wants, and tokens and money allow."""
+    unasked: int
+    """Where the agent does not say what it wants."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +44,23 @@ class Ledger:
     """One trial's budget; time runs from `begin`."""
 
     def __init__(
-        self, budget: Budget, price: Price | None, clock: Callable[[], float] = time.monotonic
+        self,
+        budget: Budget,
+        price: Price | None,
+        clock: Callable[[], float] = time.monotonic,
+        replies: ReplyLimits | None = None,
     ) -> None:
+        """Hold `budget`, whose limit is that of all replies where `replies` does not tell."""
         self._budget = budget
+        most = budget.max_reply_tokens
+        self._replies = replies or ReplyLimits(most, most)
         self._price = price
         self._clock = clock
         self._started: float | None = None
+        self._in_line = 0
+        """Calls that stand in line now."""
+        self._stopped_at = 0.0
+        self._waited = 0.0
         self._in_flight: set[Reservation] = set()
         self._settled = asyncio.Event()
         self.spent = Spending()
@@ -62,19 +83,57 @@ class Ledger:
 
     @property
     def seconds_left(self) -> float:
-        """Wall time left, never below 0."""
-        used = 0.0 if self._started is None else self._clock() - self._started
-        return max(0.0, self._budget.max_seconds - used)
+        """Wall time left, never below 0; it stands still while a call stands in line."""
+        if self._started is None:
+            return self._budget.max_seconds
+        now = self._stopped_at if self._in_line else self._clock()
+        return max(0.0, self._budget.max_seconds - (now - self._started - self._waited))
 
-    async def reserve(self, input_tokens: int, reply_tokens: int | None) -> Reservation | Ending:
+    @contextmanager
+    def in_line(self) -> Iterator[None]:
+        """Stop the trial's time: a call waits for limits that others share, or for their money.
+
+        Calls at the same time wait for each other, too, so it stands still while any of them does.
+        """
+        if not self._in_line:
+            self._stopped_at = self._clock()
+        self._in_line += 1
+        try:
+            yield
+        finally:
+            self._in_line -= 1
+            if not self._in_line:
+                self._waited += self._clock() - self._stopped_at
+
+    @asynccontextmanager
+    async def in_time(self) -> AsyncIterator[asyncio.Timeout]:
+        """Raise `TimeoutError` once the trial's time is up, for as long as the block lasts."""
+        async with asyncio.timeout(None) as limit:
+            looking = asyncio.create_task(self._end_in_time(limit))
+            try:
+                yield limit
+            finally:
+                looking.cancel()
+
+    async def _end_in_time(self, limit: asyncio.Timeout) -> None:
+        # Time may have stood still meanwhile, so it is looked at again.
+        while (left := self.seconds_left) > 0:
+            await asyncio.sleep(left)
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    async def reserve(
+        self, input_tokens: int, reply_tokens: int | None, shortest_reply: int = 1
+    ) -> Reservation | Ending:
         """Return room for a call, or the limit that leaves none.
 
         Args:
             input_tokens: Most tokens that its request can be.
             reply_tokens: Most tokens that the agent wants; None leaves it to the budget.
+            shortest_reply: Fewest tokens that are of use, where it does not want fewer.
         """
-        asked = min(reply_tokens or self._budget.max_reply_tokens, self._budget.max_reply_tokens)
-        shortest = min(asked, _SHORTEST_REPLY)
+        asked = reply_tokens or self._replies.unasked
+        asked = asked if self._replies.most is None else min(asked, self._replies.most)
+        shortest = min(asked, max(shortest_reply, _SHORTEST_REPLY))
         while True:
             if self.seconds_left <= 0:
                 return self._refused(Ending.OUT_OF_TIME)

@@ -7,6 +7,7 @@ from environments.metering.calls import Terms
 from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.instructions import MAX_TOOLS, read_instructions, read_tools
 from taskdata.schema.tool import ToolSpec
+from taskdata.schema.transcript import PROGRAMS_INSTRUCTIONS
 
 _MAX_NOTES = 50
 _MAX_INSTRUCTIONS = 8
@@ -27,11 +28,17 @@ class Notices:
         self._tools: set[str] = set()
         self._room = _MAX_TOOLS_CHARS
 
-    def once(self, text: str) -> None:
-        """Tell it unless it was told before."""
-        if text not in self._told and len(self._told) < _MAX_NOTES:
-            self._told.add(text)
+    def once(self, text: str, kind: str = "") -> None:
+        """Tell it unless it was told before, or another one of its `kind`."""
+        if (kind or text) not in self._told and len(self._told) < _MAX_NOTES:
+            self._told.add(kind or text)
             self._record.message("system", text)
+
+    def reply_limit(self, wanted: int | None, given: int) -> None:
+        """Tell how many tokens a reply may have, where the program wanted more."""
+        if wanted is not None and given < wanted:
+            said = f"The program asked for a reply of up to {wanted} tokens; its budget allows"
+            self.once(f"{said} {given}.", kind="shorter reply")
 
     def told(self, dialect: Dialect, body: Mapping[str, Any]) -> None:
         """Tell what a request tells the model and offers it, as far as that is new."""
@@ -41,7 +48,7 @@ class Notices:
         if text and text not in self._instructions and len(self._instructions) < _MAX_INSTRUCTIONS:
             self._instructions.add(text)
             # Whose words they are must be seen: anything may stand there.
-            self._record.message("system", f"The program's instructions to its model:\n\n{text}")
+            self._record.message("system", f"{PROGRAMS_INSTRUCTIONS}{text}")
         self._record.offered(self._new_tools(body))
 
     def _new_tools(self, body: Mapping[str, Any]) -> list[ToolSpec]:

@@ -13,7 +13,6 @@ import zlib
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import Field
@@ -75,28 +74,28 @@ class PaidAnswers:
         return PaidAnswer(kept.content_type, content, kept.seconds, cost_usd)
 
     async def keep(
-        self, key: str, reply: ModelReply, content_type: str, content: bytes | None
+        self,
+        key: str,
+        reply: ModelReply,
+        cost_at_most_usd: float | None,
+        content_type: str,
+        content: bytes | None,
     ) -> None:
         """Return once the call is stored; it is, even if the caller does not wait for it.
 
         Args:
             key: What `request_key` says of the request.
             reply: What was read from the answer.
+            cost_at_most_usd: What it can have cost, where that is not read from it.
             content_type: Of the answer.
             content: The answer without the real key; None: more than `MAX_KEPT_BYTES`.
 
         Raises:
             StoreUnavailable: The store cannot be written.
         """
-        call = ModelCall(
-            trial_id=self._attempt.trial_id,
-            attempt=self._attempt.number,
-            key=key,
-            model=reply.model,
-            usage=reply.usage,
-            cost_usd=reply.cost_usd,
-            at=datetime.now(UTC),
-            reply=None if content is None else _kept(content_type, content, reply.seconds),
+        kept = None if content is None else _kept(content_type, content, reply.seconds)
+        call = self._attempt.call(
+            key, reply.model, reply.usage, reply.cost_usd, cost_at_most_usd, kept
         )
         await self._writer.keep(call)
 

@@ -41,11 +41,14 @@ class Passage:
         self._held = bytearray()
         self._content = bytearray()
         self._has_ended = False
+        self.broke_off = ""
+        """Why no more came; empty if it ended as streams do."""
 
     @property
     def is_whole(self) -> bool:
         """Whether the stream has come to its end, and the reply too."""
-        return self._has_ended and self.reply.is_whole and not self.reply.error
+        ended_well = self._has_ended and not self.broke_off
+        return ended_well and self.reply.is_whole and self.reply.error is None
 
     @property
     def content(self) -> bytes | None:
@@ -53,14 +56,14 @@ class Passage:
         return None if len(self._content) > MAX_KEPT_BYTES else bytes(self._content)
 
     async def begin(self, pieces: AsyncIterator[bytes], response: "web.StreamResponse") -> None:
-        """Pass on all but the end; what breaks the stream off is the reply's `error` then."""
+        """Pass on all but the end; what breaks the stream off is in `broke_off` then."""
         import aiohttp
 
         try:
             async for event in self._begun(pieces):
                 await _passed_on(response, event)
         except (aiohttp.ClientError, OSError, ValueError) as exc:
-            self.reply.error = f"the stream broke off: {exc or type(exc).__name__}"
+            self.broke_off = f"the stream broke off: {exc or type(exc).__name__}"
 
     async def end(self, pieces: AsyncIterator[bytes], response: "web.StreamResponse") -> None:
         """Pass on what was held back."""

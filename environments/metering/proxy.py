@@ -171,13 +171,18 @@ class _Server:
     async def _let_through(
         self, dialect: Dialect, request: "web.Request", asked: Asked
     ) -> "web.StreamResponse":
-        room = await self._proxy.ledger.reserve(asked.input_tokens, asked.reply_tokens)
+        room = await self._proxy.ledger.reserve(
+            asked.input_tokens, asked.reply_tokens, asked.shortest_reply
+        )
         if isinstance(room, Ending):
             said = f"the trial's budget is spent: {room.replace('_', ' ')}"
             self._notices.once(f"A call was not made: {said}.")
             if self._family == "anthropic":
                 return self._error(402, "billing_error", said)
             return self._error(429, "insufficient_quota", said)
+        for notice in asked.notices:
+            self._notices.once(notice)
+        self._notices.reply_limit(asked.reply_tokens, room.reply_tokens)
         self._notices.told(dialect, asked.body)
         return await self._forwarder.forward(dialect, request, asked, room)
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.replies import MAX_TEXT_CHARS
-from environments.models.wire.parts import object_of, objects_of, text_of
+from environments.models.wire.parts import object_of, objects_of
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 _MAX_PARTS = 256
@@ -16,8 +16,8 @@ _SAID = ("content", "refusal", "reasoning_content", "reasoning")
 class Reply(Protocol):
     """A reply that is put together from the events of its stream."""
 
-    error: str
-    """What the provider reported instead of the rest; empty if nothing."""
+    error: object | None
+    """What the provider reported instead of the rest, as it did; None: nothing."""
 
     @property
     def is_whole(self) -> bool:
@@ -115,7 +115,7 @@ class ChatReply:
     """A chat completion; it is whole once a reason to stop was given."""
 
     def __init__(self) -> None:
-        self.error = ""
+        self.error: object | None = None
         self._told: dict[str, Any] = {}
         self._stop = ""
         self._texts = _Texts()
@@ -129,7 +129,7 @@ class ChatReply:
     def add(self, event: Mapping[str, Any]) -> None:
         """Take the next chunk."""
         if event.get("error"):
-            self.error = _message_of(event["error"])
+            self.error = _reported(event["error"])
         self._told |= {key: event[key] for key in ("model", "usage") if event.get(key)}
         for choice in objects_of(event.get("choices")):
             if choice.get("index", 0) == 0:
@@ -167,7 +167,7 @@ class ResponsesReply:
 
     def __init__(self) -> None:
         self.is_whole = False
-        self.error = ""
+        self.error: object | None = None
         self._body: dict[str, Any] = {}
 
     def add(self, event: Mapping[str, Any]) -> None:
@@ -175,12 +175,12 @@ class ResponsesReply:
         kind = event.get("type")
         response = event.get("response")
         if kind == "error":
-            self.error = _message_of(event.get("error") or event)
+            self.error = _reported(event.get("error") or event)
         if isinstance(response, dict):
             self._body = response
             self.is_whole = kind in ("response.completed", "response.incomplete")
             if kind == "response.failed":
-                self.error = _message_of(response.get("error"))
+                self.error = _reported(response.get("error"))
 
     def body(self) -> dict[str, Any]:
         """Return it as the last event showed it."""
@@ -192,7 +192,7 @@ class MessagesReply:
 
     def __init__(self) -> None:
         self.is_whole = False
-        self.error = ""
+        self.error: object | None = None
         self._message: dict[str, Any] = {}
         self._texts = _Texts()
         self._blocks: dict[int, dict[str, Any]] = {}
@@ -201,7 +201,7 @@ class MessagesReply:
         """Take the next event."""
         kind, index, delta = event.get("type"), event.get("index"), object_of(event.get("delta"))
         if kind == "error":
-            self.error = _message_of(event.get("error"))
+            self.error = _reported(event.get("error"))
         elif kind == "message_start":
             self._message = object_of(event.get("message"))
         elif kind == "content_block_start" and isinstance(index, int):
@@ -238,5 +238,5 @@ class MessagesReply:
             self._message["stop_reason"] = delta["stop_reason"]
 
 
-def _message_of(error: object) -> str:
-    return text_of(object_of(error).get("message")) or "an error without a message"
+def _reported(error: object) -> object:
+    return error or {"message": "an error without a message"}

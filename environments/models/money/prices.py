@@ -134,15 +134,23 @@ def user_table() -> PriceTable:
     Raises:
         Misuse: The file is missing though it is named, or does not fit.
     """
-    named = os.environ.get(PRICES_VARIABLE, "").strip()
-    path = Path(named or Path(os.environ.get(_HOME_VARIABLE) or ".nightshift") / "prices.yaml")
+    path = user_prices()
+    if path is None:
+        return {}
     try:
         changed = path.stat()
     except OSError as exc:
-        if named:
-            raise Misuse(f"{PRICES_VARIABLE}={named}: cannot be read: {exc.strerror}") from exc
-        return {}
+        raise Misuse(f"{PRICES_VARIABLE}={path}: cannot be read: {exc.strerror}") from exc
     return _read(path, changed.st_mtime_ns, changed.st_size)
+
+
+def user_prices() -> Path | None:
+    """Return the file of the user's own table, named or found; None where there is none."""
+    named = os.environ.get(PRICES_VARIABLE, "").strip()
+    if named:
+        return Path(named)
+    path = Path(os.environ.get(_HOME_VARIABLE) or ".nightshift") / "prices.yaml"
+    return path if path.exists() else None
 
 
 @cache

@@ -12,6 +12,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from environments.models.money.media import PICTURE_TOKENS, page_tokens
 from environments.models.money.prices import Price
 from environments.models.wire.writing import ToolSets
 from environments.ports import Media, Message, ModelClient, ModelReply, ModelRequest
@@ -23,8 +24,6 @@ from taskdata.schema.usage import FailedAttempt
 _TOKENS_AROUND_MESSAGE = 16
 """Role, name and separators, as the provider's template writes them."""
 _BOUND = "token bound"
-_TOKENS_PER_IMAGE = 50_000
-"""More than any provider's published rate comes to for one picture."""
 _TOOL_SETS = ToolSets(lambda tool: tool.model_dump(mode="json"))
 
 
@@ -218,8 +217,10 @@ def _message_bound(message: Message) -> int:
 
 
 def _media_tokens(media: Media) -> int:
+    if media.media_type.startswith("image/"):
+        return PICTURE_TOKENS
     encoded = -(-len(media.data) // 3) * 4
-    return min(encoded, _TOKENS_PER_IMAGE) if media.media_type.startswith("image/") else encoded
+    return encoded + (page_tokens(media.data) if media.media_type == "application/pdf" else 0)
 
 
 def cost_bound(input_tokens: int, output_tokens: int, price: Price | None) -> float | None:

@@ -19,6 +19,7 @@ from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy, metering_proxy
 from environments.models.limits.purse import Purse
 from environments.models.money.prices import Price
+from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
 from taskdata.schema.agent import Budget, ModelSpec
@@ -27,6 +28,7 @@ from taskdata.schema.usage import FailedAttempt
 
 KEY = "sk-canary-0123456789"
 PRICE = Price(input=10, output=100, cached_input=1)
+FAST = RetryPolicy(attempts=3, first_wait_seconds=0.01)
 
 
 @dataclass
@@ -128,6 +130,7 @@ def program(wire):
         price: Price | None = PRICE,
         paid: PaidAnswers | None = None,
         purse: Purse | None = None,
+        policy: RetryPolicy = FAST,
         records_instructions: bool = False,
         **budget: Any,
     ) -> AsyncIterator[Program]:
@@ -139,6 +142,7 @@ def program(wire):
             Recorded(),
             purse=purse,
             paid=paid,
+            policy=policy,
             records_instructions=records_instructions,
         )
         async with metering_proxy(terms) as proxy, aiohttp.ClientSession() as session:

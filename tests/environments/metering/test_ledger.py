@@ -1,10 +1,13 @@
 """A trial's budget: what fits is reserved, what was not used is given back."""
 
 import asyncio
+from contextlib import nullcontext
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from environments.metering.ledger import Ledger, Reservation
+from environments.metering.ledger import Ledger, ReplyLimits, Reservation
 from environments.models.money.prices import Price
 from environments.models.money.spending import Spending
 from taskdata.schema.agent import Budget
@@ -78,6 +81,77 @@ async def test_time_runs_from_the_beginning_of_the_work():
     assert ledger.seconds_left == 6
     now[0] = 111
     assert await ledger.reserve(1, 1) is Ending.OUT_OF_TIME
+
+
+async def test_time_stands_still_while_a_call_stands_in_line():
+    now = [0.0]
+    ledger = Ledger(budget(max_seconds=10), None, clock=lambda: now[0])
+    ledger.begin()
+    now[0] = 2
+    with ledger.in_line():
+        now[0] = 30
+        assert ledger.seconds_left == 8
+        # Another one that waits meanwhile makes it no longer.
+        with ledger.in_line():
+            now[0] = 40
+        assert ledger.seconds_left == 8
+    now[0] = 43
+    assert ledger.seconds_left == 5
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 9)), max_size=12))
+def test_all_time_but_that_in_line_is_the_trials(spans):
+    now, used = [0.0], 0
+    ledger = Ledger(budget(max_seconds=1_000), None, clock=lambda: now[0])
+    ledger.begin()
+    for is_in_line, seconds in spans:
+        with ledger.in_line() if is_in_line else nullcontext():
+            now[0] += seconds
+        used += 0 if is_in_line else seconds
+        assert ledger.seconds_left == 1_000 - used
+
+
+async def test_a_block_ends_with_the_trials_time_and_not_with_that_in_line():
+    ledger = Ledger(budget(max_seconds=0.2), None)
+    ledger.begin()
+
+    async def waits_and_works() -> None:
+        async with ledger.in_time():
+            with ledger.in_line():
+                await asyncio.sleep(0.3)
+            await asyncio.sleep(5)
+
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    with pytest.raises(TimeoutError):
+        await waits_and_works()
+    assert 0.45 < loop.time() - began < 2
+    assert ledger.seconds_left == 0
+
+
+async def test_what_fails_in_a_block_fails_as_itself():
+    ledger = Ledger(budget(max_seconds=5), None)
+    ledger.begin()
+    with pytest.raises(KeyError):
+        async with ledger.in_time():
+            raise KeyError
+
+
+async def test_a_program_says_how_long_its_replies_may_be_and_is_held_to_the_rest():
+    limits = ReplyLimits(most=None, unasked=2_000)
+    ledger = Ledger(budget(max_tokens=50_000), None, replies=limits)
+    for wanted, given_ in ((30_000, 30_000), (None, 2_000), (5, 5)):
+        room = await ledger.reserve(1_000, wanted)
+        assert room.reply_tokens == given_
+        ledger.settle(room, Spending())
+    ledger.settle(await ledger.reserve(1_000, 10), Spending(1, 40_000))
+    assert (await ledger.reserve(1_000, 30_000)).reply_tokens == 9_000
+
+
+async def test_a_reply_that_could_not_think_is_not_begun():
+    ledger = Ledger(budget(max_tokens=3_000, max_reply_tokens=9_000), None)
+    assert await ledger.reserve(1_000, 9_000, 2_048) is Ending.OUT_OF_TOKENS
+    assert (await ledger.reserve(500, 9_000, 2_048)).reply_tokens == 2_500
 
 
 async def test_the_limit_that_was_reached_first_is_the_ending():

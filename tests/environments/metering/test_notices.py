@@ -57,3 +57,34 @@ async def test_a_program_that_never_tells_the_same_does_not_fill_the_record(
             await agent.chat(**asking(f"It is {number} o'clock.", *names))
     assert len(agent.notices) == 2
     assert len(agent.recorded.tools) == MAX_TOOLS
+
+
+async def test_a_reply_that_is_held_to_less_is_told_once(wire, program):
+    wire.respond = lambda seen: wire.says("Hi")
+    async with program(max_reply_tokens=500) as agent:
+        for wanted in (400, 900, 800):
+            await agent.chat(max_tokens=wanted)
+    said = "The program asked for a reply of up to 900 tokens; its budget allows 500."
+    assert agent.notices == [said]
+
+
+async def test_a_reply_that_a_limit_of_ours_cut_is_told_once(wire, program):
+    wire.respond = lambda seen: wire.says("Hi", stop="length")
+    async with program(max_reply_tokens=500) as agent:
+        await agent.chat(max_tokens=400)
+        assert agent.notices == []
+        for _ in range(2):
+            await agent.chat()
+    (said,) = agent.notices
+    assert said.startswith("The reply was cut at 500 tokens, for its request named no limit")
+
+
+async def test_prompts_that_are_cached_for_less_than_asked_are_told(wire, program):
+    wire.respond = lambda seen: wire.says("Hi")
+    block = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    async with program("anthropic") as agent:
+        for _ in range(2):
+            await agent.message(system=[block])
+    assert wire.seen[0].body["system"][0]["cache_control"] == {"type": "ephemeral"}
+    (said,) = agent.notices
+    assert "five minutes" in said

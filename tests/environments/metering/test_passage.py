@@ -81,5 +81,5 @@ def test_what_follows_an_end_mark_is_not_passed_on():
 def test_too_much_after_the_reply_breaks_the_stream_off(monkeypatch):
     monkeypatch.setattr(passage_module, "MAX_EVENT_BYTES", 1_000)
     passage, _, _ = pass_through(written(delta("a", "stop"), *[delta("b")] * 100))
-    assert "more than 1000 bytes follow" in passage.reply.error
+    assert "more than 1000 bytes follow" in passage.broke_off
     assert not passage.is_whole

@@ -10,8 +10,6 @@ from environments.metering.formats.dialects import CHAT, MESSAGES, RESPONSES
 from environments.metering.formats.requests import limited, read_request
 from taskdata.errors import ModelRejected
 
-PICTURE = "data:image/png;base64," + "A" * 400_000
-
 
 def read(dialect=CHAT, **body):
     return read_request(dialect, json.dumps({"messages": [], **body}).encode(), "model-1")
@@ -30,6 +28,17 @@ def read(dialect=CHAT, **body):
         (CHAT, {"n": 4}),
         (CHAT, {"service_tier": "priority"}),
         (CHAT, {"max_tokens": "many"}),
+        (CHAT, {"plugins": [{"id": "web"}]}),
+        (CHAT, {"search_parameters": {"mode": "on"}}),
+        (CHAT, {"enable_search": True}),
+        (CHAT, {"models": ["openai/gpt-5-pro"]}),
+        (CHAT, {"provider": {"order": ["dear"]}}),
+        (CHAT, {"best_of": 4}),
+        (CHAT, {"n_predict": 100_000}),
+        (CHAT, {"modalities": ["text", "image"]}),
+        (RESPONSES, {"max_tokens": 9}),
+        (MESSAGES, {"speed": "fast"}),
+        (MESSAGES, {"context_management": {"edits": [{"type": "compact_20260112"}]}}),
     ],
 )
 def test_what_would_act_outside_or_cost_otherwise_is_refused(dialect, body):
@@ -38,38 +47,47 @@ def test_what_would_act_outside_or_cost_otherwise_is_refused(dialect, body):
 
 
 @pytest.mark.parametrize(
-    "part",
+    ("dialect", "body"),
     [
-        {"type": "image_url", "image_url": {"url": "https://attacker.example/?secret"}},
-        {"type": "input_image", "image_url": "http://169.254.169.254/"},
-        {"type": "image", "source": {"type": "url", "url": "https://x"}},
-        {"type": "document", "source": {"type": "file", "file_id": "file_1"}},
-        {"type": "input_file", "file_url": "https://x"},
-        {"type": "item_reference", "id": "msg_1"},
-        {"type": "tool_result", "content": [{"type": "image", "source": {"url": "ftp://x"}}]},
+        (CHAT, {"temperature": 0, "stop": ["x"], "seed": 1, "response_format": {"type": "text"}}),
+        (CHAT, {"top_k": 5, "repetition_penalty": 1.1, "chat_template_kwargs": {"think": False}}),
+        (CHAT, {"modalities": ["text"], "reasoning_effort": "high", "parallel_tool_calls": True}),
+        # As Codex asks.
+        (
+            RESPONSES,
+            {
+                "instructions": "x",
+                "tool_choice": "auto",
+                "parallel_tool_calls": False,
+                "reasoning": {"effort": "high", "summary": "auto"},
+                "store": False,
+                "include": ["reasoning.encrypted_content"],
+                "prompt_cache_key": "x",
+                "text": {"verbosity": "low"},
+                "client_metadata": {"x": "y"},
+            },
+        ),
+        # As Claude Code asks.
+        (
+            MESSAGES,
+            {
+                "system": [{"type": "text", "text": "x"}],
+                "thinking": {"type": "adaptive"},
+                "output_config": {"effort": "high"},
+                "metadata": {"user_id": "x"},
+                "context_management": {"edits": [{"type": "clear_thinking_20251015"}]},
+            },
+        ),
+        (RESPONSES, {"previous_response_id": None, "background": False, "web_search": ""}),
     ],
 )
-def test_no_file_is_fetched_by_the_provider(part):
-    with pytest.raises(ModelRejected, match="send its content"):
-        read(messages=[{"role": "user", "content": [part]}])
-    with pytest.raises(ModelRejected, match="send its content"):
-        read(RESPONSES, input=[{"type": "function_call_output", "output": [part]}])
+def test_what_agents_ask_for_otherwise_is_taken(dialect, body):
+    assert read(dialect, **body).body.items() >= body.items()
 
 
 def test_tools_that_run_in_the_sandbox_are_taken():
     read(tools=[{"type": "function", "function": {"name": "look"}}])
     read(MESSAGES, tools=[{"name": "look"}, {"type": "bash_20250124", "name": "bash"}])
-
-
-def test_words_of_a_tool_call_are_not_taken_for_files():
-    call = {"type": "tool_use", "name": "fetch", "input": {"url": "https://x", "type": "image"}}
-    read(MESSAGES, messages=[{"role": "assistant", "content": [call]}])
-
-
-def test_a_picture_counts_as_what_it_can_come_to_not_as_its_bytes():
-    part = {"type": "image_url", "image_url": {"url": PICTURE}}
-    asked = read(messages=[{"role": "user", "content": [part]}])
-    assert 50_000 <= asked.input_tokens < 60_000
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{", b"[" * 100_000])
@@ -78,25 +96,33 @@ def test_what_is_no_request_is_refused(raw):
         read_request(CHAT, raw, "model-1")
 
 
-def test_only_the_picture_itself_counts_less_than_its_bytes():
-    part = {"type": "image_url", "image_url": {"url": PICTURE}, "text": "x" * 300_000}
-    asked = read(messages=[{"role": "user", "content": [part]}])
-    assert asked.input_tokens >= 350_000
-
-
-def test_messages_nested_without_end_are_refused():
-    part = {"content": "x"}
-    for _ in range(50):
-        part = {"content": [part]}
-    with pytest.raises(ModelRejected, match="nested"):
-        read(messages=[part])
-
-
 def test_the_limit_of_the_reply_keeps_the_name_that_the_program_gave_it():
     asked = read(max_completion_tokens=90)
     assert limited(asked, CHAT, 50)["max_completion_tokens"] == 50
     assert "max_tokens" not in limited(asked, CHAT, 50)
     assert limited(read(), CHAT, 50)["max_tokens"] == 50
+
+
+def thinking(budget_tokens, max_tokens=32_000):
+    told = {"type": "enabled", "budget_tokens": budget_tokens}
+    return read(MESSAGES, max_tokens=max_tokens, thinking=told)
+
+
+@pytest.mark.parametrize("budget_tokens", [1_024, 16_000, 31_999])
+@pytest.mark.parametrize("reply_tokens", [2_048, 10_000, 31_999])
+def test_thinking_stays_shorter_than_a_reply_that_became_shorter(budget_tokens, reply_tokens):
+    asked = thinking(budget_tokens)
+    body = limited(asked, MESSAGES, reply_tokens)
+    assert body["max_tokens"] == reply_tokens
+    # Anthropic takes no budget below 1,024, and none that the reply does not hold.
+    assert 1_024 <= body["thinking"]["budget_tokens"] < reply_tokens
+    assert asked.shortest_reply == 2_048
+
+
+def test_thinking_goes_on_as_it_is_where_the_reply_may_be_as_long_as_asked_for():
+    asked = thinking(31_999)
+    assert limited(asked, MESSAGES, 32_000)["thinking"] == asked.body["thinking"]
+    assert read(MESSAGES, max_tokens=500).shortest_reply < 100
 
 
 @given(st.text())

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.metering import forwarding
 from environments.metering.formats.dialects import CHAT, MESSAGES, RESPONSES
 from environments.metering.formats.replies import read_answer
 from environments.metering.formats.streams import EventSplitter, event_data, new_reply
-from taskdata.errors import ModelUnavailable
+from environments.models.retry import RetryPolicy
+from taskdata.errors import ModelRejected, ModelUnavailable
 
 
 def chunk(finish=None, **delta):
@@ -189,15 +189,15 @@ async def test_a_stream_that_breaks_off_is_the_providers_fault_and_leaves_what_i
     assert "broke off" in attempt.cause or "ended early" in attempt.cause
 
 
-async def test_a_stream_that_falls_silent_is_given_up(wire, program, streams, monkeypatch):
+async def test_a_stream_that_falls_silent_is_given_up(wire, program, streams):
     async def falls_silent(seen, request):
         response = await streams(*CHAT_EVENTS[:2])(seen, request)
         await asyncio.sleep(20)
         return response
 
-    monkeypatch.setattr(forwarding, "SILENT_SECONDS", 0.2)
     wire.then(falls_silent)
-    async with asyncio.timeout(10), program() as agent:
+    policy = RetryPolicy(attempt_seconds=0.2)
+    async with asyncio.timeout(10), program(policy=policy) as agent:
         with pytest.raises(Exception, match="payload"):
             await agent.stream("/v1/chat/completions")
         with pytest.raises(ModelUnavailable, match="broke off"):
@@ -212,3 +212,83 @@ async def test_an_error_in_a_stream_is_the_providers_fault(wire, program, stream
             await agent.stream("/v1/messages", max_tokens=10)
         with pytest.raises(ModelUnavailable, match="Busy"):
             agent.proxy.require_provider()
+
+
+REFUSED = [
+    pytest.param(
+        "openai",
+        "/v1/responses",
+        (
+            RESPONSE_EVENTS[0],
+            {
+                "type": "response.failed",
+                "response": {"error": {"code": "context_length_exceeded", "message": "Too long"}},
+            },
+        ),
+        id="response.failed",
+    ),
+    pytest.param(
+        "openai",
+        "/v1/responses",
+        ({"type": "error", "code": "invalid_prompt", "message": "No", "param": None},),
+        id="error of responses",
+    ),
+    pytest.param(
+        "anthropic",
+        "/v1/messages",
+        (
+            {
+                "type": "error",
+                "error": {
+                    "type": "invalid_request_error",
+                    "message": "prompt is too long: 213000 tokens > 200000 maximum",
+                },
+            },
+        ),
+        id="messages",
+    ),
+    pytest.param(
+        "openai",
+        "/v1/chat/completions",
+        ({"error": {"code": 400, "message": "maximum context length is 9"}},),
+        id="chat",
+    ),
+]
+
+
+@pytest.mark.parametrize(("provider", "path", "events"), REFUSED)
+async def test_a_stream_that_the_provider_refuses_is_the_programs_own(
+    wire, program, streams, provider, path, events
+):
+    wire.then(streams(*events))
+    async with program(provider) as agent:
+        came = await agent.stream(path)
+        # It is told as the provider told it, and the stream ends there.
+        assert event_data(came.split(b"\n\n")[-2]) == events[-1]
+        agent.proxy.require_provider()
+    ledger = agent.proxy.ledger
+    assert (ledger.spent.calls, ledger.lost_usd) == (1, 0)
+    ((attempt,),) = agent.recorded.unanswered
+    assert attempt.cost_at_most_usd == pytest.approx(ledger.spent.usd)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "server_error", "message": "Busy"},
+        {"code": "rate_limit_exceeded", "message": "Busy"},
+        {"code": 401, "message": "Busy"},
+        {},
+        "Busy",
+        None,
+    ],
+)
+async def test_any_other_error_in_a_stream_is_not_the_programs(wire, program, streams, error):
+    failed = {"type": "response.failed", "response": {"error": error}}
+    wire.then(streams(RESPONSE_EVENTS[0], failed))
+    async with program() as agent:
+        with pytest.raises(Exception, match="payload"):
+            await agent.stream("/v1/responses")
+        with pytest.raises((ModelUnavailable, ModelRejected)):
+            agent.proxy.require_provider()
+    assert agent.proxy.ledger.spent.calls == 0

@@ -1,0 +1,220 @@
+"""One attempt at a call: the request to the provider, and what it answers handed to the program."""
+
+import io
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from environments.metering.books import Books
+from environments.metering.calls import Call, Fault, Terms
+from environments.metering.formats.dialects import (
+    dialects_of,
+    error_body,
+    family_of,
+    real_headers,
+)
+from environments.metering.formats.replies import all_of, decoded, read_answer
+from environments.metering.paid import PaidAnswer
+from environments.metering.passage import Passage
+from environments.models.faults import (
+    AttemptFailed,
+    from_error,
+    from_status,
+    one_line,
+    says_too_large,
+)
+from environments.models.limits.headers import allowances, retry_after
+from environments.models.limits.seam import Outcome
+from environments.models.wire.transport import CONNECT_SECONDS, connection_fault, proxy_for
+from taskdata.errors import ModelRejected, ModelUnavailable
+
+if TYPE_CHECKING:
+    import aiohttp
+    from aiohttp import web
+
+_JSON, _STREAM = "application/json", "text/event-stream"
+_MAX_ERROR_BYTES = 64 * 1024
+_OURS_TO_MEND = frozenset({401, 402, 403, 407})
+"""A key or an account of ours is wrong: not the program's doing."""
+_PASSED_ON = ("retry-after", "retry-after-ms", "x-should-retry", "request-id", "x-request-id")
+
+
+class Exchange:
+    """Asks the provider of a trial, and books what comes of it."""
+
+    def __init__(self, terms: Terms, books: Books, session: "aiohttp.ClientSession") -> None:
+        self._endpoint = terms.endpoint
+        self._silent_seconds = terms.policy.attempt_seconds
+        self._books = books
+        self._session = session
+        self._proxy = proxy_for(terms.endpoint)
+
+    async def asked(self, call: Call) -> "web.StreamResponse":
+        """Return what the program gets to see of the provider's answer.
+
+        Raises:
+            ModelUnavailable: There was none, or none that can be read.
+            StoreUnavailable: What was answered could not be kept.
+        """
+        import aiohttp
+
+        call.was_sent = True
+        try:
+            # A redirect would take the key along to another host.
+            async with self._session.post(
+                self._endpoint.base_url.rstrip("/") + call.dialect.behind,
+                data=io.BytesIO(call.content),
+                headers=real_headers(self._endpoint, call.request.headers),
+                allow_redirects=False,
+                proxy=self._proxy,
+                # A provider that is silent for so long hangs, as it does for our own agents.
+                timeout=aiohttp.ClientTimeout(
+                    sock_connect=CONNECT_SECONDS, sock_read=self._silent_seconds
+                ),
+            ) as answered:
+                requests, tokens = allowances(answered.headers)
+                call.allowances = {"requests": requests, "input_tokens": tokens}
+                if answered.status >= 300:
+                    return await self._turned_down(call, answered)
+                if answered.content_type == _STREAM:
+                    return await self._streamed(call, answered.content.iter_any())
+                return await self._whole(call, await all_of(answered, str(self._endpoint)))
+        except (aiohttp.ClientError, OSError) as exc:
+            raise connection_fault(self._endpoint, exc) from None
+
+    async def again(self, call: Call, kept: PaidAnswer) -> "web.StreamResponse":
+        """Return what an earlier attempt at the trial was answered; it counts as if it came now."""
+        if kept.content_type == _STREAM:
+            return await self._streamed(call, _in_one_piece(kept.content))
+        return await self._whole(call, kept.content)
+
+    def failed(self, call: Call, fault: Fault, status: int = 502) -> "web.Response":
+        """Book the call to the provider and return what its program is told."""
+        from aiohttp import web
+
+        self._books.failed(call, fault)
+        told = error_body(family_of(self._endpoint), "api_error", "the model's provider failed")
+        return web.json_response(told, status=status)
+
+    async def _turned_down(
+        self, call: Call, answered: "aiohttp.ClientResponse"
+    ) -> "web.StreamResponse":
+        from aiohttp import web
+
+        status = answered.status
+        call.was_turned_down = True
+        content = self._endpoint.without_key(await answered.content.read(_MAX_ERROR_BYTES))
+        body = decoded(content)
+        fault = from_status(str(self._endpoint), status, answered.headers, body, self._endpoint.key)
+        if status < 400 or status in _OURS_TO_MEND or (status == 404 and self._is_lost(call)):
+            # What the provider says of our key is not for the program.
+            return self.failed(call, fault, status if status >= 400 else 502)
+        will_never_fit = says_too_large(body)
+        if _is_providers(fault, will_never_fit):
+            self._books.failed(call, fault)
+        else:
+            self._books.turned_down(call, fault)
+        if (isinstance(fault, AttemptFailed) or status == 429) and not will_never_fit:
+            is_limit = status == 429 or (isinstance(fault, AttemptFailed) and fault.is_limit)
+            call.outcome = Outcome(
+                kind="limited" if is_limit else "fault",
+                retry_after_seconds=retry_after(answered.headers),
+            )
+        kept = {name: answered.headers[name] for name in _PASSED_ON if name in answered.headers}
+        return web.Response(
+            body=content,
+            status=status,
+            headers={name: self._without_key(value) for name, value in kept.items()},
+            content_type=self._without_key(answered.content_type),
+        )
+
+    def _is_lost(self, call: Call) -> bool:
+        """Return whether a 404 means that a base URL or a model's name of ours is wrong.
+
+        A program may try formats that a provider lacks; that says nothing of the model.
+        """
+        usual = dialects_of(self._endpoint)[0].name
+        return call.dialect.name == usual and not self._books.was_answered_in(usual)
+
+    async def _whole(self, call: Call, content: bytes) -> "web.Response":
+        from aiohttp import web
+
+        clean = self._endpoint.without_key(content)
+        body = decoded(clean)
+        if not isinstance(body, dict):
+            raise AttemptFailed(f"{self._endpoint}: the answer is not JSON, {len(content)} bytes")
+        if not body.get("error"):
+            await self._books.answered(call, read_answer(call.dialect, body), _JSON, clean)
+            return web.Response(body=clean, content_type=_JSON)
+        fault = from_error(str(self._endpoint), body, {}, self._endpoint.key)
+        if not _is_programs(fault):
+            return self.failed(call, fault)
+        self._books.turned_down(call, fault)
+        return web.Response(body=clean, status=fault.status or 400, content_type=_JSON)
+
+    async def _streamed(self, call: Call, pieces: AsyncIterator[bytes]) -> "web.StreamResponse":
+        from aiohttp import web
+
+        response = web.StreamResponse(headers={"content-type": _STREAM})
+        passage = Passage(call.dialect, call.asked.hides_usage, self._endpoint.without_key)
+        ends_well = False
+        try:
+            # A program that has left still owes for the answer, so that is read to its end.
+            with suppress(ConnectionError):
+                await response.prepare(call.request)
+            await passage.begin(pieces, response)
+            if passage.is_whole:
+                answer = read_answer(call.dialect, passage.reply.body())
+                await self._books.answered(call, answer, _STREAM, passage.content)
+                await passage.end(pieces, response)
+                ends_well = True
+            else:
+                ends_well = self._is_refused(call, passage)
+        finally:
+            if call.whole is None:
+                call.part = read_answer(call.dialect, passage.reply.body())
+            if not ends_well:
+                # An end that looks like one would be taken for the provider's.
+                _hang_up(call.request)
+        return response
+
+    def _is_refused(self, call: Call, passage: Passage) -> bool:
+        """Book a stream that did not come whole; return whether the program was told why."""
+        error = passage.reply.error
+        if error is None:
+            cause = one_line(passage.broke_off or "the stream ended early", self._endpoint.key)
+            self._books.failed(call, ModelUnavailable(f"{self._endpoint}: {cause}"))
+            return False
+        fault = from_error(str(self._endpoint), {"error": error}, {}, self._endpoint.key)
+        if not _is_programs(fault):
+            self._books.failed(call, fault)
+            return False
+        self._books.turned_down(call, fault)
+        return True
+
+    def _without_key(self, header: str) -> str:
+        sent = header.encode("utf-8", "surrogateescape")
+        return self._endpoint.without_key(sent).decode("utf-8", "surrogateescape")
+
+
+def _is_providers(fault: ModelRejected | AttemptFailed, will_never_fit: bool) -> bool:
+    """Return whether the provider is to blame for an error status, rather than the request."""
+    if fault.status != 429:
+        return isinstance(fault, AttemptFailed)
+    # An empty account is no program's doing, nor are calls in too quick a succession: the calls
+    # of a run are sped up until there are.
+    return isinstance(fault, ModelRejected) or not will_never_fit
+
+
+def _is_programs(fault: ModelRejected | AttemptFailed) -> bool:
+    """Return whether an error as answer says no to what was asked."""
+    return isinstance(fault, ModelRejected) and fault.status not in {*_OURS_TO_MEND, 429}
+
+
+async def _in_one_piece(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+def _hang_up(request: "web.Request") -> None:
+    if request.transport is not None:
+        request.transport.close()

@@ -1,0 +1,88 @@
+"""What a program may ask of its model: fields that are known to stay within this evaluation.
+
+The sandbox has no network, and a provider must not become one, so tools that it runs itself are
+refused. So is what it remembers from elsewhere, another model, and what it bills at a rate of its
+own. Providers and gateways have ever more such fields, so what is not known is refused as well.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from environments.metering.formats.dialects import Dialect
+from taskdata.errors import ModelRejected
+
+_EVERYWHERE = "metadata model service_tier stream temperature tool_choice tools top_p"
+_OPENAI = f"""{_EVERYWHERE} parallel_tool_calls prompt_cache_key prompt_cache_retention reasoning
+    safety_identifier store stream_options top_logprobs user"""
+_CHAT = f"""{_OPENAI} frequency_penalty function_call functions logit_bias logprobs
+    max_completion_tokens max_tokens messages modalities n presence_penalty reasoning_effort
+    response_format seed stop verbosity"""
+# Of vLLM, SGLang, llama.cpp and gateways: how to sample, and whether to think.
+_COMPATIBLE = """add_generation_prompt bad_words cache_prompt chat_template_kwargs
+    continue_final_message dry_allowed_length dry_base dry_multiplier enable_thinking grammar
+    guided_choice guided_grammar guided_json guided_regex ignore_eos include_reasoning
+    include_stop_str_in_output json_schema length_penalty min_p min_tokens mirostat mirostat_eta
+    mirostat_tau random_seed reasoning_format regex repeat_last_n repeat_penalty repetition_penalty
+    safe_prompt separate_reasoning skip_special_tokens spaces_between_special_tokens
+    stop_token_ids structured_outputs thinking thinking_budget top_a top_k typical_p usage
+    xtc_probability xtc_threshold"""
+_RESPONSES = f"""{_OPENAI} client_metadata include input instructions max_output_tokens
+    max_tool_calls text truncation"""
+_MESSAGES = f"""{_EVERYWHERE} cache_control context_management max_tokens messages output_config
+    output_format stop_sequences system thinking top_k"""
+_FIELDS = {
+    "chat": frozenset(f"{_CHAT} {_COMPATIBLE}".split()),
+    "responses": frozenset(_RESPONSES.split()),
+    "messages": frozenset(_MESSAGES.split()),
+}
+_PLAIN_TIERS = ("auto", "default", "standard", "standard_only")
+_OWN_TOOLS = ("function", "custom", "local_shell", "apply_patch")
+_OWN_TOOL_PREFIXES = ("bash_", "text_editor_", "computer_", "memory_")
+"""Of Anthropic: they are defined there and run here."""
+_SHOWN_CHARS = 60
+
+
+def require_offered(dialect: Dialect, body: Mapping[str, Any]) -> None:
+    """Return unless a request asks for what this evaluation does not offer.
+
+    Raises:
+        ModelRejected: It does; names the field.
+    """
+    known = _FIELDS[dialect.name]
+    for field, value in body.items():
+        # Programs name fields that they leave empty.
+        if value and field not in known:
+            raise ModelRejected(
+                f"{field[:_SHOWN_CHARS]}: this evaluation does not offer it; leave it out"
+            )
+    if body.get("n") not in (None, 1):
+        raise ModelRejected("n: one reply per call; leave it out")
+    if body.get("modalities") not in (None, ["text"]):
+        raise ModelRejected("modalities: replies are text; leave it out")
+    tier = body.get("service_tier")
+    if tier is not None and tier not in _PLAIN_TIERS:
+        raise ModelRejected("service_tier: only the default one; leave it out")
+    _require_clearing(body.get("context_management"))
+    _require_own(body.get("tools"))
+
+
+def _require_clearing(management: object) -> None:
+    """Take edits of the context that leave something out; others are model calls of their own."""
+    edits = management.get("edits") if isinstance(management, dict) else None
+    for edit in edits if isinstance(edits, list) else ():
+        kind = edit.get("type") if isinstance(edit, dict) else None
+        if not str(kind).startswith("clear_"):
+            raise ModelRejected(
+                f"context_management: {str(kind)[:_SHOWN_CHARS]!r} is not offered; leave it out"
+            )
+
+
+def _require_own(tools: object) -> None:
+    for tool in tools if isinstance(tools, list) else ():
+        kind = tool.get("type") if isinstance(tool, dict) else None
+        own = kind is None or kind in _OWN_TOOLS
+        if not own and not str(kind).startswith(_OWN_TOOL_PREFIXES):
+            raise ModelRejected(
+                f"tools: {str(kind)[:_SHOWN_CHARS]!r} would run at the provider, outside of the "
+                "sandbox; offer functions of your own"
+            )

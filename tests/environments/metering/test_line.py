@@ -1,0 +1,101 @@
+"""Time in line, for the provider's limits or the run's money, is not the agent's."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+
+from environments.metering.calls import Terms
+from environments.metering.ledger import Ledger
+from environments.metering.proxy import metering_proxy
+from environments.models.limits.local import LocalLimiter
+from environments.models.limits.purse import Purse
+from environments.models.money.prices import Price
+from environments.models.wire.transport import Endpoint
+from taskdata.errors import ModelUnavailable
+from taskdata.schema.agent import Budget, ModelSpec
+from taskdata.schema.ceilings import Ceilings
+
+PRICE = Price(input=10, output=100, cached_input=1)
+
+
+@pytest.fixture
+def asking(wire, key, record):
+    """Open a proxy behind a limiter or a purse; yields a way to ask, and the ledger."""
+
+    @asynccontextmanager
+    async def opened(max_seconds: float, **shared):
+        endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
+        ledger = Ledger(Budget(max_seconds=max_seconds), PRICE)
+        async with (
+            metering_proxy(Terms(endpoint, ledger, record, **shared)) as proxy,
+            aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,
+        ):
+
+            async def ask() -> int:
+                url = f"{proxy.url}/v1/chat/completions"
+                async with session.post(url, json={"messages": []}) as answered:
+                    return answered.status
+
+            ledger.begin()
+            yield ask, proxy
+
+    return opened
+
+
+def granted_late(seconds: float) -> Purse:
+    """Return a purse whose money comes after so many seconds."""
+    purses: list[Purse] = []
+
+    def grant() -> None:
+        state = purses[0].state()
+        purses[0].hear(state.waiting, granted=len(state.waiting), refused=False)
+
+    purses.append(Purse(lambda: asyncio.get_running_loop().call_later(seconds, grant)))
+    return purses[0]
+
+
+async def test_a_wait_for_the_runs_money_leaves_the_trial_its_time(wire, asking, record):
+    wire.respond = lambda seen: wire.says("x")
+    async with asking(0.7, purse=granted_late(0.5)) as (ask, proxy):
+        for _ in range(3):
+            assert await ask() == 200
+        assert proxy.ledger.seconds_left > 0.4
+    assert [reply.waited_seconds > 0.4 for reply in record.replies] == [True] * 3
+
+
+async def test_a_wait_for_the_providers_limits_leaves_the_trial_its_time(wire, asking, record):
+    wire.respond = lambda seen: wire.waits(0.5, wire.says("x"))
+    limiter = LocalLimiter({"openai": Ceilings(concurrency=1)})
+    async with asking(1.8, limiter=limiter) as (ask, proxy):
+        statuses = await asyncio.gather(*(ask() for _ in range(4)))
+        # All but the last one's answer came while others stood in line.
+        assert statuses == [200] * 4
+        assert 0.9 < proxy.ledger.seconds_left < 1.4
+    assert max(reply.waited_seconds for reply in record.replies) > 1.4
+    assert all(reply.seconds < 1.0 for reply in record.replies)
+
+
+async def test_time_that_runs_out_at_the_model_is_the_agents(wire, asking):
+    wire.then(wire.waits(0.3, wire.says("slow")), wire.waits(5, wire.says("late")))
+    async with asking(0.6, purse=granted_late(0.2)) as (ask, proxy):
+        assert [await ask() for _ in range(2)] == [200, 504]
+        assert proxy.ledger.seconds_left == 0
+        proxy.require_provider()
+
+
+async def test_money_that_never_comes_is_not_the_agents(wire, asking):
+    async with asking(0.3, purse=Purse(lambda: None)) as (ask, proxy):
+        assert await ask() in (502, 504)
+        assert wire.seen == []
+        with pytest.raises(ModelUnavailable, match="held its money"):
+            proxy.require_provider()
+
+
+async def test_nor_is_a_slot_that_never_comes(wire, asking):
+    async with asking(0.3, limiter=LocalLimiter(tell_soon=lambda: None)) as (ask, proxy):
+        assert await ask() in (502, 504)
+        assert wire.seen == []
+        with pytest.raises(ModelUnavailable, match="rate limits left no room"):
+            proxy.require_provider()
