@@ -28,9 +28,9 @@ class HostedBacklog:
         return int(self._connected.run_on_scheduler(_done, self.address))
 
     @property
-    def given_up(self) -> tuple[str, ...]:
-        """Trials that were lost with their workers too often."""
-        return tuple(self._connected.run_on_scheduler(_given_up, self.address))
+    def given_up(self) -> dict[str, list[str]]:
+        """Trials that are begun no more, by the cause."""
+        return dict(self._connected.run_on_scheduler(_given_up, self.address))
 
 
 @contextmanager
@@ -80,9 +80,9 @@ def _done(address: str, dask_scheduler: Any = None) -> int:
     return backlog.done
 
 
-def _given_up(address: str, dask_scheduler: Any = None) -> list[str]:
+def _given_up(address: str, dask_scheduler: Any = None) -> dict[str, list[str]]:
     backlog: Backlog = dask_scheduler.extensions[address]
-    return backlog.given_up
+    return dict(backlog.given_up)
 
 
 def _end(address: str, dask_scheduler: Any = None) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from environments.models.faults import NotRecorded
+from environments.models.registry import redirected_to
 from environments.models.wire.writing import ToolSets
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from taskdata.schema.agent import ModelSpec
@@ -62,7 +63,8 @@ class CachedClient:
     spec: ModelSpec
     store: ReplyStore
     base_url: str | None = None
-    """Where the model is; equal names at different hosts are different models."""
+    """Where the model is; equal names at different hosts are different models. None: at its
+    provider's own place, or where the environment says."""
     owner: str = ""
     sample: int = 0
     """Equal requests of different samples, such as a task's repetitions, get their own replies."""
@@ -177,7 +179,10 @@ def _plain(message: Message) -> dict[str, Any]:
 
 def _host(spec: ModelSpec, base_url: str | None) -> str:
     # A local model's server gets a new port at every start, and stays the same model.
-    if base_url is None or spec.provider == "local":
+    if spec.provider == "local":
         return ""
-    url = urlsplit(base_url)
+    elsewhere = base_url or redirected_to(spec)
+    if elsewhere is None:
+        return ""
+    url = urlsplit(elsewhere)
     return f"{url.hostname}:{url.port or ''}{url.path}"

@@ -16,7 +16,7 @@ from environments.models.faults import (
 )
 from environments.models.limits.headers import allowances
 from environments.models.limits.purse import Purse
-from environments.models.limits.seam import Limiter, Outcome, Slot
+from environments.models.limits.seam import Limiter, Outcome, Slot, limited_as
 from environments.models.money.prices import price_of
 from environments.models.money.spending import call_bound
 from environments.models.retry import RetriedCall, RetryPolicy, Try, Unlimited
@@ -185,7 +185,7 @@ class ProviderClient(ABC):
             self._require_success(request, received, without)
             answer = self._answer(self._decoded(received))
         except (AttemptFailed, ModelRejected) as exc:
-            slot.report(told.model_copy(update=_limit(exc)))
+            slot.report(told.model_copy(update=limit_of(exc)))
             raise
         one.cost_usd = self._cost(answer.usage)
         used = None if answer.usage is None else answer.usage.total
@@ -231,8 +231,7 @@ class ProviderClient(ABC):
 
     @property
     def _limited_as(self) -> str:
-        family = self.endpoint.spec.provider.partition("-")[0]
-        return f"{family}@{self.endpoint.host}"
+        return limited_as(f"{self.endpoint.spec.provider}@{self.endpoint.host}")
 
     def _require_sendable(self, request: ModelRequest) -> None:
         attached = [media for message in request.messages for media in message.media]
@@ -272,7 +271,8 @@ class ProviderClient(ABC):
         return self._price.cost_usd(usage)
 
 
-def _limit(fault: ModelUnavailable | ModelRejected) -> dict[str, Any]:
+def limit_of(fault: ModelUnavailable | ModelRejected) -> dict[str, Any]:
+    """Return what an `Outcome` says of a fault, as far as limits are concerned."""
     if not isinstance(fault, AttemptFailed):
         # The provider worked; what it thinks of the request says nothing of its limits.
         return {"kind": "ok"}

@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from environments.models.cached import KeptReply, kept_reply, reply_key
+from environments.models.money.prices import price_of
+from environments.models.money.spending import call_bound
 from environments.ports import ModelClient, ModelReply, ModelRequest
 from environments.sandbox.shielding import to_the_end
 from taskdata.schema.agent import ModelSpec
@@ -104,6 +106,28 @@ class Attempt:
     trial_id: str
     number: int
 
+    def call(
+        self,
+        key: str,
+        model: str,
+        usage: Usage,
+        cost_usd: float | None,
+        cost_at_most_usd: float | None = None,
+        reply: dict[str, Any] | None = None,
+    ) -> ModelCall:
+        """Return a call that it has paid for just now, as it is kept."""
+        return ModelCall(
+            trial_id=self.trial_id,
+            attempt=self.number,
+            key=key,
+            model=model,
+            usage=usage,
+            cost_usd=cost_usd,
+            cost_at_most_usd=cost_at_most_usd if cost_usd is None else None,
+            at=datetime.now(UTC),
+            reply=reply,
+        )
+
 
 class PaidClient:
     """The `ModelClient` of one attempt; it does not own the client behind it."""
@@ -117,9 +141,14 @@ class PaidClient:
         attempt: Attempt,
         earlier: Sequence[ModelCall] = (),
     ) -> None:
-        """Answer from `earlier`, the trial's calls whose replies are kept, then from `client`."""
+        """Answer from `earlier`, the trial's calls whose replies are kept, then from `client`.
+
+        Raises:
+            Misuse: The user's own table of prices does not fit.
+        """
         self._client = client
         self._spec = spec
+        self._price = price_of(spec)
         self._base_url = base_url
         self._writer = writer
         self._attempt = attempt
@@ -151,22 +180,22 @@ class PaidClient:
             raise
         if not reply.cached:
             owed = unanswered(self._attempt, key, reply.failed_attempts)
-            await self._writer.keep(*owed, self._call(key, reply))
+            await self._writer.keep(*owed, self._call(key, request, reply))
         return reply
 
     async def close(self) -> None:
         """Do nothing: the client is shared."""
 
-    def _call(self, key: str, reply: ModelReply) -> ModelCall:
-        return ModelCall(
-            trial_id=self._attempt.trial_id,
-            attempt=self._attempt.number,
-            key=key,
-            model=reply.model or self._spec.model,
-            usage=reply.usage,
-            cost_usd=reply.cost_usd,
-            at=datetime.now(UTC),
-            reply=kept_reply(reply, self._attempt.trial_id),
+    def _call(self, key: str, request: ModelRequest, reply: ModelReply) -> ModelCall:
+        is_known = reply.cost_usd is not None or self._price is None
+        most = None if is_known else call_bound(request, self._price).usd
+        return self._attempt.call(
+            key,
+            reply.model or self._spec.model,
+            reply.usage,
+            reply.cost_usd,
+            most,
+            kept_reply(reply, self._attempt.trial_id),
         )
 
 
@@ -178,13 +207,5 @@ def unanswered(
     if not costs:
         return ()
     known = [usd for usd in costs if usd is not None]
-    call = ModelCall(
-        trial_id=attempt.trial_id,
-        attempt=attempt.number,
-        key=key,
-        model=NO_REPLY,
-        usage=Usage(),
-        cost_usd=sum(known) if len(known) == len(costs) else None,
-        at=datetime.now(UTC),
-    )
-    return (call,)
+    charged = sum(known) if len(known) == len(costs) else None
+    return (attempt.call(key, NO_REPLY, Usage(), charged),)

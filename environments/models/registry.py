@@ -2,17 +2,19 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from environments.models.keys import find_key, required_key
+from environments.models.limits.seam import limited_as
 from environments.models.local.serving import model_file
 from environments.ports import ImageModel, ModelClient, VideoModel
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
+from taskdata.schema.deadlines import ATTEMPT_SECONDS
 
 if TYPE_CHECKING:
     from environments.models.client import ProviderClient
@@ -74,11 +76,32 @@ def require_model(spec: ModelSpec, base_url: str | None, *, is_asked: bool = Tru
     _key(spec, provider)
 
 
+def require_limited(names: Iterable[str]) -> None:
+    """Check that limits of those names, each `provider` or `provider@host`, hold for some calls.
+
+    Raises:
+        Misuse: Calls of no provider go under a name, or two names are one provider's.
+    """
+    families = {limited_as(provider) for provider in PROVIDERS if provider != "local"}
+    first: dict[str, str] = {}
+    for name in names:
+        shared = limited_as(name)
+        if shared.partition("@")[0] not in families:
+            known = ", ".join(sorted(families))
+            raise Misuse(
+                f"limits.{name}: calls of no provider go under this name; there are {known}, each "
+                "also with @host"
+            )
+        if first.setdefault(shared, name) != name:
+            raise Misuse(f"limits.{name}: the same as limits.{first[shared]}; keep one of them")
+
+
 def model_client(
     spec: ModelSpec,
     base_url: str | None,
     limiter: "Limiter | None" = None,
     purse: "Purse | None" = None,
+    attempt_seconds: float = ATTEMPT_SECONDS,
 ) -> ModelClient:
     """Return a new client; it belongs to the event loop it is first used in.
 
@@ -87,18 +110,34 @@ def model_client(
         base_url: Endpoint; for local models the running server's, else None for the default.
         limiter: Shares the provider's limits; None: the one of this process.
         purse: Holds the money that calls may cost; None: as much as they do.
+        attempt_seconds: Longest attempt at a call.
 
     Raises:
         Misuse: As `require_model`, or a local model without a server; or its price is unknown,
             and there is a purse.
     """
     from environments.models.limits.local import process_limiter
+    from environments.models.retry import RetryPolicy
 
     endpoint = model_endpoint(spec, base_url)
+    policy = RetryPolicy(attempt_seconds=attempt_seconds)
     if spec.provider == "local":
         # Its server has a line of its own, where nobody else stands, and is paid by nobody.
-        return _client_type(endpoint)(endpoint)
-    return _client_type(endpoint)(endpoint, limiter=limiter or process_limiter(), purse=purse)
+        return _client_type(spec, endpoint.base_url)(endpoint, policy)
+    client = _client_type(spec, endpoint.base_url)
+    return client(endpoint, policy, limiter or process_limiter(), purse)
+
+
+def takes_audio(spec: ModelSpec, base_url: str | None) -> bool:
+    """Return whether requests to this model have a place for recordings; needs no key.
+
+    Raises:
+        Misuse: Unknown provider, or a base URL that cannot be one.
+    """
+    provider = _provider(spec)
+    # Where a server is makes a difference for those alone that have a place of their own.
+    url = _base_url(spec, provider, base_url) if provider.base_url else ""
+    return _client_type(spec, url).takes_audio
 
 
 def model_endpoint(spec: ModelSpec, base_url: str | None) -> "Endpoint":
@@ -116,20 +155,29 @@ def model_endpoint(spec: ModelSpec, base_url: str | None) -> "Endpoint":
     return Endpoint(spec, _base_url(spec, provider, base_url), _key(spec, provider))
 
 
-def _client_type(endpoint: "Endpoint") -> "type[ProviderClient]":
-    if endpoint.spec.provider == "anthropic":
+def redirected_to(spec: ModelSpec) -> str | None:
+    """Return the base URL that the environment puts in place of the provider's own, or None."""
+    provider = PROVIDERS.get(spec.provider, Provider())
+    variable = provider.base_url_variable
+    named = (os.environ.get(variable) if variable else None) or ""
+    named = named.rstrip("/")
+    return None if named in ("", provider.base_url) else named
+
+
+def _client_type(spec: ModelSpec, base_url: str) -> "type[ProviderClient]":
+    if spec.provider == "anthropic":
         from environments.models.anthropic import AnthropicClient
 
         return AnthropicClient
     from environments.models.openai import OpenAIClient, OpenAIResponsesClient
 
-    return OpenAIResponsesClient if _asks_for_responses(endpoint) else OpenAIClient
+    return OpenAIResponsesClient if _asks_for_responses(spec, base_url) else OpenAIClient
 
 
-def _asks_for_responses(endpoint: "Endpoint") -> bool:
-    spec, host = endpoint.spec, urlsplit(endpoint.base_url).hostname or ""
+def _asks_for_responses(spec: ModelSpec, base_url: str) -> bool:
     if spec.provider != "openai":
         return spec.provider == "openai-responses"
+    host = urlsplit(base_url).hostname or ""
     # Whatever else answers under OpenAI's name is sure to know chat completions only.
     is_openai = host == "api.openai.com" or host.endswith(".api.openai.com")
     return is_openai and _REASONING.match(spec.model) is not None
@@ -154,26 +202,38 @@ def require_generator(spec: ModelSpec, base_url: str | None, makes: str) -> None
     require_model(spec, base_url)
 
 
-def image_model(spec: ModelSpec, base_url: str | None) -> ImageModel:
+def image_model(
+    spec: ModelSpec, base_url: str | None, limiter: "Limiter | None" = None
+) -> ImageModel:
     """Return a new client of a model that draws; it belongs to one event loop.
 
+    `limiter` shares the provider's limits; None: the one of this process.
+
     Raises:
         Misuse: As `require_generator`.
     """
+    from environments.models.limits.local import process_limiter
     from environments.models.openai.generation import OpenAIImages
 
-    return OpenAIImages(_generator(spec, base_url, "pictures"))
+    endpoint = _generator(spec, base_url, "pictures")
+    return OpenAIImages(endpoint, limiter=limiter or process_limiter())
 
 
-def video_model(spec: ModelSpec, base_url: str | None) -> VideoModel:
+def video_model(
+    spec: ModelSpec, base_url: str | None, limiter: "Limiter | None" = None
+) -> VideoModel:
     """Return a new client of a model that films; it belongs to one event loop.
+
+    `limiter` shares the provider's limits; None: the one of this process.
 
     Raises:
         Misuse: As `require_generator`.
     """
+    from environments.models.limits.local import process_limiter
     from environments.models.openai.generation import OpenAIVideos
 
-    return OpenAIVideos(_generator(spec, base_url, "clips"))
+    endpoint = _generator(spec, base_url, "clips")
+    return OpenAIVideos(endpoint, limiter=limiter or process_limiter())
 
 
 def _generator(spec: ModelSpec, base_url: str | None, makes: str) -> "Endpoint":
@@ -187,15 +247,22 @@ def _generator(spec: ModelSpec, base_url: str | None, makes: str) -> "Endpoint":
 class ModelClients:
     """The clients of one event loop: one per model and endpoint, closed together."""
 
-    def __init__(self, limiter: "Limiter | None" = None, purse: "Purse | None" = None) -> None:
+    def __init__(
+        self,
+        limiter: "Limiter | None" = None,
+        purse: "Purse | None" = None,
+        attempt_seconds: float = ATTEMPT_SECONDS,
+    ) -> None:
         """Make clients that keep to limits.
 
         Args:
             limiter: Shares the providers' limits; None: the one of this process.
             purse: Holds the money that calls may cost; None: as much as they do.
+            attempt_seconds: Longest attempt at a call.
         """
         self._limiter = limiter
         self._purse = purse
+        self._attempt_seconds = attempt_seconds
         self._clients: dict[tuple[ModelSpec, str | None], ModelClient] = {}
 
     @property
@@ -210,6 +277,11 @@ class ModelClients:
         """What holds the money that calls may cost, for the same; None: as much as they do."""
         return self._purse
 
+    @property
+    def attempt_seconds(self) -> float:
+        """The longest attempt at a call, for the same."""
+        return self._attempt_seconds
+
     def get(self, spec: ModelSpec, base_url: str | None) -> ModelClient:
         """Return the client for this model and endpoint, always the same one.
 
@@ -218,7 +290,9 @@ class ModelClients:
         """
         key = (spec, base_url)
         if key not in self._clients:
-            self._clients[key] = model_client(spec, base_url, self._limiter, self._purse)
+            self._clients[key] = model_client(
+                spec, base_url, self._limiter, self._purse, self._attempt_seconds
+            )
         return self._clients[key]
 
     async def __aenter__(self) -> Self:
@@ -257,7 +331,11 @@ def _base_url(spec: ModelSpec, provider: Provider, base_url: str | None) -> str:
     variable = provider.base_url_variable
     named = base_url or (os.environ.get(variable) if variable else None) or provider.base_url
     if named is None:
-        raise Misuse(f"model {spec}: needs a base URL, such as http://localhost:8000/v1")
+        raise Misuse(
+            f"model {spec}: needs a base URL, such as http://localhost:8000/v1: --base-url, or "
+            "`base_url` of its agent in nightshift.toml; a judge's is `judge_base_url` there, that "
+            "of tools `tool_model_base_url`"
+        )
     url = urlsplit(named)
     if url.scheme not in ("http", "https") or not url.hostname:
         raise Misuse(f"model {spec}: the base URL must start with http:// or https://")

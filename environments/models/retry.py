@@ -10,8 +10,8 @@ answer is paid for at its most, and the next one needs as much again.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -23,13 +23,16 @@ from tenacity import (
 )
 
 from environments.models.faults import AttemptFailed, NoAnswerInTime, one_line
-from environments.models.limits.purse import Payment, Purse
+from environments.models.limits.admission import Line, admitted
+from environments.models.limits.purse import MoneyHeld, Purse
 from environments.models.limits.seam import Outcome, Slot
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
+from taskdata.schema.deadlines import ATTEMPT_SECONDS
 from taskdata.schema.usage import FailedAttempt
 
 _logger = logging.getLogger(__name__)
 _CAUSE_CHARS = 300
+_PATIENCE = 10.0
 T = TypeVar("T")
 
 
@@ -38,9 +41,9 @@ class RetryPolicy:
     """How often, how long and how far apart attempts are."""
 
     attempts: int = 5
-    attempt_seconds: float = 600.0
-    """A single attempt is given up after this, as OpenAI's and Anthropic's own SDKs do: a server
-    that hangs is the provider's fault, not the agent's."""
+    attempt_seconds: float = ATTEMPT_SECONDS
+    """A single attempt is given up after this: a server that hangs is the provider's fault, not
+    the agent's."""
     first_wait_seconds: float = 0.5
     longest_wait_seconds: float = 60.0
     """Of our own choice. What a provider's `retry-after` asks for is waited, or given up at once
@@ -76,6 +79,23 @@ def _unpriced() -> float | None:
     return None
 
 
+def is_hung(seconds: float, longest_reply_seconds: float | None) -> bool:
+    """Return whether an answer that did not come is missing because the provider hangs.
+
+    A trial whose time runs out while its model thinks has a slow model: its replies tell how slow.
+
+    Args:
+        seconds: How long the answer was waited for.
+        longest_reply_seconds: How long the trial's slowest reply took; None: it had none yet.
+    """
+    return longest_reply_seconds is None or seconds > _PATIENCE * longest_reply_seconds
+
+
+def is_silence(fault: Exception) -> bool:
+    """Return whether a fault says that a provider could not be brought to answer."""
+    return isinstance(fault, ModelUnavailable) and not isinstance(fault, MoneyHeld)
+
+
 async def with_retries(
     attempt: Callable[[float], Awaitable[T]],
     where: str,
@@ -98,8 +118,7 @@ class RetriedCall:
     where: str
     total_seconds: float
     policy: RetryPolicy
-    admission: Callable[[float], AbstractAsyncContextManager[Slot]] = _no_line
-    """Opens a slot for one attempt, given the longest wait for it."""
+    line: Line = _no_line
     most_usd: Callable[[], float | None] = _unpriced
     """Returns the most that one attempt can cost; None where that is not known."""
     purse: Purse | None = None
@@ -147,19 +166,15 @@ class RetriedCall:
             raise
 
     async def _once(self, attempt: Callable[[Try], Awaitable[T]]) -> T:
-        # The money first: whoever waits for it must not keep others out of the line.
-        async with (
-            self._money() as payment,
-            self.admission(self.total_seconds - self.waited_seconds) as slot,
-        ):
-            self.waited_seconds += slot.waited_seconds
+        longest = max(0.0, self.total_seconds - self.waited_seconds)
+        async with admitted(self.line, self.purse, self._usd_to_hold(), longest) as leave:
+            self.waited_seconds += leave.waited_seconds
             left = self.total_seconds - self.seconds
-            one = Try(min(left, self.policy.attempt_seconds), slot)
+            one = Try(min(left, self.policy.attempt_seconds), leave.slot)
             try:
                 return await self._in_time(one, attempt, left)
             finally:
-                if payment is not None:
-                    payment.cost_usd = self._most(one) or 0.0
+                leave.payment.cost_usd = self._most(one) or 0.0
 
     async def _in_time(self, one: Try, attempt: Callable[[Try], Awaitable[T]], left: float) -> T:
         is_last_chance = not self.failed and left <= one.seconds
@@ -171,6 +186,9 @@ class RetriedCall:
         except TimeoutError:
             if not limit.expired():
                 raise
+            if one.seconds >= self.policy.attempt_seconds:
+                # As a refusal: calls that hang are charged, so there must be fewer at a time.
+                one.slot.report(Outcome(kind="limited"))
             late = too_late(f"{self.where}: no answer within {one.seconds:.1f} s")
             self._note(one, begun, str(late))
             raise late from None
@@ -181,21 +199,13 @@ class RetriedCall:
             self._note(one, begun, "we cut it off")
             raise
 
-    def _money(self) -> AbstractAsyncContextManager[Payment | None]:
+    def _usd_to_hold(self) -> float:
         if self.purse is None:
-            return nullcontext()
+            return 0.0
         usd = self.most_usd()
         if usd is None:
             raise Misuse(f"max_usd: the price of so long a request to {self.where} is unknown")
-        return self._held(self.purse, usd) if usd else nullcontext()
-
-    @asynccontextmanager
-    async def _held(self, purse: Purse, usd: float) -> AsyncIterator[Payment]:
-        asked = time.monotonic()
-        longest = max(0.0, self.total_seconds - self.waited_seconds)
-        async with purse.holding(usd, longest) as payment:
-            self.waited_seconds += time.monotonic() - asked
-            yield payment
+        return usd
 
     def _most(self, one: Try) -> float | None:
         return self.most_usd() if one.cost_usd is None else one.cost_usd

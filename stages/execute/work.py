@@ -28,6 +28,7 @@ from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
 from environments.tools.host.services import open_services
+from stages.execute.dialogue.journal import Journal
 from stages.execute.outcome import outcome_of, totals
 from stages.execute.slots.backlog import Backlog, Deal, Holder, holding
 from stages.execute.slots.backlog import by_provider as by_agents_provider
@@ -73,7 +74,12 @@ def execute_trials(
 ) -> BatchCounts:
     """Run trials concurrently in this process; as `work_off`, but nobody else works on the run."""
     backlog = Backlog.of(by_provider(store, run_id, trial_ids))
-    return work_off(store, run_id, backlog.exchange, endpoints, home)
+    counts = work_off(store, run_id, backlog.exchange, endpoints, home)
+    for cause, given_up in backlog.given_up.items():
+        record_stopped(store, run_id, store.trial(given_up[0]).round, given_up, cause)
+        errors = counts.infrastructure_errors + len(given_up)
+        counts = counts._replace(infrastructure_errors=errors)
+    return counts
 
 
 def work_off(
@@ -175,7 +181,7 @@ def record_stopped(
             "code_version": code_version(),
             "started_at": datetime.now(UTC),
         }
-        store.record_outcome(outcome_of(facts | totals(())))
+        store.record_outcome(outcome_of(facts | totals(Journal())))
 
 
 def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport:
@@ -207,12 +213,12 @@ async def _execute(
     seconds = ends_at - time.time()
     stops_at = asyncio.get_running_loop().time() + seconds
     first = await asyncio.to_thread(holder.next, at_once if seconds > 0 else 0)
-    if not first.trial_ids:
+    if not first.trial_ids and (not first.waiting or seconds <= 0):
         return done.counts
     purse = None if run.config.max_usd is None else limits.purse
     with reaped(), working_folder() as folder:
         async with (
-            ModelClients(limits, purse) as clients,
+            ModelClients(limits, purse, run.config.deadlines.attempt_seconds) as clients,
             open_services(run.config, clients, store) as services,
             CallWriter(store) as calls,
         ):
@@ -221,6 +227,7 @@ async def _execute(
                 run=run,
                 provider=sandbox_provider(run.config.sandbox),
                 clients=clients,
+                holder=holder,
                 calls=calls,
                 services=services,
                 endpoints=endpoints,
@@ -231,7 +238,7 @@ async def _execute(
             expected = len(first.trial_ids) + first.waiting
             async with bench.provider.pooled(run.id, at_once, expected):
                 one = partial(_recorded, bench, done)
-                await keep_filled(holder, first.trial_ids, at_once, stops_at, one)
+                await keep_filled(holder, first, at_once, stops_at, one)
     if done.first_failure is not None:
         raise done.first_failure
     return done.counts

@@ -1,9 +1,10 @@
 """What a run will probably use, and what it can use at most, before it starts.
 
-What is probable is read from earlier attempts of the same agent: on the same tasks where there
-are some, else on any. What is possible follows from the agent's budget, from what its model takes
-and costs, and from the run's cap on money: as long as no trial has to be begun again, no run uses
-more.
+What is probable is read from earlier attempts of the agent's name, whatever its settings: on the
+same tasks where there are some, else on any. What is possible follows from the agent's budget, from
+what its model takes and costs, and from the run's cap on money: as long as no trial has to be begun
+again, no run uses more. Models of tools cost money as well, which only a budget or a cap in USD
+limits. A recording that is played back uses nothing.
 """
 
 from collections import defaultdict
@@ -12,9 +13,12 @@ from statistics import fmean
 
 from pydantic import Field
 
+from environments.mcp.offer import offered
 from environments.models.capabilities import capabilities_of
 from environments.models.money.prices import Price, price_of
 from environments.models.retry import RetryPolicy
+from environments.tools.host.registry import HOST_MODULES, host_definition
+from environments.tools.host.services import Service
 from stages.execute.harness import harness_kind, harness_takes_feedback
 from stages.prepare.work import can_play, repetitions
 from taskdata.schema.agent import AgentSpec
@@ -36,6 +40,10 @@ class Effort(Value):
     """Input and output of them; None: how long an input the model takes is unknown."""
     cost_usd: float | None = None
     """None: a price is unknown, or nothing limits it that is known."""
+
+
+NOTHING = Effort(model_calls=0, tokens=0, cost_usd=0.0)
+"""What those use who ask nobody."""
 
 
 class AgentEstimate(Value):
@@ -74,17 +82,36 @@ def estimate(store: Store, config: RunConfig, tasks: Sequence[Task]) -> tuple[Ag
 def _of_agent(
     store: Store, config: RunConfig, agent: AgentSpec, tasks: Sequence[Task]
 ) -> AgentEstimate:
-    played = [task.content_hash for task in tasks if can_play(agent, task)]
+    played = [task for task in tasks if can_play(agent, task)]
     per_task = trials_per_task(agent, config)
     past = store.past_efforts(agent.name)
-    most = at_most(agent, len(played) * per_task, config.max_usd)
+    trials, by_tools = len(played) * per_task, _tools_ask_models(agent, config, played)
+    expected = likely([task.content_hash for task in played], past, per_task)
+    most = at_most(agent, trials, config.max_usd, by_tools=by_tools)
+    if config.plays_back or (agent.model is None and not by_tools):
+        expected = most = NOTHING
     return AgentEstimate(
         agent=agent.name,
-        trials=len(played) * per_task,
-        likely=most if agent.model is None else likely(played, past, per_task),
+        trials=trials,
+        likely=expected,
         attempts_seen=len(past),
         at_most=most,
     )
+
+
+def _tools_ask_models(agent: AgentSpec, config: RunConfig, tasks: Sequence[Task]) -> bool:
+    """Return whether tools that the agent is offered may ask models, which cost as well."""
+    kind = harness_kind(agent.harness)
+    if kind.is_program or not (kind.needs_model or kind.needs_reference):
+        return False
+    configured = {
+        Service.VISION: config.tool_model,
+        Service.IMAGES: config.image_model,
+        Service.VIDEOS: config.video_model,
+    }
+    behind = {service for service, model in configured.items() if model is not None}
+    names = {name for task in tasks for name in offered(task).tools if name in HOST_MODULES}
+    return any(host_definition(name).needs in behind for name in names)
 
 
 def trials_per_task(agent: AgentSpec, config: RunConfig) -> int:
@@ -117,18 +144,22 @@ def likely(
     )
 
 
-def at_most(agent: AgentSpec, trials: int, max_usd: float | None = None) -> Effort:
-    """Return the most that so many trials can use, their own model's calls alone.
+def at_most(
+    agent: AgentSpec, trials: int, max_usd: float | None = None, *, by_tools: bool = False
+) -> Effort:
+    """Return the most that so many trials can use: calls and tokens of their own model, all money.
 
     Args:
         agent: Its budget holds for each trial.
         trials: Each begun once.
         max_usd: The run's cap; None: there is none.
+        by_tools: Whether tools may ask models, too; only budget and cap limit what that costs.
     """
     if agent.model is None:
-        return Effort(model_calls=0, tokens=0, cost_usd=0.0)
+        return NOTHING.model_copy(update={"cost_usd": max_usd}) if by_tools else NOTHING
     tokens = _most_tokens(agent)
-    each = _least_known(agent.budget.max_usd, _most_usd(agent, price_of(agent.model), tokens))
+    own = _most_usd(agent, price_of(agent.model), tokens)
+    each = _least_known(agent.budget.max_usd, None if by_tools else own)
     return Effort(
         model_calls=trials * agent.budget.max_turns,
         tokens=None if tokens is None else trials * tokens,
@@ -167,6 +198,9 @@ def _most_usd(agent: AgentSpec, price: Price | None, tokens: int | None) -> floa
     if tokens is None:
         return None
     replies = agent.budget.max_turns * agent.budget.max_reply_tokens
+    if harness_kind(agent.harness).is_program:
+        # It says itself how long its replies may be.
+        replies = tokens
     answered = tokens * read + min(replies, tokens) * max(0.0, write - read)
     # A program that asks again makes another call, and its budget counts it.
     again = 0 if _is_metered(agent) else RetryPolicy().attempts - 1

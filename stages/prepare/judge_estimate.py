@@ -6,7 +6,7 @@ from environments.models.money.prices import price_of
 from environments.models.money.spending import Spending, call_bound, total
 from environments.models.retry import RetryPolicy
 from stages.execute.harness import harness_kind
-from stages.prepare.estimate import Effort, JudgeEstimate, trials_per_task
+from stages.prepare.estimate import NOTHING, Effort, JudgeEstimate, trials_per_task
 from stages.prepare.work import can_play
 from stages.score.judge import MAX_ASKS, largest_request
 from taskdata.schema.agent import AgentSpec, ModelSpec
@@ -27,6 +27,14 @@ def estimate_judge(store: Store, config: RunConfig, tasks: Sequence[Task]) -> Ju
         trials = sum(trials_per_task(agent, config) for agent in scored)
         bounds += _bounds(task, judge) * trials
     past, most = store.past_judging(judge), total(bounds)
+    if config.plays_back:
+        return JudgeEstimate(
+            judge=str(judge),
+            leaves=len(bounds),
+            likely=NOTHING,
+            calls_seen=past.calls,
+            at_most=NOTHING,
+        )
     # Attempts at a call that bring no answer may be charged as well.
     most_usd = None if most.usd is None else MAX_ASKS * RetryPolicy().attempts * most.usd
     costs = [usd for usd in (most_usd, config.max_usd) if usd is not None]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from environments.models.registry import require_limited
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.errors import Misuse
 from taskdata.schema.run import Run, RunConfig, RunStatus
@@ -26,12 +27,13 @@ def select(store: Store, config: RunConfig, run_id: str) -> Run:
     some of its tasks: these are a release of their own.
 
     Raises:
-        Misuse: if the bank or one of its tasks is unknown.
+        Misuse: if the bank or one of its tasks is unknown, or limits would hold for nothing.
         BadTaskData: if a task is malformed.
     """
     known = store.find_run(run_id)
     if known is not None:
         return known
+    require_limited(config.limits)
     run = Run(
         id=run_id,
         status=RunStatus.RUNNING,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from environments.mcp.health import missing_server
 from environments.mcp.offer import offered
+from environments.models.capabilities import NOTHING_KNOWN, capabilities_of, native_inputs
 from environments.models.money.prices import price_of
 from environments.models.registry import require_model
 from environments.sandbox.providers import sandbox_provider
@@ -37,6 +38,27 @@ def require(config: RunConfig) -> None:
             could not be held.
         SandboxFailed: if the sandbox does not work on this machine.
     """
+    require_fitting(config)
+    if not config.plays_back:
+        for agent in config.agents:
+            if agent.model is not None:
+                require_model(agent.model, agent.base_url)
+        if config.judge is not None:
+            require_model(config.judge, config.judge_base_url)
+    provider = sandbox_provider(config.sandbox)
+    with_images = (provider_for(agent, provider) for agent in config.agents if agent.image)
+    for wanted in (provider, *with_images):
+        reason = wanted.unavailable()
+        if reason:
+            raise SandboxFailed(f"sandbox {config.sandbox}: {reason}")
+
+
+def require_fitting(config: RunConfig) -> None:
+    """Check what can be known without keys and sandbox: agents, models, judge, cap on the money.
+
+    Raises:
+        Misuse: if an agent, provider or model is unknown, or a cap could not be held.
+    """
     for agent in config.agents:
         require_harness(agent.harness)
         require_agent(agent)
@@ -46,7 +68,7 @@ def require(config: RunConfig) -> None:
                 f"for other runs; leave --replies {config.replies} out"
             )
         if agent.model is not None:
-            require_model(agent.model, agent.base_url, is_asked=not config.plays_back)
+            require_model(agent.model, agent.base_url, is_asked=False)
             capped = agent.budget.max_usd is not None or config.max_usd is not None
             if capped and price_of(agent.model) is None:
                 raise Misuse(
@@ -55,18 +77,12 @@ def require(config: RunConfig) -> None:
                 )
     _require_capped_tools(config)
     if config.judge is not None:
-        require_model(config.judge, config.judge_base_url, is_asked=not config.plays_back)
+        require_model(config.judge, config.judge_base_url, is_asked=False)
         if config.max_usd is not None and price_of(config.judge) is None:
             raise Misuse(
                 f"max_usd = {config.max_usd:g}: a cap needs known prices, and the judge "
                 f"{config.judge} is not in the price table"
             )
-    provider = sandbox_provider(config.sandbox)
-    with_images = (provider_for(agent, provider) for agent in config.agents if agent.image)
-    for wanted in (provider, *with_images):
-        reason = wanted.unavailable()
-        if reason:
-            raise SandboxFailed(f"sandbox {config.sandbox}: {reason}")
 
 
 def _require_capped_tools(config: RunConfig) -> None:
@@ -118,6 +134,7 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
         seconds=time.monotonic() - started,
         note=f"{new} trials planned over {len(tasks)} tasks"
         + _not_played(tasks.values(), run.config)
+        + _not_shown(tasks.values(), run.config)
         + _not_ready(tasks.values(), run.config, home),
     )
 
@@ -143,6 +160,29 @@ def _not_played(tasks: Collection[Task], config: RunConfig) -> str:
         for name, count in counts.items()
         if count
     )
+
+
+def _not_shown(tasks: Iterable[Task], config: RunConfig) -> str:
+    """Return which agents are not shown the input files that their rivals may be shown."""
+    if not any(task.files for task in tasks):
+        return ""
+    notes = []
+    for agent in config.agents:
+        # Of a local model's server we know that it takes text alone; a program asks as it likes.
+        if agent.model is None or agent.model.provider == "local" or not _is_ours(agent):
+            continue
+        if agent.native_inputs is None and capabilities_of(agent.model) is NOTHING_KNOWN:
+            notes.append(
+                f"; which files {agent.model} takes is not known, so {agent.name} is shown none "
+                "itself unless its native_inputs names them"
+            )
+        elif set(agent.native_inputs or ()) - set(native_inputs(agent)):
+            notes.append(f"; {agent.name} is shown no audio: requests to {agent.model} take none")
+    return "".join(notes)
+
+
+def _is_ours(agent: AgentSpec) -> bool:
+    return harness_kind(agent.harness).metered is None
 
 
 def _not_ready(tasks: Iterable[Task], config: RunConfig, home: Path) -> str:

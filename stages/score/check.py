@@ -2,10 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import regex
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 from stages.score.matching import Expected, fold
 from taskdata.schema.views import View
@@ -125,6 +132,23 @@ Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 
 Rows = Annotated[tuple[tuple[Expected, ...], ...], Field(min_length=1)]
+
+
+class CountArgs(CheckArgs):
+    """How many there may be."""
+
+    min: Count | None = None
+    max: Count | None = None
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("needs min or max")
+        return self
+
+    def fits(self, found: int) -> bool:
+        """Return whether the number is within the bounds."""
+        return found >= (self.min or 0) and (self.max is None or found <= self.max)
 
 
 def find_all(pattern: str, text: str, most: int = 10_000) -> Sequence[str] | None:

@@ -9,7 +9,7 @@ trial stays due, and what it did answer is not asked again.
 import asyncio
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -33,7 +33,7 @@ from taskdata.schema.scores import LeafScore
 from taskdata.schema.views import TextView, UnreadableView
 from taskdata.store import Store
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 PROMPT_VERSION = 1
 """Of `prompts/judge.md` together with the layout of the request; part of every verifier name."""
@@ -68,9 +68,12 @@ class RunJudge:
     calls: CallWriter
     store: Store
 
-    async def of_trial(self, trial_id: str) -> "LeafJudge":
-        """Return the judge of one trial, which knows what it has answered about it before."""
-        behind = await self._paid(trial_id)
+    async def of_trial(self, trial_id: str, answered: Callable[[], None]) -> "LeafJudge":
+        """Return the judge of one trial, which knows what it has answered about it before.
+
+        `answered` is told of every reply that is no kept one.
+        """
+        behind = await self._paid(trial_id, answered)
         if behind is not None and self.replies == "ask":
             return LeafJudge((behind,) * MAX_ASKS, str(self.spec))
         kept = CachedClient(behind, self.spec, self.store, self.base_url)
@@ -78,12 +81,29 @@ class RunJudge:
         asks = tuple(kept.owned_by(trial_id, sample) for sample in range(MAX_ASKS))
         return LeafJudge(asks, str(self.spec))
 
-    async def _paid(self, trial_id: str) -> ModelClient | None:
+    async def _paid(self, trial_id: str, answered: Callable[[], None]) -> ModelClient | None:
         if self.client is None:
             return None
         earlier = await asyncio.to_thread(self.store.judge_calls, trial_id)
         payer = Attempt(trial_id, SCORING)
-        return PaidClient(self.client, self.spec, self.base_url, self.calls, payer, earlier)
+        asked = _Asked(self.client, answered)
+        return PaidClient(asked, self.spec, self.base_url, self.calls, payer, earlier)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A client that tells of each reply; it does not own the client behind it."""
+
+    client: ModelClient
+    answered: Callable[[], None]
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        reply = await self.client.reply(request)
+        self.answered()
+        return reply
+
+    async def close(self) -> None:
+        """Do nothing: the client is shared."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +148,7 @@ class LeafJudge:
                 verdict = read_judge(leaf_id, reply)
             except JudgeUnreadable as exc:
                 fault = str(exc)
-                logger.warning("leaf %s: %s", leaf_id, fault)
+                _logger.warning("leaf %s: %s", leaf_id, fault)
                 continue
             return _leaf(leaf_id, float(verdict.score), model, verdict.evidence)
         return _leaf(leaf_id, None, model, f"after {len(self.asks)} asks: {fault}")

@@ -38,7 +38,7 @@ from taskdata.schema.views import (
     WorkbookView,
 )
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 _FAMILIES = (answer, text, tables, workbook, delimited, structured, slides, documents, media)
 _MAX_REASON = 600
@@ -104,7 +104,7 @@ def run_check(leaf_id: str, check: Check, trial: TrialEvidence) -> LeafScore:
     try:
         verdict = _verdict(spec, args, check.deliverable, trial)
     except Exception as exc:
-        logger.exception("check %s failed on leaf %s", spec.name, leaf_id)
+        _logger.exception("check %s failed on leaf %s", spec.name, leaf_id)
         reason = f"internal error in check {spec.name}: {type(exc).__name__}"
         return LeafScore(leaf_id=leaf_id, score=None, verifier=spec.label, reason=reason)
     return LeafScore(

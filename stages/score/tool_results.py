@@ -17,8 +17,8 @@ def score_tool_result(
     """
     if transcript is None:
         return _leaf(leaf_id, None, "no transcript was kept of this trial")
-    if transcript.is_outcome_only:
-        return _leaf(leaf_id, None, "only the result was imported: its tool calls are unknown")
+    if not transcript.calls_are_known:
+        return _leaf(leaf_id, None, "the agent's tool calls are unknown: nobody saw them")
     tools = " or ".join(verifier.tools)
     results = [
         fold(event.text)

@@ -2,23 +2,38 @@
 
 Scoring looks at what was collected, after the agent's sandbox is gone. Each trial's score is
 recorded in its own transaction; a trial that cannot be scored for a reason of ours stays due.
+Trials that a judge has to see and those that it has not share the slots, so that a judge that does
+not answer holds up its own.
 """
 
 import asyncio
 import logging
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from environments.models.limits.alone import alone
 from environments.models.limits.shared import Exchange, SharedLimiter, run_limiter
 from environments.models.paid import CallWriter
 from environments.models.registry import ModelClients
+from environments.models.retry import is_silence
 from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
 from stages.execute.harness import harness_kind
+from stages.execute.slots.backlog import (
+    NO_MODEL,
+    Backlog,
+    Deal,
+    Dealt,
+    Holder,
+    holding,
+    provider_of,
+)
+from stages.execute.slots.filling import keep_filled, run_loop
 from stages.score.evidence import TrialEvidence
 from stages.score.judge import LeafJudge, RunJudge, no_judge
 from stages.score.library import run_check
@@ -41,14 +56,21 @@ SCORER_VERSION = "1"
 
 _logger = logging.getLogger(__name__)
 _MAX_CAUSE = 500
+_LEAST_SLOTS = 2
+"""One for trials with a judge, one for those without."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Bench:
     store: Store
     config: RunConfig
     renderer: Renderer
     judge: RunJudge | None
+    holder: Holder
+    failed: int = 0
+    """Trials that could not be scored."""
+    unrecorded: Exception | None = None
+    """Why a score could not be recorded, the first time."""
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
@@ -56,32 +78,79 @@ def due(store: Store, run_id: str, round_: int) -> list[str]:
     return [trial.id for trial in store.trials_due_for_scoring(run_id, round_)]
 
 
+def by_judge(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return the trials by the provider that judges leaves of theirs, as a backlog takes them."""
+    config, judged = store.run(run_id).config, set[str]()
+    if config.judge is not None and not config.plays_back:
+        tasks = store.tasks_of_run(run_id)
+        asked = {hash_ for hash_, task in tasks.items() if _has_judged_leaves(task)}
+        predicting = {one.name for one in config.agents if harness_kind(one.harness).predicts}
+        judged = {
+            trial.id
+            for trial in store.trials(run_id)
+            if trial.task_hash in asked and trial.agent not in predicting
+        }
+    lines: dict[str, list[str]] = {}
+    judge = provider_of(config.judge, config.judge_base_url)
+    for trial_id in trial_ids:
+        lines.setdefault(judge if trial_id in judged else NO_MODEL, []).append(trial_id)
+    return lines
+
+
+def _has_judged_leaves(task: Task) -> bool:
+    return any(isinstance(leaf.verifier, Judge) for leaf in task.checkpoints.leaves())
+
+
 def score_trials(
     store: Store,
     run_id: str,
     trial_ids: Sequence[str],
     endpoints: Mapping[str, Sequence[str]] | None = None,
-    exchange: Exchange | None = None,
 ) -> int:
-    """Score trials concurrently in one event loop and return how many failed for our reasons.
+    """Score trials in this process; as `score_off`, but nobody else works on the run."""
+    backlog = Backlog.of(by_judge(store, run_id, trial_ids))
+    failed = score_off(store, run_id, backlog.exchange, endpoints or {})
+    record_given_up(store, backlog.given_up)
+    return failed + sum(len(given_up) for given_up in backlog.given_up.values())
+
+
+def score_off(
+    store: Store,
+    run_id: str,
+    deal: Deal,
+    endpoints: Mapping[str, Sequence[str]],
+    exchange: Exchange | None = None,
+    ends_at: float = math.inf,
+) -> int:
+    """Score trials of a backlog until it has none; return how many failed for our reasons.
+
+    They are scored concurrently in one event loop.
 
     Args:
         store: Of this process.
         run_id: The run they belong to.
-        trial_ids: Those that are scored already, or have not finished, are skipped.
+        deal: The way to the backlog; of its trials those that are scored already, or have not
+            finished, are skipped.
         endpoints: Base URLs of local model servers by model, for a local judge.
         exchange: Carries words to the coordinator of the run's limits and money, which a judge
             keeps to; None: there are no other workers.
+        ends_at: The stage's deadline, in seconds since the epoch: from then on nothing is begun.
 
     Raises:
         Misuse: The run, its sandbox or its judge cannot be used.
-        BudgetExhausted: There is a cap on its money, and what it has cost before is unknown.
         StoreUnavailable: A score could not be recorded; its trial stays due, the others went on.
     """
     run = store.run(run_id)
     limits = run_limiter(run_id, exchange or alone(store, run))
-    with limits.running():
-        return asyncio.run(_score(store, run, trial_ids, endpoints or {}, limits))
+    with holding(deal) as holder, limits.running():
+        return run_loop(_score(store, run, holder, endpoints, limits, ends_at))
+
+
+def record_given_up(store: Store, given_up: Mapping[str, Sequence[str]]) -> None:
+    """Record why trials were not scored that a backlog has given up, by the cause."""
+    for cause, trial_ids in given_up.items():
+        for trial_id in trial_ids:
+            store.record_scoring_error(trial_id, cause)
 
 
 def do(
@@ -115,29 +184,37 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 async def _score(
     store: Store,
     run: Run,
-    trial_ids: Sequence[str],
+    holder: Holder,
     endpoints: Mapping[str, Sequence[str]],
     limits: SharedLimiter,
+    ends_at: float,
 ) -> int:
-    slots = asyncio.Semaphore(len(os.sched_getaffinity(0)))
-    provider = sandbox_provider(run.config.sandbox)
+    slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
+    seconds = ends_at - time.time()
+    stops_at = asyncio.get_running_loop().time() + seconds
+    first = await asyncio.to_thread(holder.next, slots) if seconds > 0 else Dealt()
+    if not first.trial_ids and not first.waiting:
+        return 0
     purse = None if run.config.max_usd is None else limits.purse
+    attempt_seconds = run.config.deadlines.attempt_seconds
     with reaped(), working_folder() as folder:
-        async with ModelClients(limits, purse) as clients, CallWriter(store) as calls:
+        async with (
+            ModelClients(limits, purse, attempt_seconds) as clients,
+            CallWriter(store) as calls,
+        ):
             bench = _Bench(
                 store=store,
                 config=run.config,
-                renderer=Renderer(provider, store.artifacts, folder, run.id),
+                renderer=Renderer(
+                    sandbox_provider(run.config.sandbox), store.artifacts, folder, run.id
+                ),
                 judge=_judge(store, run, clients, calls, endpoints),
+                holder=holder,
             )
-            results = await asyncio.gather(
-                *(_one(bench, trial_id, slots) for trial_id in dict.fromkeys(trial_ids)),
-                return_exceptions=True,
-            )
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    return sum(1 for scored in results if scored is False)
+            await keep_filled(holder, first, slots, stops_at, partial(_recorded, bench))
+    if bench.unrecorded is not None:
+        raise bench.unrecorded
+    return bench.failed
 
 
 def _judge(
@@ -162,27 +239,40 @@ def _judge(
     )
 
 
-async def _one(bench: _Bench, trial_id: str, slots: asyncio.Semaphore) -> bool:
+async def _recorded(bench: _Bench, trial_id: str) -> bool:
+    """Score one trial; returns whether it is recorded what came of it."""
+    try:
+        bench.failed += not await _one(bench, trial_id)
+    # A score that cannot be recorded must not keep the other trials from theirs.
+    except Exception as exc:  # noqa: BLE001
+        _logger.warning("trial %s: not recorded: %s: %s", trial_id, type(exc).__name__, exc)
+        bench.unrecorded = bench.unrecorded or exc
+        return False
+    return True
+
+
+async def _one(bench: _Bench, trial_id: str) -> bool:
     """Score and record one trial; False when scoring it failed."""
-    async with slots:
-        store = bench.store
-        outcome = await asyncio.to_thread(store.outcome, trial_id)
-        if outcome is None or outcome.status is not OutcomeStatus.FINISHED:
-            return True
-        if await asyncio.to_thread(store.score, trial_id) is not None:
-            return True
-        try:
-            score, rendered = await _score_trial(bench, outcome)
-        except Exception as exc:
-            is_foreseen = isinstance(exc, NightshiftError)
-            _logger.warning(
-                "trial %s: not scored: %s", trial_id, exc, exc_info=None if is_foreseen else exc
-            )
-            await asyncio.to_thread(store.record_scoring_error, trial_id, _cause(exc))
-            return False
-        await asyncio.to_thread(store.record_score, score, rendered)
-        _logger.info("trial %s: score %s", trial_id, score.root.score)
+    store = bench.store
+    outcome = await asyncio.to_thread(store.outcome, trial_id)
+    if outcome is None or outcome.status is not OutcomeStatus.FINISHED:
         return True
+    if await asyncio.to_thread(store.score, trial_id) is not None:
+        return True
+    try:
+        score, rendered = await _score_trial(bench, outcome)
+    except Exception as exc:
+        if is_silence(exc):
+            bench.holder.unanswered(trial_id)
+        is_foreseen = isinstance(exc, NightshiftError)
+        _logger.warning(
+            "trial %s: not scored: %s", trial_id, exc, exc_info=None if is_foreseen else exc
+        )
+        await asyncio.to_thread(store.record_scoring_error, trial_id, _cause(exc))
+        return False
+    await asyncio.to_thread(store.record_score, score, rendered)
+    _logger.info("trial %s: score %s", trial_id, score.root.score)
+    return True
 
 
 def _cause(exc: Exception) -> str:
@@ -207,7 +297,8 @@ async def _score_trial(
         final_answer=outcome.final_answer,
         transcript=transcript,
     )
-    judge = None if bench.judge is None else await bench.judge.of_trial(trial.id)
+    answered = partial(bench.holder.answered, trial.id)
+    judge = None if bench.judge is None else await bench.judge.of_trial(trial.id, answered)
     leaves = await _all_leaves(task, judge, evidence)
     root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), rendered

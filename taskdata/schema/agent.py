@@ -1,7 +1,7 @@
 """Agents: a harness plus a model plus settings, named `harness:provider/model`."""
 
 import re
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,6 +13,10 @@ ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "
 
 InputKind = Literal["image", "audio", "pdf"]
 """Files that some models read by themselves, without a tool."""
+
+REASONING_REPLY_TOKENS = 16_384
+"""Output tokens of one model call of an agent that reasons, where its budget does not say: what it
+thinks counts too, and is four fifths of a reply where its provider rations it."""
 
 _NAME = re.compile(
     r"^(?P<harness>[a-z][a-z0-9_]*)(?::(?P<provider>[a-z][a-z0-9_\-]*)/(?P<model>[^\s]+))?$"
@@ -41,12 +45,13 @@ class Budget(Value):
     """What one trial may use; whichever is reached first ends it."""
 
     max_turns: int = Field(default=100, ge=1)
-    max_tokens: int = Field(default=1_000_000, ge=1)
-    """Input plus output tokens of all calls of the trial."""
+    max_tokens: int = Field(default=20_000_000, ge=1)
+    """Input plus output tokens of all calls of the trial: every call counts the conversation again,
+    cached or not, so this is room for a hundred turns of 200,000."""
     max_reply_tokens: int = Field(default=4096, ge=1)
-    """Output tokens of one model call."""
-    max_seconds: float = Field(default=1800, gt=0)
-    max_usd: float | None = Field(default=None, ge=0)
+    """Output tokens of one model call; `REASONING_REPLY_TOKENS` for an agent that reasons."""
+    max_seconds: float = Field(default=1800, gt=0, allow_inf_nan=False)
+    max_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
 class AgentSpec(GrowingValue):
@@ -68,7 +73,7 @@ class AgentSpec(GrowingValue):
 
     harness: str
     model: ModelSpec | None = None
-    temperature: float | None = Field(default=None, ge=0)
+    temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     base_url: str | None = None
     """Endpoint for provider `compatible`: any OpenAI-compatible server."""
     budget: Budget = Budget()
@@ -90,6 +95,18 @@ class AgentSpec(GrowingValue):
     """Kinds of input files that are shown to the model itself; None: those it is known to take."""
     window_tokens: int | None = Field(default=None, ge=1)
     """Longest input of the model; None: as known."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_room_to_reason(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or data.get("reasoning_effort") in (None, "none"):
+            return data
+        budget = data.get("budget", {})
+        if isinstance(budget, Budget):
+            budget = budget.model_dump(exclude_unset=True)
+        if not isinstance(budget, dict):
+            return data
+        return data | {"budget": {"max_reply_tokens": REASONING_REPLY_TOKENS} | budget}
 
     @model_validator(mode="after")
     def _samples_or_reasons(self) -> Self:

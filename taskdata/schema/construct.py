@@ -38,7 +38,7 @@ class SpendingLimits(Value):
     max_calls: int = Field(default=2_000, ge=0)
     max_tokens: int = Field(default=20_000_000, ge=0)
     """Input plus output."""
-    max_usd: float | None = Field(default=None, ge=0)
+    max_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """None: no limit in money. With one, a model of unknown price is refused."""
 
 

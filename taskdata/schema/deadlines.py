@@ -4,13 +4,19 @@ from pydantic import Field
 
 from taskdata.schema.base import Value
 
+ATTEMPT_SECONDS = 600.0
+"""Of one attempt at a model call, as OpenAI's and Anthropic's own SDKs have it."""
+
 
 class Deadlines(Value):
     """Of the parts of a trial; one that takes longer has failed for a reason outside the agent."""
 
-    setup_seconds: float = Field(default=600.0, gt=0)
+    setup_seconds: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     """Workspace, services, preprocess program, sandbox and MCP servers, until the agent begins."""
-    line_seconds: float = Field(default=3600.0, ge=0)
+    line_seconds: float = Field(default=3600.0, ge=0, allow_inf_nan=False)
     """In line for the limits of the model's provider, all calls of the trial together."""
-    collect_seconds: float = Field(default=600.0, gt=0)
+    attempt_seconds: float = Field(default=ATTEMPT_SECONDS, gt=0, le=3600, allow_inf_nan=False)
+    """A provider that has not answered an attempt at a model call for so long is given up: longer
+    than the slowest model thinks that does not stream its answers."""
+    collect_seconds: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     """From the end of the agent's work until all is stored and nothing of the trial is left."""

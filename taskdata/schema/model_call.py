@@ -32,7 +32,10 @@ class ModelCall(Value):
     """Model id as reported by the provider, else as it was asked for; or `NO_REPLY`."""
     usage: Usage
     cost_usd: float | None = None
-    """None: the price is unknown. Without a reply it is the most that may be charged."""
+    """None: unknown, as the price may be, or what was used. Without a reply it is the most that may
+    be charged."""
+    cost_at_most_usd: float | None = None
+    """Where the cost is unknown, the most that it can be, in USD; None: that is unknown, too."""
     at: datetime
     reply: dict[str, Any] | None = None
     """The reply as JSON; None once the trial has finished, whose transcript holds it. A judge's

@@ -7,14 +7,14 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from taskdata.schema.agent import AgentSpec, ModelSpec
+from taskdata.schema.agent import AgentSpec
 from taskdata.schema.base import RelativePath, Sha256, Value
 from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.deadlines import Deadlines
 from taskdata.schema.diagnosis import Diagnosis
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.scores import TrialScore
-from taskdata.schema.tool_backends import ToolBackends
+from taskdata.schema.tool_backends import NamedModel, ToolBackends
 from taskdata.schema.transcript import Ending, Usage
 
 Feedback = Literal["checkpoint", "coarse"]
@@ -37,7 +37,7 @@ class RunConfig(ToolBackends):
     refinement_rounds: int = Field(default=1, ge=0, le=8)
     feedback: Feedback = "checkpoint"
     sandbox: SandboxName = "bubblewrap"
-    judge: ModelSpec | None = None
+    judge: NamedModel | None = None
     judge_base_url: str | None = None
     threshold: float = Field(default=7.0, ge=0, lt=10)
     """A trial succeeds when its root score is above this (GTA-2, section 6.4.1)."""
@@ -49,7 +49,7 @@ class RunConfig(ToolBackends):
     """Limits by provider, such as `openai`, that all workers keep together."""
     deadlines: Deadlines = Deadlines()
     """How long a trial may take beside its agent's `budget.max_seconds`."""
-    max_usd: float | None = Field(default=None, gt=0)
+    max_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """What the models of agents, tools and judge may cost together; None: no limit."""
     replies: Replies = "ask"
     """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""

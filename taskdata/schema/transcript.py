@@ -11,8 +11,10 @@ from taskdata.schema.tool import ToolErrorKind, ToolSpec
 from taskdata.schema.usage import FailedAttempt, Usage
 
 __all__ = [
+    "PROGRAMS_INSTRUCTIONS",
     "Ending",
     "Event",
+    "GivenStep",
     "MessageEvent",
     "ModelEvent",
     "Prediction",
@@ -22,6 +24,10 @@ __all__ = [
     "Transcript",
     "Usage",
 ]
+
+
+PROGRAMS_INSTRUCTIONS = "The program's instructions to its model:\n\n"
+"""How the text of a system message begins that a program told its model; ours do not."""
 
 
 class ToolCall(Value):
@@ -44,16 +50,30 @@ class ShownFile(Value):
     media_type: str
 
 
+class GivenStep(Value):
+    """A step of the reference that the model reads as if it had been its own last turn."""
+
+    number: int = Field(ge=1)
+    """Among the reference's steps."""
+    thought: str = ""
+    call: ToolCall
+    result: str
+
+
 class MessageEvent(GrowingValue):
     """Text given to the agent: instructions, the query, feedback, a framework notice."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"shown"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"shown", "cost_usd", "given"})
 
     kind: Literal["message"] = "message"
     role: Literal["system", "user"]
     text: str
     shown: tuple[ShownFile, ...] = ()
     """Files that went to the model with the text; their bytes are the task's."""
+    cost_usd: float | None = 0.0
+    """Of the models of tools that were used to make the text; None: a price is unknown."""
+    given: GivenStep | None = None
+    """Step by step mode: what was given instead of the model's last turn."""
 
 
 class ModelEvent(GrowingValue):
@@ -139,7 +159,9 @@ class Prediction(Value):
 class Transcript(GrowingValue):
     """Ordered events of a trial, its final answer and why it ended."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"tools", "is_outcome_only", "predictions"})
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {"tools", "is_outcome_only", "has_unseen_calls", "predictions"}
+    )
 
     events: tuple[Event, ...]
     final_answer: str
@@ -149,6 +171,8 @@ class Transcript(GrowingValue):
     """What the agent was offered; empty in transcripts of an earlier revision."""
     is_outcome_only: bool = False
     """Nobody saw the agent work: the events are unknown, not none."""
+    has_unseen_calls: bool = False
+    """The agent is a program with tools of its own: its tool calls are unknown, not none."""
     predictions: tuple[Prediction, ...] = ()
     """Step by step mode: one for each reference step and one for the answer, as far as it got."""
 
@@ -164,6 +188,11 @@ class Transcript(GrowingValue):
         return tuple(e for e in self.events if isinstance(e, ToolEvent))
 
     @property
+    def calls_are_known(self) -> bool:
+        """Whether `tool_events` are all the tool calls that there were."""
+        return not (self.is_outcome_only or self.has_unseen_calls)
+
+    @property
     def usage(self) -> Usage:
         """Sum over the agent's model calls; what its tools used stands with their events."""
         total = Usage()
@@ -174,7 +203,7 @@ class Transcript(GrowingValue):
 
     @property
     def cost_usd(self) -> float | None:
-        """Sum over model calls and tools: 0 without any, None where one price is unknown."""
-        costs = [e.cost_usd for e in self.events if isinstance(e, ModelEvent | ToolEvent)]
+        """Sum over all events: 0 without any, None where one price is unknown."""
+        costs = [event.cost_usd for event in self.events]
         known = [c for c in costs if c is not None]
         return sum(known) if len(known) == len(costs) else None

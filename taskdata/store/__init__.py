@@ -5,6 +5,7 @@ from typing import Self
 from taskdata.store.bank import BankStore
 from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
+from taskdata.store.holds import HoldStore
 from taskdata.store.releases import ReleaseStore
 from taskdata.store.replies import ReplyStore
 from taskdata.store.runs import RunStore
@@ -19,6 +20,7 @@ class Store(
     ReleaseStore,
     SeedStore,
     ConstructionStore,
+    HoldStore,
     ReplyStore,
     RunStore,
     TrialStore,

@@ -1,8 +1,6 @@
 """Model calls about trials in the store: kept when they are paid for, found again after a crash."""
 
-from collections import defaultdict
-from collections.abc import Collection, Sequence
-from operator import add
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -111,40 +109,23 @@ class CallStore(StoreConnection):
         with self._reading() as session:
             return _effort(*session.connection().execute(query).one())
 
-    def spent_usd(self, run_id: str, imported: Collection[str] = ()) -> float | None:
-        """Return what the run has cost in USD, tools and judge included; None: unknown.
+    def spent_usd(self, run_id: str) -> float | None:
+        """Return what the run has paid for in USD, tools and judge included; None: unknown.
 
-        What agents whose results are `imported` have cost was paid elsewhere, and is left out.
-
-        A reply that an attempt left to the next one counts for both. An attempt that was begun
-        again under its number, because its worker died, costs what was recorded of it or what its
-        calls come to, whichever is more: neither need hold all of the other. What attempts at
-        calls may be charged though they brought no reply is in neither, and comes on top.
+        A cost that is unknown counts as the most that it can be, and so does what attempts at
+        calls may be charged though they brought no reply. What was paid for elsewhere, as kept
+        replies and imported results were, is no money of this run.
         """
-        was_answered = col(ModelCallRow.model) != NO_REPLY
-        recorded = _cost_of(OutcomeRow, run_id).where(col(TrialRow.agent).not_in(imported))
-        replies = _cost_of(ModelCallRow, run_id).where(was_answered)
-        unanswered = _cost_of(ModelCallRow, run_id).where(~was_answered)
-        spent: dict[tuple[str, int], float] = defaultdict(float)
+        usd = sa.func.coalesce(_CALLS.c.cost_usd, _CALLS.c.cost_at_most_usd)
+        query = (
+            sa.select(sa.func.count(), sa.func.count(usd), sa.func.sum(usd))
+            .select_from(_CALLS)
+            .join(TrialRow, col(TrialRow.id) == _CALLS.c.trial_id)
+            .where(col(TrialRow.run_id) == run_id)
+        )
         with self._reading() as session:
-            for query, with_more in ((recorded, max), (replies, max), (unanswered, add)):
-                for trial, attempt, rows, priced, usd in session.connection().execute(query):
-                    if priced < rows:
-                        return None
-                    spent[trial, attempt] = with_more(spent[trial, attempt], float(usd))
-        return sum(spent.values())
-
-
-def _cost_of(table: type[OutcomeRow] | type[ModelCallRow], run_id: str) -> sa.Select[Any]:
-    """Return by trial and attempt how many rows there are, how many are priced, and USD."""
-    attempt = (col(table.trial_id), col(table.attempt))
-    counts = (sa.func.count(), sa.func.count(col(table.cost_usd)), sa.func.sum(table.cost_usd))
-    return (
-        sa.select(*attempt, *counts)
-        .join(TrialRow, col(TrialRow.id) == col(table.trial_id))
-        .where(col(TrialRow.run_id) == run_id)
-        .group_by(*attempt)
-    )
+            calls, bounded, spent = session.connection().execute(query).one()
+        return float(spent or 0.0) if bounded == calls else None
 
 
 def _judging(*by: sa.Column[Any]) -> sa.Select[Any]:

@@ -20,7 +20,7 @@ from taskdata.errors import Misuse, StoreUnavailable
 from taskdata.schema.base import Value
 from taskdata.tables import REVISION
 
-log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 _MIGRATION_LOCK = 0x6E69676874  # "night": any constant shared by all our processes
 _SCHEME_CHARS = 20
@@ -97,7 +97,7 @@ def _engine(url: str) -> Engine:
         # A server may have closed a pooled connection; a file has not, and every look costs.
         is_file = parsed.get_backend_name() == "sqlite"
         engine = create_engine(parsed, pool_pre_ping=not is_file)
-    except (ArgumentError, NoSuchModuleError, ValueError):
+    except (ArgumentError, NoSuchModuleError, ImportError, ValueError):
         # Neither the URL nor what is wrong with it is told: either may hold the password.
         scheme, separator, _ = url.partition("://")
         shown = f"{scheme[:_SCHEME_CHARS]}://..." if separator else "without scheme"
@@ -161,7 +161,7 @@ def _upgrade(engine: Engine, found: str | None) -> None:
             f"database {engine.url.render_as_string(hide_password=True)} is at revision {found}, "
             f"which this version ({REVISION}) does not know; update Nightshift"
         )
-    log.info("migrating database", extra={"from": found, "to": REVISION})
+    _logger.info("migrating database", extra={"from": found, "to": REVISION})
     with engine.execution_options(writes=True).begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from datetime import UTC, datetime
 
+from pydantic import ValidationError
 from sqlalchemy import ColumnElement
 from sqlmodel import col, desc, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
@@ -105,9 +106,16 @@ class RunStore(StoreConnection):
         """Set what the run's models may cost; nothing that was measured depends on it.
 
         Raises:
-            Misuse: if there is no such run.
+            Misuse: if there is no such run, or no run can have such a cap.
         """
-        config = self.run(run_id).config.model_copy(update={"max_usd": max_usd})
+        fields = self.run(run_id).config.model_dump() | {"max_usd": max_usd}
+        try:
+            config = RunConfig.model_validate(fields)
+        except ValidationError:
+            raise Misuse(
+                f"max_usd = {max_usd:g}: a cap is a number of USD above 0; run {run_id} stays as "
+                "it was"
+            ) from None
         with self._writing() as session:
             row = session.get_one(RunRow, run_id)
             row.config = config.model_dump(mode="json")

@@ -36,7 +36,7 @@ from taskdata.tables.evaluation import (
     TrialRow,
 )
 
-REVISION = "0004"
+REVISION = "0005"
 """The Alembic revision these tables are at."""
 
 __all__ = [

@@ -136,6 +136,7 @@ class ModelCallRow(SQLModel, table=True):
     cache_write_tokens: int
     reasoning_tokens: int
     cost_usd: float | None = None
+    cost_at_most_usd: float | None = None
     at: datetime = time_column()
     reply: dict[str, Any] | None = json_column(nullable=True)
 

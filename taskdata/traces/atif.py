@@ -3,26 +3,35 @@
 Instructions, task and notices are steps of `system` and `user`. One model call is one step of
 `agent`, with the calls that it led to and their results, whether the model made them natively or
 in its text. A call that no model asked for (a reference solution's) is a step with
-`llm_call_count` 0. What is unknown is left out; nothing stands for it.
+`llm_call_count` 0, and with `is_copied_context` where the model read it as its own last turn. What
+is unknown is left out; nothing stands for it.
 """
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from taskdata.schema.tool import ToolSpec
-from taskdata.schema.transcript import Event, MessageEvent, ModelEvent, ToolCall, ToolEvent
+from taskdata.schema.transcript import (
+    GivenStep,
+    MessageEvent,
+    ModelEvent,
+    Prediction,
+    ToolCall,
+    ToolEvent,
+    Transcript,
+)
 from taskdata.schema.usage import Usage
 from taskdata.traces.recorded import RecordedTrial
 
 SCHEMA_VERSION = "ATIF-v1.7"
+_UNSEEN_CALLS = "The agent is a program: what came of its tool calls is unknown."
 _UNSEEN = "Only the result is known: it was imported, and nobody recorded how it came about."
 
 
 def trajectory(recorded: RecordedTrial) -> dict[str, Any]:
     """Return the trial as an ATIF trajectory, ready for JSON."""
     transcript = recorded.transcript
-    steps = _steps(transcript.events)
+    steps = _steps(recorded)
     if recorded.answers_apart:
         steps.append(_agent_step(transcript.final_answer, llm_calls=0))
     return _known(
@@ -33,7 +42,7 @@ def trajectory(recorded: RecordedTrial) -> dict[str, Any]:
             "agent": _agent(recorded),
             "steps": [{"step_id": number, **step} for number, step in enumerate(steps, start=1)],
             "final_metrics": _final_metrics(recorded, len(steps)),
-            "notes": _UNSEEN if transcript.is_outcome_only else None,
+            "notes": _notes(transcript),
             "extra": recorded.facts | {"final_answer": transcript.final_answer},
         }
     )
@@ -42,6 +51,12 @@ def trajectory(recorded: RecordedTrial) -> dict[str, Any]:
 def document(recorded: RecordedTrial) -> bytes:
     """Return the trajectory as a JSON file."""
     return json.dumps(trajectory(recorded), ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def _notes(transcript: Transcript) -> str | None:
+    if transcript.is_outcome_only:
+        return _UNSEEN
+    return _UNSEEN_CALLS if transcript.has_unseen_calls else None
 
 
 def _agent(recorded: RecordedTrial) -> dict[str, Any]:
@@ -73,14 +88,15 @@ def _definition(spec: ToolSpec) -> dict[str, Any]:
     }
 
 
-def _steps(events: Sequence[Event]) -> list[dict[str, Any]]:
+def _steps(recorded: RecordedTrial) -> list[dict[str, Any]]:
     steps: list[dict[str, Any]] = []
     asked: dict[str, Any] | None = None
-    for event in events:
+    predictions = recorded.predictions
+    for event in recorded.transcript.events:
         if isinstance(event, MessageEvent):
             steps.append(_message_step(event))
         elif isinstance(event, ModelEvent):
-            asked = _model_step(event)
+            asked = _model_step(event, next(predictions))
             steps.append(asked)
         else:
             if asked is None:
@@ -90,9 +106,20 @@ def _steps(events: Sequence[Event]) -> list[dict[str, Any]]:
 
 
 def _message_step(event: MessageEvent) -> dict[str, Any]:
+    if event.given is not None:
+        return _given_step(event.given)
     step: dict[str, Any] = {"source": event.role, "message": event.text}
     files = [file.model_dump() for file in event.shown]
     return step | ({"extra": {"shown_files": files}} if files else {})
+
+
+def _given_step(given: GivenStep) -> dict[str, Any]:
+    result = {"source_call_id": given.call.id, "content": given.result}
+    return _agent_step(given.thought, llm_calls=0) | {
+        "is_copied_context": True,
+        "tool_calls": [_call(given.call)],
+        "observation": {"results": [result]},
+    }
 
 
 def _agent_step(message: str, llm_calls: int, at: str | None = None) -> dict[str, Any]:
@@ -100,7 +127,7 @@ def _agent_step(message: str, llm_calls: int, at: str | None = None) -> dict[str
     return _known(step)
 
 
-def _model_step(event: ModelEvent) -> dict[str, Any]:
+def _model_step(event: ModelEvent, prediction: Prediction | None) -> dict[str, Any]:
     step = _agent_step(event.text, llm_calls=1, at=event.started_at.isoformat())
     calls = [_call(call) for call in event.tool_calls]
     return step | _known(
@@ -113,13 +140,19 @@ def _model_step(event: ModelEvent) -> dict[str, Any]:
                 {
                     "seconds": event.seconds,
                     "waited_seconds": event.waited_seconds or None,
+                    "cached": event.cached or None,
                     "stop_reason": event.stop_reason or None,
                     "failed_attempts": [a.model_dump(mode="json") for a in event.failed_attempts]
                     or None,
+                    "prediction": _prediction(prediction),
                 }
             ),
         }
     )
+
+
+def _prediction(prediction: Prediction | None) -> dict[str, Any] | None:
+    return None if prediction is None else prediction.model_dump(mode="json", exclude_none=True)
 
 
 def _add_result(step: dict[str, Any], event: ToolEvent) -> None:

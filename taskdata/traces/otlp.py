@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from taskdata.errors import Misuse, NightshiftError
+from taskdata.installing import extra_command
 from taskdata.traces.spans import Span, Trace
 from taskdata.version import code_version
 
@@ -122,7 +123,7 @@ def _require_sdk() -> None:
         import opentelemetry.exporter.otlp.proto.http  # noqa: F401
     except ImportError as exc:
         raise Misuse(
-            f"format 'otel': {exc.name} is not installed; `pip install nightshift-evals[tracing]`"
+            f"format 'otel': {exc.name} is not installed; run {extra_command('tracing')}"
         ) from exc
 
 

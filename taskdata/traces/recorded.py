@@ -5,7 +5,13 @@ from dataclasses import dataclass
 
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import Run, Trial, TrialOutcome
-from taskdata.schema.transcript import MessageEvent, Transcript
+from taskdata.schema.transcript import (
+    PROGRAMS_INSTRUCTIONS,
+    MessageEvent,
+    ModelEvent,
+    Prediction,
+    Transcript,
+)
 from taskdata.store import Store
 
 
@@ -41,13 +47,31 @@ class RecordedTrial:
         return None if self.agent.model is None else self.agent.model.model
 
     @property
-    def opening(self) -> int:
-        """How many of the first events are instructions and task: what came before any work."""
-        events = self.transcript.events
-        return next(
-            (i for i, event in enumerate(events) if not isinstance(event, MessageEvent)),
-            len(events),
+    def opening(self) -> tuple[int, ...]:
+        """Positions of the events with instructions and task, before any work; notices are none."""
+        messages: list[MessageEvent] = []
+        for event in self.transcript.events:
+            if not isinstance(event, MessageEvent):
+                break
+            messages.append(event)
+        task = max((at for at, event in enumerate(messages) if event.role == "user"), default=-1)
+        return tuple(
+            at
+            for at, event in enumerate(messages)
+            if at <= task or event.text.startswith(PROGRAMS_INSTRUCTIONS)
         )
+
+    @property
+    def predictions(self) -> Iterator[Prediction | None]:
+        """What was predicted in each model call, in order; None where nothing was."""
+        found, number = self.transcript.predictions, 0
+        for event in self.transcript.events:
+            if isinstance(event, MessageEvent) and event.given is not None:
+                # A prediction that the provider refused has no call.
+                number = event.given.number
+            elif isinstance(event, ModelEvent):
+                yield found[number] if number < len(found) else None
+                number += 1
 
     @property
     def answers_apart(self) -> bool:

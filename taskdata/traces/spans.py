@@ -18,7 +18,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from taskdata.schema.transcript import Ending, MessageEvent, ModelEvent, ToolCall, ToolEvent
+from taskdata.schema.transcript import (
+    PROGRAMS_INSTRUCTIONS,
+    Ending,
+    GivenStep,
+    MessageEvent,
+    ModelEvent,
+    ToolCall,
+    ToolEvent,
+)
 from taskdata.schema.usage import Usage
 from taskdata.traces.recorded import RecordedTrial
 
@@ -73,8 +81,10 @@ class Trace:
 def trace(recorded: RecordedTrial) -> Trace:
     """Return the spans of a trial."""
     children = _Children(recorded)
-    for event in recorded.transcript.events[recorded.opening :]:
-        children.take(event)
+    opening = recorded.opening
+    for at, event in enumerate(recorded.transcript.events):
+        if at not in opening:
+            children.take(event)
     root = _root(recorded, children)
     key = f"{recorded.trial.id}\n{recorded.outcome.attempt}"
     return Trace(key, (root, *children.spans))
@@ -90,11 +100,14 @@ class _Children:
         self._descriptions = {tool.name: tool.description for tool in recorded.transcript.tools}
         self._given = _given(recorded)
         self._told = _told(recorded)
+        self._predictions = recorded.predictions
         self._now = _nanoseconds(recorded.outcome.started_at)
 
     def take(self, event: MessageEvent | ModelEvent | ToolEvent) -> None:
         if isinstance(event, MessageEvent):
-            if event.role == "system":
+            if event.given is not None:
+                self._given += _given_step(event.given)
+            elif event.role == "system":
                 self.notices.append(Notice(self._now, event.text))
             else:
                 self._given.append(_message("user", _text(event.text)))
@@ -125,6 +138,10 @@ class _Children:
         if event.failed_attempts:
             attempts = [attempt.model_dump(mode="json") for attempt in event.failed_attempts]
             attributes["nightshift.failed_attempts"] = _json(attempts)
+        if event.cached:
+            attributes["nightshift.cached"] = True
+        if (prediction := next(self._predictions)) is not None:
+            attributes["nightshift.prediction"] = prediction.model_dump_json(exclude_none=True)
         if agent.temperature is not None:
             attributes["gen_ai.request.temperature"] = agent.temperature
         if event.stop_reason:
@@ -135,8 +152,7 @@ class _Children:
 
     def _execute_tool(self, event: ToolEvent, start: int, end: int) -> Span:
         call = event.call
-        response = {"type": "tool_call_response", "id": call.id, "response": event.text}
-        self._given.append(_message("tool", response))
+        self._given.append(_result(call, event.text))
         attributes: dict[str, Attribute] = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.tool,
@@ -179,6 +195,8 @@ def _root(recorded: RecordedTrial, children: _Children) -> Span:
         attributes["gen_ai.request.model"] = recorded.model_name
     if transcript.is_outcome_only:
         attributes["nightshift.is_outcome_only"] = True
+    if transcript.has_unseen_calls:
+        attributes["nightshift.has_unseen_calls"] = True
     error = None
     if transcript.ending is not Ending.FINISHED:
         attributes["error.type"] = transcript.ending.value
@@ -201,12 +219,8 @@ def _provider(recorded: RecordedTrial) -> str:
 
 def _told(recorded: RecordedTrial) -> dict[str, Attribute]:
     """Return the instructions and the tool schemas, where there are any."""
-    opening = recorded.transcript.events[: recorded.opening]
-    instructions = [
-        _text(event.text)
-        for event in opening
-        if isinstance(event, MessageEvent) and event.role == "system"
-    ]
+    told = _opening(recorded, "system")
+    instructions = [_text(text.removeprefix(PROGRAMS_INSTRUCTIONS)) for text in told]
     tools = [
         {
             "type": "function",
@@ -221,11 +235,19 @@ def _told(recorded: RecordedTrial) -> dict[str, Attribute]:
 
 
 def _given(recorded: RecordedTrial) -> list[dict[str, Any]]:
-    opening = recorded.transcript.events[: recorded.opening]
+    return [_message("user", _text(text)) for text in _opening(recorded, "user")]
+
+
+def _opening(recorded: RecordedTrial, role: Literal["system", "user"]) -> list[str]:
+    events = (recorded.transcript.events[at] for at in recorded.opening)
+    return [e.text for e in events if isinstance(e, MessageEvent) and e.role == role]
+
+
+def _given_step(given: GivenStep) -> list[dict[str, Any]]:
+    thought = [_text(given.thought)] if given.thought else []
     return [
-        _message("user", _text(event.text))
-        for event in opening
-        if isinstance(event, MessageEvent) and event.role == "user"
+        _message("assistant", *thought, _tool_call(given.call)),
+        _result(given.call, given.result),
     ]
 
 
@@ -237,16 +259,17 @@ def _text(content: str) -> dict[str, Any]:
     return {"type": "text", "content": content}
 
 
+def _tool_call(call: ToolCall) -> dict[str, Any]:
+    arguments = call.raw if call.arguments is None else call.arguments
+    return {"type": "tool_call", "id": call.id, "name": call.tool, "arguments": arguments}
+
+
+def _result(call: ToolCall, text: str) -> dict[str, Any]:
+    return _message("tool", {"type": "tool_call_response", "id": call.id, "response": text})
+
+
 def _reply(event: ModelEvent) -> dict[str, Any]:
-    calls = [
-        {
-            "type": "tool_call",
-            "id": call.id,
-            "name": call.tool,
-            "arguments": call.raw if call.arguments is None else call.arguments,
-        }
-        for call in event.tool_calls
-    ]
+    calls = [_tool_call(call) for call in event.tool_calls]
     thought = [{"type": "reasoning", "content": event.thinking}] if event.thinking else []
     said = [_text(event.text)] if event.text else []
     return _message("assistant", *thought, *said, *calls)

@@ -1,10 +1,11 @@
 """Where artifacts are kept is said by a URL."""
 
 import pytest
+from fsspec import AbstractFileSystem
 from fsspec.registry import known_implementations
 
 from taskdata.artifacts import ArtifactStore
-from taskdata.errors import Misuse
+from taskdata.errors import Misuse, StoreUnavailable
 
 
 def test_a_url_of_an_unknown_kind_is_misuse():
@@ -17,3 +18,28 @@ def test_a_file_system_that_is_not_installed_is_misuse_and_named(monkeypatch):
     monkeypatch.setitem(known_implementations, "shelf", missing)
     with pytest.raises(Misuse, match="Install no_such_package"):
         ArtifactStore("shelf://a/b")
+
+
+class CloudError(Exception):
+    """As libraries of clouds have, which is no OSError."""
+
+
+class CloudFiles(AbstractFileSystem):
+    def exists(self, path, **_):
+        raise CloudError("Unable to locate\ncredentials")
+
+    cat_file = rm_file = exists
+
+
+def test_what_the_library_of_a_cloud_raises_is_an_error_of_ours(monkeypatch):
+    there = {"class": f"{__name__}.CloudFiles"}
+    monkeypatch.setitem(known_implementations, "cloud", there)
+    store = ArtifactStore("cloud://bucket")
+    for ask in (
+        lambda: store.put_bytes(b"x"),
+        lambda: store.read_bytes("0" * 64),
+        lambda: store.head("0" * 64, 5),
+        lambda: store.remove("0" * 64),
+    ):
+        with pytest.raises(StoreUnavailable, match=r"cloud://bucket.*locate credentials"):
+            ask()

@@ -67,6 +67,31 @@ def test_what_was_measured_before_stays_as_it_was(to, address):
     assert [file.name for file in outcome.deliverables] == ["out.json"]
 
 
+CALL = """
+INSERT INTO model_call (id, trial_id, attempt, key, model, input_tokens, output_tokens,
+  cached_input_tokens, cache_write_tokens, reasoning_tokens, cost_usd, at, reply)
+  VALUES (ID, 't1', 1, 'KEY', 'gpt-5.2', 70, 30, 10, 0, 0, USD, '2026-03-01 22:00:00', '{}')
+""".replace("KEY", "b" * 64)
+
+
+def test_calls_that_were_kept_before_their_greatest_cost_was_stay_as_they_were(to, address):
+    to("0002", *ROWS.strip().split(";\n"))
+    known, unknown = (
+        CALL.replace("ID", number).replace("USD", usd)
+        for number, usd in (("1", "0.5"), ("2", "NULL"))
+    )
+    to("0004", known)
+    store = Store.open(address)
+    assert [call.cost_usd for call in store.paid_calls("t1")] == [0.5]
+    assert store.spent_usd("run-1") == 0.5
+    store.close()
+    to("0004", unknown, down=True)
+    store = Store.open(address)
+    assert [call.cost_at_most_usd for call in store.paid_calls("t1")] == [None, None]
+    assert store.spent_usd("run-1") is None
+    store.close()
+
+
 def test_unknown_effort_is_0_for_an_earlier_revision(to, address):
     to("0002", *ROWS.strip().split(";\n"))
     to("0003", "UPDATE outcome SET turns = NULL, wall_seconds = NULL, input_tokens = NULL")

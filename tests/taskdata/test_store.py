@@ -206,6 +206,48 @@ def test_what_a_judge_was_paid_is_told_apart_from_what_the_trial_has_cost(store,
     assert store.judge_calls(trial.id) == [call, call]
 
 
+def paid_call(trial, **changes):
+    fields = {
+        "trial_id": trial.id,
+        "attempt": 1,
+        "key": "a" * 64,
+        "model": "gpt-5.2-2026",
+        "usage": Usage(input_tokens=90, output_tokens=10),
+        "cost_usd": 0.25,
+        "at": NOW,
+        "reply": {"text": "{}"},
+    }
+    return ModelCall(**fields | changes)
+
+
+def test_a_reply_that_later_attempts_get_again_was_paid_for_once(store, planned):
+    run, trial = planned
+    store.keep_calls([paid_call(trial)])
+    for number in (1, 2):
+        broken = outcome_of(trial, OutcomeStatus.INFRASTRUCTURE, number, error="x", cost_usd=0.25)
+        store.record_outcome(broken)
+    store.record_outcome(outcome_of(trial, attempt=3, cost_usd=0.25))
+    assert store.spent_usd(run.id) == 0.25
+
+
+def test_replies_that_other_runs_paid_for_are_no_money_of_this_one(store, planned):
+    run, trial = planned
+    store.record_outcome(outcome_of(trial, cost_usd=3.0))
+    assert store.spent_usd(run.id) == 0.0
+
+
+def test_a_cost_that_is_unknown_counts_as_the_most_that_it_can_be(store, planned):
+    run, trial = planned
+    unknown = paid_call(trial, cost_usd=None, cost_at_most_usd=0.5)
+    store.keep_calls([paid_call(trial), unknown])
+    assert store.spent_usd(run.id) == 0.75
+    assert store.paid(run.id) == (2, None), "which is no cost that is known"
+    assert store.paid_calls(trial.id)[1] == unknown
+
+    store.keep_calls([paid_call(trial, cost_usd=None)])
+    assert store.spent_usd(run.id) is None
+
+
 def test_scores_diagnosis_and_views_are_written_once(store, planned):
     run, trial = planned
     store.record_outcome(outcome_of(trial))
@@ -332,6 +374,7 @@ def test_a_database_that_is_not_there_is_a_clear_error(tmp_path):
     [
         "postgresql://me:secret/pass@host:secretport/db",
         "postgres+nodriver://me:secret@host/db",
+        "mysql://me:secret@host/db",
         "me:secret@host",
     ],
 )
@@ -341,11 +384,11 @@ def test_a_database_url_that_is_none_is_refused_and_its_password_not_told(url, t
     assert "secret" not in str(caught.value)
 
 
-def test_artifacts_are_stored_once_and_corruption_is_noticed(store, tmp_path):
+def test_artifacts_are_stored_once_and_corruption_is_noticed(store, tmp_path, kept_file):
     sha256 = store.artifacts.put_bytes(b"figures")
     assert store.artifacts.put_bytes(b"figures") == sha256
     assert store.artifacts.read_bytes(sha256) == b"figures"
-    store.artifacts.local_path(sha256).write_bytes(b"forged!")
+    kept_file(sha256).write_bytes(b"forged!")
     with pytest.raises(NightshiftError, match="corrupt"):
         store.artifacts.read_bytes(sha256)
     with pytest.raises(NightshiftError, match="not in"):

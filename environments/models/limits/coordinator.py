@@ -2,7 +2,8 @@
 
 Each worker limits its own calls (`local`) and exchanges a word with the coordinator a few times a
 second, whatever the number of its calls: what it wants and what it has learned of the provider go
-up, its share comes back. There is one `Window` for a provider, which grows by what all workers
+up, its share comes back. Under a cap on money it also asks soon for each call, but all that wait
+share a word. There is one `Window` for a provider, which grows by what all workers
 learn. Refusals that several workers meet at once halve it once: each says by which window its
 refused call began, and only the present one counts. A slot is given on only when its last holder
 is done with it, so the workers never exceed the window together. A worker that is not heard of for
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 
 from pydantic import Field
 
-from environments.models.limits.local import ceilings_of
+from environments.models.limits.local import by_limited_name, ceilings_of
 from environments.models.limits.seam import Allowance, Share, Want
 from environments.models.limits.window import Window
 from taskdata.schema.base import Value
@@ -101,8 +102,11 @@ class Coordinator:
         max_usd: float | None = None,
         spent_usd: float = 0.0,
     ) -> None:
-        """Deal out the configured limits of each provider, and what is left of `max_usd`."""
-        self._ceilings = dict(ceilings or {})
+        """Deal out the configured limits of each provider, and what is left of `max_usd`.
+
+        `spent_usd` is infinite where nobody knows what was spent: then no call gets any money.
+        """
+        self._ceilings = by_limited_name(ceilings or {})
         self._max_usd = max_usd
         self._spent_before = spent_usd
         self._spent_by: dict[str, float] = {}

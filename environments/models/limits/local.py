@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from environments.models.limits.governor import Governor
-from environments.models.limits.seam import Outcome, Share, Slot, Want
+from environments.models.limits.seam import Outcome, Share, Slot, Want, limited_as
 from taskdata.errors import ModelUnavailable
 from taskdata.schema.ceilings import Ceilings
 
@@ -157,7 +157,7 @@ class LocalLimiter:
         """
         self._waits_for_share = tell_soon is not None
         self._tell_soon = tell_soon or _to_nobody
-        self._ceilings = dict(ceilings or {})
+        self._ceilings = by_limited_name(ceilings or {})
         self._clock = clock
         self._lines: dict[str, _Line] = {}
         self._lock = threading.Lock()
@@ -196,6 +196,11 @@ class LocalLimiter:
                     governor.wait_for_share()
                 self._lines[provider] = _Line(governor, self._clock, self._tell_soon)
             return self._lines[provider]
+
+
+def by_limited_name(ceilings: Mapping[str, Ceilings]) -> dict[str, Ceilings]:
+    """Return configured limits by the names under which they are shared."""
+    return {limited_as(name): limits for name, limits in ceilings.items()}
 
 
 def ceilings_of(ceilings: Mapping[str, Ceilings], provider: str) -> Ceilings | None:

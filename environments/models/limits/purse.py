@@ -12,6 +12,10 @@ from taskdata.errors import BudgetExhausted, ModelUnavailable
 _ASKED_AT_ONCE = 64
 
 
+class MoneyHeld(ModelUnavailable):
+    """There was no money for a call for too long: no fault of its provider's."""
+
+
 @dataclass(eq=False)
 class Ask:
     """A call that waits for what it may cost at most."""
@@ -62,6 +66,7 @@ class Purse:
         self._waiting: list[Ask] = []
         self._spent_usd = 0.0
         self._held: set[Ask] = set()
+        self._is_out_of_reach = False
 
     @asynccontextmanager
     async def holding(self, usd: float, seconds: float | None = None) -> AsyncIterator[Payment]:
@@ -72,7 +77,7 @@ class Purse:
 
         Raises:
             BudgetExhausted: so much is not left of the run's money; nothing was set aside.
-            ModelUnavailable: other calls held it for too long.
+            MoneyHeld: other calls held it for too long, or nobody could be asked for it.
         """
         loop = asyncio.get_running_loop()
         ask = Ask(usd, loop, loop.create_future())
@@ -84,17 +89,15 @@ class Purse:
                 granted = await ask.answered
         except TimeoutError:
             self._withdraw(ask)
-            raise ModelUnavailable(
-                f"other calls of the run held its money for {seconds:.0f} s; allow it more time or "
-                "a higher --max-usd"
-            ) from None
+            raise self.held_for(seconds or 0.0) from None
         except BaseException:
             self._withdraw(ask)
             raise
         if not granted:
             raise BudgetExhausted(
                 f"the run's money is used up: the next call may cost {usd:.4f} USD and less is "
-                "left; resume with a higher --max-usd"
+                "left; resume with a higher --max-usd, or start a new run where the cost of "
+                "earlier calls is unknown"
             )
         payment = Payment()
         try:
@@ -115,6 +118,7 @@ class Purse:
     def hear(self, asked: Sequence[Ask], granted: int, refused: bool) -> None:
         """Take in the answer to what was `asked`: how many of them are granted, and the next."""
         with self._lock:
+            self._is_out_of_reach = False
             for ask in asked[:granted]:
                 # One that was withdrawn meanwhile needs nothing any more.
                 if ask in self._waiting:
@@ -127,6 +131,23 @@ class Purse:
             for ask in [ask for ask in self._waiting if ask.usd >= too_much]:
                 self._waiting.remove(ask)
                 ask.answer(granted=False)
+
+    def hear_nothing(self) -> None:
+        """Take in that the coordinator could not be asked."""
+        with self._lock:
+            self._is_out_of_reach = True
+
+    def held_for(self, seconds: float) -> MoneyHeld:
+        """Return the error of a call that has waited for so long, with what is known of it now."""
+        if self._is_out_of_reach:
+            return MoneyHeld(
+                f"there was no money for the call within {seconds:.0f} s: the run's coordinator, "
+                "which grants it, is out of reach; see to the Dask scheduler and resume"
+            )
+        return MoneyHeld(
+            f"other calls of the run held its money for {seconds:.0f} s; allow it more time or a "
+            "higher --max-usd"
+        )
 
     def _withdraw(self, ask: Ask) -> None:
         with self._lock:

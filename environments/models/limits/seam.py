@@ -71,6 +71,15 @@ class Share(Value):
     """Of all workers together."""
 
 
+def limited_as(provider: str) -> str:
+    """Return under which name limits are shared, of `provider` or `provider@host`.
+
+    Ways to ask one provider, such as `openai-chat`, have its limits together.
+    """
+    name, at, host = provider.partition("@")
+    return name.partition("-")[0] + at + host
+
+
 class Slot(Protocol):
     """Leave to make one attempt at a provider."""
 

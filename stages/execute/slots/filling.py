@@ -3,15 +3,18 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from typing import Any, TypeVar
 
-from stages.execute.slots.backlog import Holder
+from stages.execute.slots.backlog import Dealt, Holder
 
 CLOSING_SECONDS = 60.0
 """What is still running when the work is over has so long to end."""
+SECONDS_BETWEEN_ASKS = 5.0
+"""While there are trials left that nobody may begin yet: their provider is in doubt."""
 
 _logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -19,7 +22,7 @@ T = TypeVar("T")
 
 async def keep_filled(
     holder: Holder,
-    first: Sequence[str],
+    first: Dealt,
     slots: int,
     ends_at: float,
     run: Callable[[str], Coroutine[Any, Any, bool]],
@@ -28,7 +31,7 @@ async def keep_filled(
 
     Args:
         holder: Asks for the trials.
-        first: Those that it was given already.
+        first: What it was dealt already.
         slots: Trials in flight at once.
         ends_at: Nothing is begun from then on, by the loop's clock; what runs minds it itself.
         run: Runs one and returns whether it was recorded; raises nothing.
@@ -41,21 +44,22 @@ async def keep_filled(
         ended.put_nowait((trial_id, await run(trial_id)))
 
     async with asyncio.TaskGroup() as group:
-        begun = first
+        dealt = first
         while True:
-            for trial_id in begun:
+            for trial_id in dealt.trial_ids:
                 group.create_task(one(trial_id))
-            in_flight += len(begun)
-            if not in_flight:
+            in_flight += len(dealt.trial_ids)
+            more_may_come = dealt.waiting and in_flight < slots and loop.time() < ends_at
+            if not in_flight and not more_may_come:
                 break
-            over = await _all_in(ended)
-            in_flight, begun = in_flight - len(over), ()
+            over = await _all_in(ended, SECONDS_BETWEEN_ASKS if more_may_come else None)
+            in_flight, dealt = in_flight - len(over), Dealt()
             if out_of_reach is not None:
                 continue
             done = [trial_id for trial_id, was_recorded in over if was_recorded]
             free = 0 if loop.time() >= ends_at else slots - in_flight
             try:
-                begun = (await asyncio.to_thread(holder.next, free, done)).trial_ids
+                dealt = await asyncio.to_thread(holder.next, free, done)
             # Whatever carries the word: what runs must not be lost with it.
             except Exception as exc:  # noqa: BLE001
                 out_of_reach = exc
@@ -63,9 +67,12 @@ async def keep_filled(
         raise out_of_reach
 
 
-async def _all_in(ended: asyncio.Queue[T]) -> list[T]:
-    """Wait until something is in the queue; return all that is."""
-    found = [await ended.get()]
+async def _all_in(ended: asyncio.Queue[T], seconds: float | None) -> list[T]:
+    """Wait until something is in the queue, so long at most; return all that is."""
+    found: list[T] = []
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            found.append(await ended.get())
     while not ended.empty():
         found.append(ended.get_nowait())
     return found

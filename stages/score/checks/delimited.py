@@ -1,14 +1,13 @@
 """Checks of CSV files; the first row is the header."""
 
 from collections import Counter
-from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from stages.score.check import (
     CheckArgs,
     CheckSpec,
-    Count,
+    CountArgs,
     Names,
     Pattern,
     Phrase,
@@ -64,17 +63,8 @@ def csv_columns(view: CsvView, args: CsvColumns) -> Verdict:
     return share(right, len(wanted), f"{right} of {len(wanted)} expected columns; {found}")
 
 
-class CsvRows(CheckArgs):
+class CsvRows(CountArgs):
     """Number of data rows."""
-
-    min: Count | None = None
-    max: Count | None = None
-
-    @model_validator(mode="after")
-    def _asks_something(self) -> Self:
-        if self.min is None and self.max is None:
-            raise ValueError("needs min or max")
-        return self
 
 
 def csv_rows(view: CsvView, args: CsvRows) -> Verdict:
@@ -82,8 +72,7 @@ def csv_rows(view: CsvView, args: CsvRows) -> Verdict:
     if not view.table.rows:
         return failed("there is no header")
     rows = _data_rows(view)
-    fits = rows >= (args.min or 0) and (args.max is None or rows <= args.max)
-    return holds(fits, f"{rows} data rows; expected {bounds(args.min, args.max)}")
+    return holds(args.fits(rows), f"{rows} data rows; expected {bounds(args.min, args.max)}")
 
 
 class CsvTable(KeyedRows):

@@ -1,14 +1,15 @@
 """Checks of any file as such, of PDF and DOCX documents, and of HTML pages."""
 
 import re
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from stages.score.check import (
     CheckArgs,
     CheckSpec,
     Count,
+    CountArgs,
     Evidence,
     Groups,
     Names,
@@ -46,24 +47,14 @@ def file_exists(view: Evidence, args: FileExists) -> Verdict:
     return passed("the file was delivered and can be opened")
 
 
-class PdfPages(CheckArgs):
+class PdfPages(CountArgs):
     """Number of pages."""
-
-    min: Count | None = None
-    max: Count | None = None
-
-    @model_validator(mode="after")
-    def _asks_something(self) -> Self:
-        if self.min is None and self.max is None:
-            raise ValueError("needs min or max")
-        return self
 
 
 def pdf_pages(view: PdfView, args: PdfPages) -> Verdict:
     """Give 10 when the number of pages is within the bounds."""
     found = view.page_count
-    fits = found >= (args.min or 0) and (args.max is None or found <= args.max)
-    return holds(fits, f"{found} pages; expected {bounds(args.min, args.max)}")
+    return holds(args.fits(found), f"{found} pages; expected {bounds(args.min, args.max)}")
 
 
 class PdfPageContains(CheckArgs):

@@ -1,13 +1,13 @@
 """Checks of PPTX presentations."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from stages.score.check import (
     CheckArgs,
     CheckSpec,
-    Count,
+    CountArgs,
     Groups,
     Names,
     Verdict,
@@ -23,24 +23,16 @@ from stages.score.plain_text import slide_text
 from taskdata.schema.views import SlidesView
 
 
-class PptxSlides(CheckArgs):
+class PptxSlides(CountArgs):
     """Number of slides."""
-
-    min: Count | None = None
-    max: Count | None = None
-
-    @model_validator(mode="after")
-    def _asks_something(self) -> Self:
-        if self.min is None and self.max is None:
-            raise ValueError("needs min or max")
-        return self
 
 
 def pptx_slides(view: SlidesView, args: PptxSlides) -> Verdict:
     """Give 10 when the number of slides that are not hidden is within the bounds."""
     found = len(view.slides)
-    fits = found >= max(1, args.min or 0) and (args.max is None or found <= args.max)
-    return holds(fits, f"{found} slides; expected {bounds(args.min, args.max)}")
+    return holds(
+        found > 0 and args.fits(found), f"{found} slides; expected {bounds(args.min, args.max)}"
+    )
 
 
 class PptxTitles(CheckArgs):

@@ -6,7 +6,16 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from stages.score.check import CheckArgs, CheckSpec, Count, Tolerance, Verdict, failed, holds, share
+from stages.score.check import (
+    CheckArgs,
+    CheckSpec,
+    CountArgs,
+    Tolerance,
+    Verdict,
+    failed,
+    holds,
+    share,
+)
 from stages.score.grids import bounds, counted
 from stages.score.matching import key_of, quote, same, without_dates
 from taskdata.schema.views import JsonView
@@ -119,18 +128,10 @@ def json_schema(view: JsonView, args: JsonSchema) -> Verdict:
     return failed(f"at {quote(fault.json_path)}: {quote(fault.message)}")
 
 
-class JsonLength(CheckArgs):
+class JsonLength(CountArgs):
     """Number of items of a list, or of keys of an object."""
 
     path: Path = ""
-    min: Count | None = None
-    max: Count | None = None
-
-    @model_validator(mode="after")
-    def _asks_something(self) -> Self:
-        if self.min is None and self.max is None:
-            raise ValueError("needs min or max")
-        return self
 
 
 def json_length(view: JsonView, args: JsonLength) -> Verdict:
@@ -139,8 +140,8 @@ def json_length(view: JsonView, args: JsonLength) -> Verdict:
     where = args.path or "the document"
     if not isinstance(found, list | dict):
         return failed(f"{where} is {_shown(found)}, not a list or object")
-    fits = len(found) >= (args.min or 0) and (args.max is None or len(found) <= args.max)
-    return holds(fits, f"{where} has {len(found)} items; expected {bounds(args.min, args.max)}")
+    expected = bounds(args.min, args.max)
+    return holds(args.fits(len(found)), f"{where} has {len(found)} items; expected {expected}")
 
 
 class JsonItems(CheckArgs):

@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from environments.models.limits.local import LocalLimiter
+from environments.models.limits.window import START_CONCURRENCY
 from environments.models.retry import RetryPolicy
 from environments.ports import Message, ModelRequest
 from taskdata.errors import ModelRejected, ModelUnavailable
@@ -115,8 +116,21 @@ def test_a_refusal_slows_everybody_down_and_all_get_their_answer(wire, new_clien
 
     assert [reply.text for reply in replies] == ["ok"] * 40
     assert len(wire.seen) == 50
+    (want,) = limiter.wants().values()
+    assert (want.calls, want.in_flight) == (0, 0)
+
+
+def test_attempts_that_hang_slow_everybody_down(wire, new_client):
+    wire.respond = lambda seen: wire.waits(30, wire.says("late"))
+    policy, limiter = RetryPolicy(attempts=1, attempt_seconds=0.3), LocalLimiter()
+    at_first = int(START_CONCURRENCY)
+
+    faults = crowd_of(new_client, at_first, limiter, policy=policy)
+
+    assert {type(fault) for fault in faults} == {ModelUnavailable}
+    assert wire.most_at_once == at_first
     (line,) = limiter._lines.values()
-    assert line.governor.in_flight == 0
+    assert line.governor.concurrency < at_first
 
 
 def test_what_the_headers_say_is_left_is_kept_to(wire, new_client):

@@ -83,6 +83,30 @@ def test_whatever_could_change_the_reply_is_part_of_its_key(change):
     assert reply_key(SPEC, None, changed) != reply_key(SPEC, None, QUESTION)
 
 
+@pytest.mark.parametrize(
+    ("model", "variable", "own"),
+    [
+        ("openai/gpt-5-mini", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
+        ("openai-chat/gpt-5-mini", "OPENAI_BASE_URL", "https://api.openai.com/v1/"),
+        ("anthropic/claude-opus-4-6", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+    ],
+)
+def test_a_server_that_the_environment_names_is_another_one(monkeypatch, model, variable, own):
+    spec, other = ModelSpec.parse(model), "http://localhost:9/v1"
+    monkeypatch.delenv(variable, raising=False)
+    plain, elsewhere = reply_key(spec, None, QUESTION), reply_key(spec, other, QUESTION)
+    monkeypatch.setenv(variable, own)
+    assert reply_key(spec, None, QUESTION) == plain
+    monkeypatch.setenv(variable, other)
+    assert reply_key(spec, None, QUESTION) == elsewhere != plain
+    assert reply_key(spec, "http://localhost:8/v1", QUESTION) not in (plain, elsewhere)
+
+
+def test_keys_of_what_was_kept_at_a_providers_own_place_stay_as_they_were(monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert reply_key(SPEC, None, QUESTION).startswith("1abfc1d0cf451dde")
+
+
 def test_repetitions_are_asked_for_themselves(wire, store):
     wire.then(wire.says("12 km"), wire.says("13 km"))
 

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from environments.models.limits import admission
+from environments.models.limits.local import LocalLimiter
 from environments.models.limits.purse import Purse
 from environments.models.money.prices import price_of
 from environments.models.money.spending import call_bound
@@ -14,6 +16,7 @@ from environments.models.retry import RetryPolicy
 from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
+from taskdata.schema.ceilings import Ceilings
 
 PRICES = """
 {provider}:
@@ -218,6 +221,56 @@ def test_a_call_that_is_cut_off_leaves_word_of_what_it_may_be_charged(wire, pric
 
     assert [attempt.cost_at_most_usd for attempt in request.failed] == [most, most]
     assert account.spent_usd == pytest.approx(2 * most)
+
+
+def test_who_stands_in_line_holds_no_money(wire, priced, new_client):
+    most, account = priced("compatible"), Account(1.0)
+    wire.respond = lambda seen: wire.waits(0.3, wire.says("Fine."))
+    limiter = LocalLimiter({"compatible": Ceilings(concurrency=1)})
+
+    async def crowd() -> float:
+        client = new_client("compatible", purse=account.purse, limiter=limiter)
+        try:
+            calls = [asyncio.create_task(client.reply(replace(QUESTION))) for _ in range(3)]
+            await asyncio.sleep(0.15)
+            held = account.purse.state().held_usd
+            await asyncio.gather(*calls)
+            return held
+        finally:
+            await client.close()
+
+    assert asyncio.run(crowd()) == pytest.approx(most)
+
+
+def test_who_waits_for_money_keeps_nobody_out_of_the_line(wire, priced, new_client, monkeypatch):
+    monkeypatch.setattr(admission, "SECONDS_FOR_MONEY", 0.05)
+    monkeypatch.setattr(admission, "SECONDS_WITHOUT_MONEY", 0.05)
+    most, account = priced("compatible"), Account(1.0)
+    limiter = LocalLimiter({"compatible": Ceilings(concurrency=1)})
+    wire.respond = lambda seen: wire.says("Fine.")
+    dear, cheap = replace(QUESTION, max_tokens=1_000), replace(QUESTION)
+
+    async def crowd() -> list[str]:
+        client = new_client("compatible", purse=account.purse, limiter=limiter)
+        ended = []
+
+        async def ask(name: str, request: ModelRequest) -> None:
+            await client.reply(request)
+            ended.append(name)
+
+        try:
+            async with account.purse.holding(1.0 - 2 * most):
+                calls = [asyncio.create_task(ask("dear", dear))]
+                await asyncio.sleep(0.02)
+                calls.append(asyncio.create_task(ask("cheap", cheap)))
+                await asyncio.sleep(0.5)
+            await asyncio.gather(*calls)
+            return ended
+        finally:
+            await client.close()
+
+    assert asyncio.run(crowd()) == ["cheap", "dear"]
+    assert account.spent_usd < 2 * most
 
 
 BEHAVIOURS = {**MAY_BE_CHARGED, **IS_NOT_CHARGED}

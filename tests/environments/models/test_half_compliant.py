@@ -4,19 +4,15 @@ import json
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from environments.models.anthropic import AnthropicClient
-from environments.models.faults import AttemptFailed, ConversationTooLong
-from environments.models.openai import OpenAIClient, OpenAIResponsesClient
+from environments.models.faults import ConversationTooLong
 from environments.models.openai.usage import usage_of
 from environments.models.retry import RetryPolicy
 from environments.models.wire.reading import read_call, read_json
-from environments.models.wire.transport import Endpoint
 from environments.ports import Message
 from taskdata.errors import ModelRejected, ModelUnavailable
-from taskdata.schema.agent import ModelSpec
 from taskdata.schema.transcript import Usage
 
 ONCE = RetryPolicy(attempts=1)
@@ -50,6 +46,71 @@ def test_arguments_may_come_as_an_object(wire, new_client, ask, arguments):
     (call,) = ask(new_client("compatible")).tool_calls
 
     assert (call.arguments, json.loads(call.raw)) == ({"a": 1}, {"a": 1})
+
+
+def test_ids_may_be_numbers_and_go_back_as_text(wire, new_client, ask):
+    calls = [{"id": number, "function": {"name": "add"}} for number in (0, 1)]
+    wire.then(wire.answers(completion({"tool_calls": calls})))
+
+    reply = ask(new_client("compatible"))
+
+    assert [call.id for call in reply.tool_calls] == ["0", "1"]
+    assert reply.failed_attempts == ()
+
+
+def calling(provider: str, name: object, arguments: object) -> dict:
+    """An answer with one call, in the format of the provider."""
+    if provider == "anthropic":
+        use = {"type": "tool_use", "id": "c1", "name": name, "input": arguments}
+        return {"model": "m", "content": [use], "stop_reason": "tool_use"}
+    if provider == "openai-responses":
+        call = {"type": "function_call", "call_id": "c1", "name": name, "arguments": arguments}
+        return {"model": "m", "status": "completed", "output": [call]}
+    return called(name=name, arguments=arguments)
+
+
+@pytest.mark.parametrize("arguments", [["x"], 5, True])
+def test_arguments_that_are_no_object_are_the_models_mistake(
+    wire, new_client, dialect, ask, arguments
+):
+    wire.then(wire.answers(calling(dialect, "add", arguments)))
+
+    reply = ask(new_client(dialect))
+
+    (call,) = reply.tool_calls
+    assert (call.arguments, json.loads(call.raw)) == (None, arguments)
+    assert reply.failed_attempts == ()
+
+
+@pytest.mark.parametrize("name", ["", None])
+def test_a_call_of_no_name_is_a_call_of_a_tool_that_there_is_not(
+    wire, new_client, dialect, ask, name
+):
+    wire.then(wire.answers(calling(dialect, name, {})))
+
+    reply = ask(new_client(dialect))
+
+    assert [call.tool for call in reply.tool_calls] == [""]
+    assert reply.failed_attempts == ()
+
+
+def test_the_call_of_an_older_format_is_read(wire, new_client, ask):
+    said = {"content": None, "function_call": {"name": "add", "arguments": '{"a": 1}'}}
+    wire.then(wire.answers(completion(said)))
+
+    (call,) = ask(new_client("compatible")).tool_calls
+
+    assert (call.tool, call.arguments) == ("add", {"a": 1})
+    assert call.id
+
+
+@pytest.mark.parametrize("empty", [None, {}, {"name": "", "arguments": ""}, "none"])
+def test_an_older_formats_empty_call_is_none(wire, new_client, ask, empty):
+    wire.then(wire.answers(completion({"content": "Done.", "function_call": empty})))
+
+    reply = ask(new_client("compatible"))
+
+    assert (reply.text, reply.tool_calls, reply.failed_attempts) == ("Done.", (), ())
 
 
 @pytest.mark.parametrize("written", [{}, {"arguments": None}, {"arguments": ""}])
@@ -120,9 +181,9 @@ def test_cached_tokens_under_deepseeks_name():
 
 FAILED_ATTEMPTS = {
     "no choices": (b'{"choices": []}', "at least 1 item"),
-    "a call without a name": (
-        json.dumps(completion({"tool_calls": [{"function": {"arguments": "{}"}}]})).encode(),
-        "choices.0.message.tool_calls.0.function.name",
+    "a call of nothing": (
+        json.dumps(completion({"tool_calls": [{"id": "c1", "function": None}]})).encode(),
+        "choices.0.message.tool_calls.0.function",
     ),
     "an error as answer": (b'{"error": "model overloaded"}', "an error as answer: model overl"),
     "an error with a status": (
@@ -236,21 +297,13 @@ json_values = st.recursive(
 )
 
 
-CLIENTS = {
-    "compatible": OpenAIClient,
-    "openai-responses": OpenAIResponsesClient,
-    "anthropic": AnthropicClient,
-}
-
-
-@pytest.mark.parametrize("provider", CLIENTS)
+@pytest.mark.parametrize("provider", ["compatible", "openai-responses", "anthropic"])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=json_values)
-def test_whatever_json_comes_it_is_read_or_a_failed_attempt(provider, body):
-    client = CLIENTS[provider](
-        Endpoint(ModelSpec(provider=provider, model="m"), "http://h/v1", "k")
-    )
-    with suppress(AttemptFailed):
-        assert isinstance(client._answer(body).text, str)
+def test_whatever_json_comes_it_is_read_or_a_failed_attempt(provider, body, wire, new_client, ask):
+    wire.then(wire.answers(body))
+    with suppress(ModelUnavailable, ConversationTooLong):
+        assert isinstance(ask(new_client(provider, policy=ONCE)).text, str)
 
 
 @given(st.one_of(st.text(), json_values))

@@ -147,6 +147,9 @@ def test_the_bound_of_a_call_counts_what_is_shown():
         request = ModelRequest(messages=(Message("user", "", media=media),), max_tokens=1)
         return call_bound(request, price).tokens
 
-    assert bound(Media("image/png", bytes(30))) == bound() + 40
+    # A picture's bytes say nothing of its pixels, and a document's nothing of its pages.
+    assert bound(Media("image/png", bytes(30))) == bound() + 50_000
     assert bound(Media("image/png", bytes(3_000_000))) == bound() + 50_000
-    assert bound(Media("application/pdf", bytes(3_000_000))) == bound() + 4_000_000
+    document = b"<< /Type /Page >>".ljust(30_000)
+    assert bound(Media("application/pdf", document)) == bound() + 40_000 + 10_000
+    assert bound(Media("audio/wav", bytes(3_000_000))) == bound() + 4_000_000

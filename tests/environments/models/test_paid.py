@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from environments.models.cached import KeptReply
+from environments.models.money.prices import price_of
+from environments.models.money.spending import call_bound
 from environments.models.paid import Attempt, CallWriter, PaidClient
 from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import ModelUnavailable, StoreUnavailable
@@ -35,6 +37,13 @@ class Counting:
         pass
 
 
+class Silent(Counting):
+    """A model that does not say what it used, so that nobody knows what it cost."""
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        return replace(await super().reply(request), usage=Usage(), cost_usd=None)
+
+
 class Failing(Counting):
     """A model whose attempts may be charged so much and bring no reply, or only the last one."""
 
@@ -60,13 +69,13 @@ def ask(text: str) -> ModelRequest:
     return ModelRequest(messages=(Message("user", text),))
 
 
-def attempt(store, trial, model, questions, number=1):
+def attempt(store, trial, model, questions, number=1, spec=SPEC):
     """Ask in one attempt; return the replies' texts."""
 
     async def asked() -> list[str]:
         writer = CallWriter(store)
         earlier = store.paid_calls(trial.id)
-        client = PaidClient(model, SPEC, None, writer, Attempt(trial.id, number), earlier)
+        client = PaidClient(model, spec, None, writer, Attempt(trial.id, number), earlier)
         replies = [(await client.reply(ask(text))).text for text in questions]
         await writer.close()
         return replies
@@ -160,16 +169,26 @@ def test_what_an_attempt_that_was_killed_has_paid_counts_beside_the_one_that_too
     assert store.spent_usd(trial.run_id) == 1.5
 
 
-def test_what_tools_cost_counts_beside_the_calls(store, trial):
-    attempt(store, trial, Counting(), ["a"])
-    finish(store, trial, cost_usd=0.75)
-    assert store.spent_usd(trial.run_id) == 0.75
+def test_a_reply_that_a_later_attempt_gets_again_is_no_money_of_that_one(store, trial):
+    model = Counting()
+    attempt(store, trial, model, ["a"])
+    attempt(store, trial, model, ["a", "b"], number=2)
+    finish(store, trial, cost_usd=1.0)
+    assert store.spent_usd(trial.run_id) == 1.0
 
 
-def test_a_cost_that_is_unknown_makes_the_runs_unknown(store, trial):
-    attempt(store, trial, Counting(), ["a"])
-    assert store.spent_usd(trial.run_id) == 0.5
-    finish(store, trial)
+def test_where_a_server_does_not_say_what_was_used_the_most_that_it_can_be_is_kept(store, trial):
+    request = ask("a")
+    attempt(store, trial, Silent(), ["a"])
+    (call,) = store.paid_calls(trial.id)
+    assert call.cost_usd is None
+    assert call.cost_at_most_usd == call_bound(request, price_of(SPEC)).usd
+    assert store.spent_usd(trial.run_id) == call.cost_at_most_usd > 0
+    assert store.paid(trial.run_id) == (1, None)
+
+
+def test_without_a_price_nobody_knows_the_most_either(store, trial):
+    attempt(store, trial, Silent(), ["a"], spec=ModelSpec.parse("compatible/unpriced"))
     assert store.spent_usd(trial.run_id) is None
 
 
@@ -209,8 +228,6 @@ def test_what_a_call_without_a_reply_may_be_charged_is_kept(store, trial):
 def test_what_failed_attempts_may_be_charged_comes_on_top_of_the_reply(store, trial):
     attempt(store, trial, Failing(0.25, answers=True), ["a"])
     assert store.spent_usd(trial.run_id) == 0.75
-    finish(store, trial, cost_usd=0.625)
-    assert store.spent_usd(trial.run_id) == 0.875, "with a tool for 0.125"
     assert store.paid(trial.run_id) == (1, 0.5)
 
 

@@ -7,12 +7,15 @@ from hypothesis import strategies as st
 from environments.models.money.prices import price_of
 from environments.ports import ModelReply, ModelRequest
 from stages.execute.dialogue.budget import Meter
-from stages.prepare.estimate import at_most, estimate, likely, totals
+from stages.prepare.estimate import Effort, at_most, estimate, likely, totals
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 from taskdata.schema.run import PastEffort, RunConfig
+from taskdata.schema.task import ReferenceSolution, ReferenceStep
 from taskdata.schema.transcript import Usage
 
 TASK, OTHER = "a" * 64, "b" * 64
+SEEING, DRAWING = ("ImageDescription", "finish"), ("TextToImage", "finish")
+NOTHING = Effort(model_calls=0, tokens=0, cost_usd=0.0)
 
 
 def past(task_hash: str, tokens: int, cost: float | None = 0.01, turns: int = 4) -> PastEffort:
@@ -66,6 +69,12 @@ def test_calls_of_a_program_are_held_to_the_tokens():
     budget = Budget(max_tokens=1_000)
     spec = AgentSpec.parse("command:openai/gpt-5.2", command=("agent",), budget=budget)
     assert at_most(spec, trials=2).tokens == 2_000
+
+
+def test_a_program_may_spend_all_of_its_tokens_on_replies():
+    budget = Budget(max_turns=1, max_tokens=20_000)
+    spec = AgentSpec.parse("command:openai/gpt-5.2", command=("agent",), budget=budget)
+    assert at_most(spec, trials=1).cost_usd == pytest.approx(20_000 * 14e-6)
 
 
 def test_tokens_are_not_bounded_where_the_window_is_unknown():
@@ -126,3 +135,53 @@ def test_a_run_is_estimated_at_no_more_than_its_cap(store, new_task):
     estimates = estimate(store, config, [new_task("one")])
     assert [each.at_most.cost_usd for each in estimates] == [1.5, 1.5]
     assert totals(estimates, max_usd=config.max_usd)["at_most_usd"] == 1.5
+
+
+def test_a_recording_that_is_played_back_costs_nothing(store, new_task):
+    agents = tuple(AgentSpec.parse(f"react:openai/{name}") for name in ("gpt-5.2", "gpt-5-mini"))
+    config = RunConfig(agents=agents, replies="replay", tool_model="openai/gpt-5.2")
+    estimates = estimate(store, config, [new_task("one", tools=SEEING)])
+    assert [(each.likely, each.at_most) for each in estimates] == [(NOTHING, NOTHING)] * 2
+    assert totals(estimates) == {"trials": 4, "likely_usd": 0.0, "at_most_usd": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("agent", "tools", "is_bounded"),
+    [
+        ("react:openai/gpt-5.2", SEEING, False),
+        ("react:openai/gpt-5.2", DRAWING, False),
+        ("react:openai/gpt-5.2", ("finish",), True),
+        ("command:openai/gpt-5.2", SEEING, True),
+        ("nop", SEEING, True),
+    ],
+)
+def test_models_of_tools_are_in_the_bound_or_there_is_none(
+    store, new_task, agent, tools, is_bounded
+):
+    models = {"tool_model": "openai/gpt-5.2", "image_model": "openai/gpt-image-1"}
+    tasks = [new_task("one", tools=tools)]
+    spec = AgentSpec.parse(agent, window_tokens=1_000)
+    (found,) = estimate(store, RunConfig(agents=(spec,), **models), tasks)
+    assert (found.at_most.cost_usd is not None) == is_bounded
+    (without,) = estimate(store, RunConfig(agents=(spec,)), tasks)
+    assert without.at_most.cost_usd is not None
+
+
+def test_a_budget_or_a_cap_holds_for_models_of_tools_too(store, new_task):
+    tasks = [new_task("one", tools=SEEING)]
+    spec = AgentSpec.parse("react:openai/gpt-5.2", budget=Budget(max_usd=0.5))
+    config = RunConfig(agents=(spec,), tool_model="openai/gpt-5.2", refinement_rounds=0)
+    assert estimate(store, config, tasks)[0].at_most.cost_usd == 0.5
+    plain = AgentSpec.parse("react:openai/gpt-5.2")
+    capped = config.model_copy(update={"agents": (plain,), "max_usd": 3.0})
+    assert estimate(store, capped, tasks)[0].at_most.cost_usd == 3.0
+
+
+def test_what_playing_a_solution_costs_is_not_known_where_its_tools_ask_models(store, new_task):
+    looks = ReferenceStep(tool="ImageDescription", arguments={})
+    reference = ReferenceSolution(steps=(looks,), final_answer="A boat.")
+    task = new_task("one", tools=SEEING, reference=reference)
+    config = RunConfig(agents=(AgentSpec.parse("reference"),), tool_model="openai/gpt-5.2")
+    (found,) = estimate(store, config, [task])
+    assert (found.at_most.model_calls, found.at_most.cost_usd) == (0, None)
+    assert found.likely is None

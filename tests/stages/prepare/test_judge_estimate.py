@@ -6,7 +6,7 @@ import pytest
 
 from environments.models.money.prices import price_of
 from environments.models.money.spending import call_bound
-from stages.prepare.estimate import estimate, totals
+from stages.prepare.estimate import Effort, estimate, totals
 from stages.prepare.judge_estimate import estimate_judge
 from stages.score.evidence import TrialEvidence
 from stages.score.judge import MAX_ASKS, MAX_CHARACTERS, judge_request, largest_request
@@ -83,6 +83,14 @@ def test_what_is_not_known_stays_unknown(store, tasks, judged_before):
     assert (found.likely.tokens, found.likely.cost_usd) == (6000, None)
     assert found.at_most.cost_usd is None
     assert totals(estimate(store, config(unpriced), tasks), found)["at_most_usd"] is None
+
+
+def test_a_judge_whose_replies_are_played_back_costs_nothing(store, tasks, judged_before):
+    judged_before(0.01)
+    replayed = config().model_copy(update={"replies": "replay"})
+    found = estimate_judge(store, replayed, tasks)
+    assert found.leaves == 6
+    assert found.likely == found.at_most == Effort(model_calls=0, tokens=0, cost_usd=0.0)
 
 
 def test_the_judge_is_part_of_the_total(store, tasks):

@@ -9,6 +9,7 @@ from stages.prepare.select import sampled, select
 from taskdata.errors import Misuse
 from taskdata.formats.registry import writer
 from taskdata.schema.agent import AgentSpec
+from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Category
 
@@ -63,3 +64,27 @@ def test_a_sample_takes_as_many_of_each_category_and_stays_the_same(new_task):
     more = [*tasks, new_task("another", category=Category.RETRIEVAL_QA)]
     assert len({t.id for t in sampled(more, 2)} & {t.id for t in chosen}) >= len(chosen) - 1
     assert sampled(tasks, None) == sorted(tasks, key=lambda task: task.id)
+
+
+@pytest.mark.parametrize(
+    ("names", "complaint"),
+    [
+        (["opnai"], "limits.opnai: calls of no provider go under this name; there are anthropic,"),
+        (["opnai@api.openai.com"], "limits.opnai@api.openai.com: calls of no provider"),
+        (["local"], "limits.local: .* no provider"),
+        (["openai", "openai-chat"], "limits.openai-chat: the same as limits.openai"),
+    ],
+)
+def test_limits_that_would_hold_for_nothing_are_refused(store, released, names, complaint):
+    limits = {name: Ceilings(concurrency=2) for name in names}
+    asked = config("mine").model_copy(update={"limits": limits})
+    with pytest.raises(Misuse, match=complaint):
+        select(store, asked, "run")
+    assert store.find_run("run") is None
+
+
+def test_limits_by_provider_or_host_are_taken(store, released):
+    names = ("openai", "anthropic@localhost:9", "compatible@one", "compatible@two")
+    limits = {name: Ceilings(concurrency=2) for name in names}
+    asked = config("mine").model_copy(update={"limits": limits})
+    assert select(store, asked, "run").config.limits == limits

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from itertools import count
 
 import pytest
@@ -13,7 +14,10 @@ from stages.score import work
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Checkpoint, Judge
+from taskdata.schema.model_call import ModelCall
 from taskdata.schema.run import JudgeEffort
+from taskdata.schema.task import Task
+from taskdata.schema.usage import Usage
 
 CALL_USD = 0.01
 PRICES = """
@@ -31,6 +35,18 @@ from taskdata.store import Store, StoreAddress
 store = Store.open(StoreAddress.model_validate_json(sys.argv[1]))
 score_trials(store, sys.argv[2], sys.argv[3:])
 """
+
+
+def agents_call(trial: str, cost_usd: float | None) -> ModelCall:
+    return ModelCall(
+        trial_id=trial,
+        attempt=1,
+        key="a" * 64,
+        model="m",
+        usage=Usage(),
+        cost_usd=cost_usd,
+        at=datetime.now(UTC),
+    )
 
 
 def question(seen) -> str:
@@ -61,9 +77,9 @@ def new_judged(store, new_run, new_task, finished, wire, verdict, tmp_path, monk
     )
     task = new_task(checkpoints=Checkpoint(id="root", requirement="All.", children=leaves))
 
-    def make(trials: int = 1, cost_usd: float | None = 0.0, **config):
+    def make(trials: int = 1, cost_usd: float | None = 0.0, also: tuple[Task, ...] = (), **config):
         judge = {"provider": "compatible", "model": "j"}
-        run = new_run(task, judge=judge, judge_base_url=wire.openai_url, **config)
+        run = new_run(task, *also, judge=judge, judge_base_url=wire.openai_url, **config)
         facts = {"final_answer": "A memo.", "cost_usd": cost_usd}
         return run, [finished(run, task, **facts) for _ in range(trials)]
 
@@ -95,11 +111,25 @@ def test_the_cap_is_never_exceeded_and_what_was_judged_is_not_asked_again(new_ju
 
 
 def test_what_the_agents_have_spent_is_not_there_for_the_judge(new_judged, store, wire):
-    run, (trial,) = new_judged(cost_usd=0.98, max_usd=1.0)
+    run, (trial,) = new_judged(max_usd=1.0)
+    store.keep_calls([agents_call(trial, 0.98)])
     report = work.do(store, run.id, 0)
     assert wire.seen == []
     assert (report.done, report.errors) == (0, 1)
     assert store.score(trial) is None
+
+
+def test_what_needs_no_judge_is_scored_though_nobody_knows_what_was_spent(
+    new_judged, store, new_task, finished, wire
+):
+    plain = new_task("plain")
+    run, (judged,) = new_judged(max_usd=1.0, also=(plain,))
+    checked = finished(run, plain, final_answer="5")
+    store.keep_calls([agents_call(judged, None)])
+    report = work.do(store, run.id, 0)
+    assert (report.done, report.errors, wire.seen) == (1, 1, [])
+    assert store.score(checked).root.score == 0
+    assert "start a new run" in report.note
 
 
 def test_what_imported_results_have_cost_was_paid_elsewhere(new_judged, store, wire):

@@ -48,8 +48,9 @@ def test_without_texts_a_successful_call_is_enough():
     assert score_tool_result("plot", verifier, log(("Plot", "", None))).score == 10
 
 
-def test_a_log_that_nobody_kept_leaves_the_leaf_unscored():
-    unseen = log().model_copy(update={"is_outcome_only": True})
+@pytest.mark.parametrize("why", ["is_outcome_only", "has_unseen_calls"])
+def test_a_log_that_nobody_kept_leaves_the_leaf_unscored(why):
+    unseen = log().model_copy(update={why: True})
     found = score_tool_result("leaf", ToolResultCheck(tools=("Calculator",)), unseen)
     assert found.score is None
     assert "unknown" in found.reason

@@ -54,13 +54,13 @@ def test_hostile_deliverables_score_0_and_stop_nobody(store, new_run, task, fini
 
 
 def test_a_trial_that_cannot_be_scored_stays_due_and_is_taken_up_again(
-    store, new_run, task, finished
+    store, new_run, task, finished, kept_file
 ):
     run = new_run(task)
     content = b'{"sum": 5, "difference": 1, "product": 6, "lost": true}'
     lost = finished(run, task, {"out.json": content})
     good = finished(run, task, {"out.json": GOOD})
-    path = store.artifacts.local_path(store.outcome(lost).deliverables[0].sha256)
+    path = kept_file(store.outcome(lost).deliverables[0].sha256)
     path.rename(path.with_suffix(".away"))
     report = work.do(store, run.id, 0)
     assert (report.due, report.done, report.errors) == (2, 1, 1)

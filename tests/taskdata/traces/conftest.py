@@ -8,9 +8,12 @@ from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import OutcomeStatus, Trial, TrialOutcome
 from taskdata.schema.tool import ToolErrorKind, ToolSpec
 from taskdata.schema.transcript import (
+    PROGRAMS_INSTRUCTIONS,
     Ending,
+    GivenStep,
     MessageEvent,
     ModelEvent,
+    Prediction,
     ToolCall,
     ToolEvent,
     Transcript,
@@ -69,7 +72,9 @@ def recorded():
         answer: str = "5",
         ending: Ending = Ending.FINISHED,
         is_outcome_only: bool = False,
+        has_unseen_calls: bool = False,
         tools: tuple[ToolSpec, ...] = (CALCULATOR,),
+        predictions: tuple[Prediction, ...] = (),
         **outcome: object,
     ) -> RecordedTrial:
         spec = AgentSpec.parse(agent) if isinstance(agent, str) else agent
@@ -79,6 +84,8 @@ def recorded():
             ending=ending,
             tools=tools,
             is_outcome_only=is_outcome_only,
+            has_unseen_calls=has_unseen_calls,
+            predictions=predictions,
         )
         trial = Trial(
             id="t0123456789abcde",
@@ -153,6 +160,51 @@ def played(recorded):
         answered(call(2, "5*5"), "25", 1),
         agent="reference",
         answer="The sum is 5, its square 25.",
+    )
+
+
+def given(number: int, made: ToolCall, result: str) -> MessageEvent:
+    step = GivenStep(number=number, thought="I add.", call=made, result=result)
+    return MessageEvent(role="system", text=f"Given instead: {result}", given=step)
+
+
+@pytest.fixture
+def predicted(recorded):
+    """Three predictions, each from the reference's steps before it; the second was refused."""
+    refused = MessageEvent(role="system", text="The provider refused: no.")
+    return recorded(
+        *OPENING,
+        asked("Action: Calculator\nAction Input: 2*3", 0),
+        given(1, call(1), "5"),
+        refused,
+        given(2, call(2, "5*5"), "25"),
+        asked("Final Answer: 25", 4),
+        agent="react_steps:openai/gpt-5.2",
+        answer="25",
+        predictions=(
+            Prediction(call=call(9, "2*3"), error="there is no tool 'Calculator'"),
+            Prediction(error="the model refused to answer"),
+            Prediction(answer="25"),
+        ),
+    )
+
+
+@pytest.fixture
+def program(recorded):
+    """A program that asked its model once, after what we had to note of it."""
+    return recorded(
+        MessageEvent(role="user", text="Add 2 and 3."),
+        MessageEvent(role="system", text="The program: python3 main.py"),
+        MessageEvent(role="system", text=f"{PROGRAMS_INSTRUCTIONS}You are careful."),
+        MessageEvent(role="system", text="The program asked for model 'x'; gpt-5.2 answers."),
+        asked("5", 0, cached=True),
+        MessageEvent(role="system", text="The program ended with exit code 0 after 2.0 s."),
+        agent=AgentSpec.parse(
+            "command:openai/gpt-5.2", label="mine", command=("python3", "main.py")
+        ),
+        has_unseen_calls=True,
+        tool_calls=None,
+        tool_errors=None,
     )
 
 

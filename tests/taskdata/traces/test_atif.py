@@ -6,6 +6,7 @@ from datetime import datetime
 import pytest
 
 from taskdata.traces import atif
+from tests.taskdata.traces.conftest import call
 
 STEP_FIELDS = {
     "step_id timestamp source model_name reasoning_effort message reasoning_content tool_calls "
@@ -18,7 +19,10 @@ ROOT_FIELDS = {
 AGENT_ONLY = {"model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics"}
 
 
-@pytest.mark.parametrize("kind", ["conversation", "in_text", "played", "imported"])
+KINDS = ["conversation", "in_text", "played", "predicted", "program", "imported"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_trajectory_keeps_the_rules_of_the_format(request, kind):
     found = json.loads(atif.document(request.getfixturevalue(kind)))
     assert found["schema_version"] == "ATIF-v1.7"
@@ -98,6 +102,31 @@ def test_calls_that_no_model_asked_for_are_steps_without_one(played):
     assert (first["llm_call_count"], second["llm_call_count"]) == (0, 0)
     assert second["tool_calls"][0]["arguments"] == {"expression": "5*5"}
     assert answer["message"] == "The sum is 5, its square 25."
+
+
+def test_a_prediction_is_told_with_its_step_and_the_reference_is_copied_context(predicted):
+    *_, wrong, first, refused, second, last = atif.trajectory(predicted)["steps"]
+    assert wrong["extra"]["prediction"] == {
+        "call": call(9, "2*3").model_dump(),
+        "error": "there is no tool 'Calculator'",
+    }
+    assert last["extra"]["prediction"] == {"answer": "25"}
+    assert "refused" in refused["message"]
+    assert (first["source"], first["message"]) == ("agent", "I add.")
+    assert (first["is_copied_context"], first["llm_call_count"]) == (True, 0)
+    (made,) = second["tool_calls"]
+    assert (made["tool_call_id"], made["arguments"]) == ("call-2", {"expression": "5*5"})
+    assert second["observation"] == {"results": [{"source_call_id": "call-2", "content": "25"}]}
+
+
+def test_what_was_answered_before_and_not_seen_is_said(program, conversation):
+    found = atif.trajectory(program)
+    assert [step["extra"]["cached"] for step in found["steps"] if "metrics" in step] == [True]
+    assert "unknown" in found["notes"]
+    assert "tool_calls" not in found["final_metrics"]["extra"]
+    asked = atif.trajectory(conversation)
+    assert "notes" not in asked
+    assert "cached" not in asked["steps"][2]["extra"]
 
 
 def test_sums_are_those_of_the_trial(conversation):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from taskdata.schema.transcript import Ending
+from taskdata.schema.transcript import Ending, MessageEvent
 from taskdata.schema.usage import FailedAttempt
 from taskdata.traces.spans import trace
 
@@ -78,6 +78,43 @@ def test_a_later_call_is_given_what_came_since(conversation):
     given = json.loads(trace(conversation).spans[-1].attributes["gen_ai.input.messages"])
     assert [message["role"] for message in given] == ["tool", "tool", "user"]
     assert given[0]["parts"] == [{"type": "tool_call_response", "id": "call-1", "response": "5"}]
+
+
+def test_a_prediction_is_told_with_its_call_and_the_reference_is_what_the_next_is_given(predicted):
+    _, wrong, last = trace(predicted).spans
+    assert json.loads(wrong.attributes["nightshift.prediction"])["error"].startswith("there is no")
+    assert json.loads(last.attributes["nightshift.prediction"]) == {"answer": "25"}
+    said, result, *second = json.loads(last.attributes["gen_ai.input.messages"])
+    assert [part["type"] for part in said["parts"]] == ["text", "tool_call"]
+    assert said["parts"][1]["arguments"] == {"expression": "2+3"}
+    assert result["parts"] == [{"type": "tool_call_response", "id": "call-1", "response": "5"}]
+    assert [message["role"] for message in second] == ["assistant", "tool"]
+
+
+def test_predictions_of_an_earlier_revision_are_told_with_their_calls(recorded, predicted):
+    events = [
+        event.model_copy(update={"given": None}) if isinstance(event, MessageEvent) else event
+        for event in predicted.transcript.events
+    ]
+    earlier = recorded(*events, predictions=predicted.transcript.predictions[::2])
+    root, wrong, last = trace(earlier).spans
+    assert "2*3" in wrong.attributes["nightshift.prediction"]
+    assert json.loads(last.attributes["nightshift.prediction"]) == {"answer": "25"}
+    assert root.notices[0].text == "Given instead: 5"
+
+
+def test_notices_before_the_first_answer_are_no_instructions(program):
+    root, chat = trace(program).spans
+    told = json.loads(chat.attributes["gen_ai.system_instructions"])
+    assert told == [{"type": "text", "content": "You are careful."}]
+    assert [notice.text.split()[1] for notice in root.notices] == ["program:", "program", "program"]
+    assert root.notices[0].at == START
+    assert root.attributes["nightshift.has_unseen_calls"] is True
+
+
+def test_a_reply_from_those_kept_is_told_apart_from_a_paid_one(program, conversation):
+    assert trace(program).spans[1].attributes["nightshift.cached"] is True
+    assert "nightshift.cached" not in trace(conversation).spans[1].attributes
 
 
 def test_waiting_and_failed_attempts_are_part_of_the_call(recorded, conversation):

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
+from environments.models.limits.coordinator import Coordinator, Word
 from environments.models.limits.local import LocalLimiter
-from environments.models.limits.seam import Outcome
+from environments.models.limits.seam import Outcome, Want
 from taskdata.errors import ModelUnavailable
 from taskdata.schema.ceilings import Ceilings
 
@@ -37,6 +38,20 @@ def test_callers_take_turns_in_the_order_they_came():
         return order
 
     assert asyncio.run(crowd()) == list(range(12))
+
+
+@pytest.mark.parametrize(
+    "name", ["openai", "openai-chat", "openai-responses", "openai-responses@api.openai.com"]
+)
+def test_limits_hold_however_their_provider_is_asked(name):
+    async def two() -> list[float]:
+        limiter = LocalLimiter({name: Ceilings(concurrency=1)})
+        return await asyncio.gather(*(hold(limiter, "openai@api.openai.com", 0.1) for _ in "ab"))
+
+    assert max(asyncio.run(two())) > 0.08
+    coordinator = Coordinator({name: Ceilings(concurrency=1)})
+    word = Word(worker="a", wants={"openai@api.openai.com": Want(calls=9)})
+    assert coordinator.exchange(word, 0.0).shares["openai@api.openai.com"].concurrency == 1
 
 
 def test_time_in_line_is_told():

@@ -197,6 +197,22 @@ def test_money_that_others_hold_is_not_waited_for_without_end():
         asyncio.run(both())
 
 
+def test_a_call_that_no_coordinator_gives_money_for_does_not_blame_other_calls():
+    post = Post(Coordinator(max_usd=1.0))
+    stack, (limiter,) = shared(post, 1)
+
+    async def hold(usd):
+        async with limiter.purse.holding(usd, 0.5):
+            pass
+
+    with stack:
+        post.is_down = True
+        with pytest.raises(ModelUnavailable, match="coordinator, which grants it, is out of reach"):
+            asyncio.run(hold(0.1))
+        post.is_down = False
+        asyncio.run(hold(0.1))
+
+
 def test_what_was_learned_is_told_to_the_coordinator_of_the_next_batch():
     limiter, server = SharedLimiter("worker", Post(Coordinator())), Server()
 

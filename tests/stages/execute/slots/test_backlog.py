@@ -1,11 +1,13 @@
 """Slots go to the provider that has the fewest, and no trial is lost or begun twice."""
 
+import time
 from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.execute.slots.backlog import (
+    LOST,
     MOST_LOSSES,
     NO_MODEL,
     Ask,
@@ -13,6 +15,11 @@ from stages.execute.slots.backlog import (
     Holder,
     by_provider,
     holding,
+)
+from stages.execute.slots.provider import (
+    SECONDS_BETWEEN_PROBES,
+    SILENT_SECONDS,
+    TRIALS_IN_A_ROW,
 )
 from taskdata.schema.agent import AgentSpec
 
@@ -84,7 +91,7 @@ def test_a_trial_that_is_lost_with_every_holder_is_given_up():
         while "any-0" not in (ids := trials.exchange(Ask(holder="dies", free=1)).trial_ids):
             trials.exchange(Ask(holder="dies", done=ids))
         trials.lose("dies")
-    assert trials.given_up == ["any-0"]
+    assert trials.given_up == {LOST: ["any-0"]}
     rest = Holder(trials.exchange)
     assert rest.next(9, rest.next(9).trial_ids).waiting == 0
     assert trials.done == 2
@@ -132,3 +139,151 @@ def test_agents_of_one_provider_take_turns_and_endpoints_are_providers_of_their_
         "compatible at http://two/v1": ["e1"],
         NO_MODEL: ["n1", "unknown"],
     }
+
+
+class Silent:
+    """A backlog of 'silent' and others whose clock the test sets; one holder, as many slots."""
+
+    def __init__(self, slots: int, **trials: int) -> None:
+        self.now = 0.0
+        self.trials = Backlog.of(
+            {name: [f"{name}-{n}" for n in range(many)] for name, many in trials.items()},
+            clock=lambda: self.now,
+        )
+        self.slots = slots
+        self.running: list[str] = []
+        self._holder = Holder(self.trials.exchange)
+
+    def fill(self, done: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Ask for as many trials as there are free slots; return the new ones."""
+        dealt = self._holder.next(self.slots - len(self.running), done).trial_ids
+        self.running += dealt
+        return dealt
+
+    def end(self, trial_id: str, *, answered: bool | None = False, fill: bool = True) -> None:
+        """End a trial that was answered, was not, or (None) never came so far as to ask."""
+        if answered:
+            self._holder.answered(trial_id)
+        elif answered is not None:
+            self._holder.unanswered(trial_id)
+        self.running.remove(trial_id)
+        if fill:
+            self.fill((trial_id,))
+        else:
+            self._holder.next(0, (trial_id,))
+
+    def run_into_doubt(self) -> None:
+        """End trials of 'silent' unanswered until no other is begun in their place."""
+        self.fill()
+        while silent := [one for one in self.running if one.startswith("silent")]:
+            self.now += 1800
+            for trial_id in silent:
+                self.end(trial_id, fill=False)
+            if self.trials.providers["silent"].is_in_doubt:
+                return
+            self.fill()
+
+
+def test_a_provider_that_answers_nothing_is_probed_one_trial_at_a_time():
+    work = Silent(4, silent=99)
+    work.run_into_doubt()
+    assert work.trials.providers["silent"].unanswered == 8, "two rounds of four slots"
+    assert work.fill() == (), "the last one has only just ended"
+    work.now += SECONDS_BETWEEN_PROBES
+    assert len(work.fill()) == 1
+    work.now += 9999
+    assert work.fill() == (), "one at a time"
+
+
+def test_one_answer_is_enough_and_need_not_wait_for_the_trials_end():
+    work = Silent(4, silent=99)
+    work.run_into_doubt()
+    work.now += SECONDS_BETWEEN_PROBES
+    (probe,) = work.fill()
+    work._holder.answered(probe)
+    assert len(work.fill()) == 3
+    work._holder.unanswered(probe)
+    work.end(probe, answered=None)
+    assert work.trials.providers["silent"].unanswered == 0, "it fell silent later"
+
+
+def test_answers_in_between_and_other_failures_bring_nobody_into_doubt():
+    work = Silent(1, silent=40)
+    work.fill()
+    for n in range(20):
+        work.end(work.running[0], answered=n % TRIALS_IN_A_ROW == 0)
+    work.end(work.running[0], answered=True)
+    for _ in range(TRIALS_IN_A_ROW):
+        work.end(work.running[0], answered=None)
+    assert len(work.running) == 1
+
+
+def test_the_slots_of_a_silent_provider_are_for_the_others():
+    work = Silent(4, silent=99, healthy=400)
+    work.run_into_doubt()
+    work.fill()
+    probes = 0
+    for _ in range(70):
+        work.now += 60
+        for trial_id in tuple(work.running):
+            probes += trial_id.startswith("silent")
+            work.end(trial_id, answered=trial_id.startswith("healthy"))
+    assert probes == 2, "one each half hour"
+    assert work.trials.done > 70 * 3, "no slot stood empty"
+    assert not work.trials.given_up
+
+
+def test_what_is_left_of_a_silent_provider_is_given_up_when_nothing_else_is():
+    work = Silent(2, silent=30, healthy=1)
+    work.run_into_doubt()
+    (healthy,) = work.running
+    for _ in range(2):
+        work.now += 1800
+        (probe,) = work.fill()
+        work.end(probe)
+    assert not work.trials.given_up, "another trial is still running"
+    work.end(healthy, answered=True)
+    ((cause, given_up),) = work.trials.given_up.items()
+    assert "provider silent did not answer 7 trials in a row" in cause
+    assert len(given_up) == 30 - 7
+    assert (work.trials.waiting, work.running) == (0, [])
+
+
+def test_a_short_outage_is_sat_out():
+    work = Silent(4, silent=99)
+    work.fill()
+    while work.running:
+        work.end(work.running[0])
+    while work.now < SILENT_SECONDS - 2 * SECONDS_BETWEEN_PROBES:
+        work.now += SECONDS_BETWEEN_PROBES
+        (probe,) = work.fill()
+        work.end(probe)
+    work.now += SECONDS_BETWEEN_PROBES
+    (probe,) = work.fill()
+    work.end(probe, answered=True)
+    assert not work.trials.given_up
+    assert len(work.running) == 4
+
+
+def test_providers_that_are_all_silent_do_not_wait_for_each_other():
+    work = Silent(2, silent=9, also=9)
+    work.fill()
+    while work.trials.waiting:
+        work.now += 1800
+        for trial_id in tuple(work.running):
+            work.end(trial_id)
+        work.fill()
+    assert len(work.trials.given_up) == 2
+    assert work.trials.done + sum(map(len, work.trials.given_up.values())) == 18
+
+
+def test_ten_thousand_trials_are_cheap():
+    trials = Backlog.of({name: [f"{name}-{n}" for n in range(2_500)] for name in "abcd"})
+    holder, began = Holder(trials.exchange), time.process_time()
+    running = list(holder.next(100).trial_ids)
+    while running:
+        ended, running = running[:1], running[1:]
+        holder.answered(ended[0])
+        running += holder.next(1, ended).trial_ids
+    assert trials.done == 10_000
+    assert time.process_time() - began < 10_000 * 0.001

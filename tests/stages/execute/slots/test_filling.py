@@ -2,9 +2,11 @@
 
 import asyncio
 import math
+import time
 
 import pytest
 
+from stages.execute.slots import filling
 from stages.execute.slots.backlog import Backlog, Holder
 from stages.execute.slots.filling import keep_filled, run_loop
 
@@ -29,7 +31,7 @@ class Counting:
 
 def fill(deal, slots: int, run, ends_at: float = math.inf) -> None:
     holder = Holder(deal)
-    first = holder.next(slots).trial_ids
+    first = holder.next(slots)
     run_loop(keep_filled(holder, first, slots, ends_at, run))
 
 
@@ -65,3 +67,23 @@ def test_what_runs_is_finished_when_the_backlog_is_out_of_reach():
         fill(once, 2, work.run)
     assert sorted(work.ran) == ["a", "b"]
     assert len(words) == 2
+
+
+def test_trials_that_nobody_may_begin_yet_are_asked_for_again(monkeypatch):
+    monkeypatch.setattr(filling, "SECONDS_BETWEEN_ASKS", 0.01)
+    trials, work, words = Backlog.of({"any": ["a", "b", "c"]}), Counting(), []
+
+    def not_yet(ask):
+        words.append(ask)
+        may = len(words) >= 4
+        return trials.exchange(ask if may else ask.model_copy(update={"free": 0}))
+
+    fill(not_yet, 2, work.run)
+    assert (sorted(work.ran), trials.done) == (["a", "b", "c"], 3)
+
+
+def test_nor_are_they_waited_for_once_the_time_is_up():
+    trials = Backlog.of({"any": ["a"]})
+    began = time.monotonic()
+    fill(lambda ask: trials.exchange(ask.model_copy(update={"free": 0})), 2, None, -math.inf)
+    assert time.monotonic() - began < 1

@@ -1,0 +1,77 @@
+"""Leave to make one attempt at a call: a slot of the provider, and the run's money for it.
+
+The slot comes first, for whoever stands in line must hold no money that others wait for. The money
+is then waited for briefly only, for whoever waits for it must keep nobody out of the line.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
+from dataclasses import dataclass
+
+from environments.models.limits.purse import MoneyHeld, Payment, Purse
+from environments.models.limits.seam import Slot
+
+SECONDS_FOR_MONEY = 2.0
+"""With a slot: a coordinator that has the money says so within a fraction of it."""
+SECONDS_WITHOUT_MONEY = 5.0
+"""Until the next try, without a slot."""
+
+Line = Callable[[float], AbstractAsyncContextManager[Slot]]
+"""Opens a slot for one attempt, given the longest wait for it in seconds."""
+
+
+@dataclass(frozen=True)
+class Leave:
+    """What an attempt is made with."""
+
+    slot: Slot
+    payment: Payment
+    waited_seconds: float
+    """For both."""
+
+
+@asynccontextmanager
+async def admitted(
+    line: Line, purse: Purse | None, usd: float, seconds: float
+) -> AsyncIterator[Leave]:
+    """Hold a slot and money for the length of the block, once there are both.
+
+    Args:
+        line: Where the slot comes from.
+        purse: Where the money comes from; None: as much as it costs.
+        usd: The most that the attempt may cost; the block notes in the payment what it did cost.
+        seconds: Longest wait for both together.
+
+    Raises:
+        ModelUnavailable: There was no slot in time.
+        MoneyHeld: Other calls held the run's money all the time.
+        BudgetExhausted: So much is not left of the run's money.
+    """
+    asked, ends = time.monotonic(), time.monotonic() + seconds
+    while True:
+        async with AsyncExitStack() as held:
+            slot = await held.enter_async_context(line(max(0.0, ends - time.monotonic())))
+            money = _money(purse, usd, ends - time.monotonic())
+            try:
+                payment = await held.enter_async_context(money)
+            except MoneyHeld:
+                left = ends - time.monotonic()
+                if purse is not None and left <= 0:
+                    raise purse.held_for(seconds) from None
+            else:
+                yield Leave(slot, payment, time.monotonic() - asked)
+                return
+        await asyncio.sleep(min(SECONDS_WITHOUT_MONEY, left / 2))
+
+
+def _money(purse: Purse | None, usd: float, seconds: float) -> AbstractAsyncContextManager[Payment]:
+    if purse is None or not usd:
+        return nullcontext(Payment())
+    return purse.holding(usd, max(0.0, min(SECONDS_FOR_MONEY, seconds)))

@@ -1,0 +1,51 @@
+"""What a run is configured with can be stored and read again, or is refused before it is."""
+
+import math
+
+import pytest
+from pydantic import ValidationError
+
+from taskdata.errors import Misuse
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.run import RunConfig
+
+NOT_FINITE = (math.inf, -math.inf, math.nan)
+PLACES = (
+    ("max_usd",),
+    ("threshold",),
+    ("deadlines", "setup_seconds"),
+    ("deadlines", "line_seconds"),
+    ("deadlines", "attempt_seconds"),
+    ("deadlines", "collect_seconds"),
+    ("agents", 0, "temperature"),
+    ("agents", 0, "budget", "max_seconds"),
+    ("agents", 0, "budget", "max_usd"),
+)
+
+
+def put(into, value, *place):
+    """Return JSON with the value at a place in it."""
+    key, *rest = place
+    there = into.get(key, {}) if isinstance(into, dict) else into[key]
+    filled = put(there, value, *rest) if rest else value
+    return into | {key: filled} if isinstance(into, dict) else [filled]
+
+
+@pytest.mark.parametrize("number", NOT_FINITE)
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_a_number_that_json_has_no_word_for_is_refused(place, number):
+    plain = RunConfig(agents=(AgentSpec.parse("nop"),)).model_dump(mode="json")
+    RunConfig.model_validate(put(plain, 3.0, *place))
+    with pytest.raises(ValidationError) as caught:
+        RunConfig.model_validate(put(plain, number, *place))
+    assert caught.value.errors()[0]["loc"][: len(place)] == place
+
+
+@pytest.mark.parametrize("usd", [0.0, -5.0, *NOT_FINITE])
+def test_a_cap_that_no_run_can_have_is_refused_and_the_run_stays_as_it_was(store, new_run, usd):
+    run = new_run(max_usd=2.0)
+    with pytest.raises(Misuse, match="max_usd"):
+        store.set_max_usd(run.id, usd)
+    assert [known.config.max_usd for known in store.runs()] == [2.0]
+    store.set_max_usd(run.id, 40.0)
+    assert store.run(run.id).config == run.config.model_copy(update={"max_usd": 40.0})
