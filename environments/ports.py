@@ -293,11 +293,19 @@ class Sandbox(Protocol):
         """
         ...
 
-    async def start(self, argv: Sequence[str], *, mounts: Sequence[Mount] = ()) -> Process:
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        mounts: Sequence[Mount] = (),
+        reserves_memory: bool = False,
+    ) -> Process:
         """Start a program that may live as long as the sandbox, with temporary folders of its own.
 
         All limits but the wall time hold, for it alone; standard error may be as long as the
         output of a run. It sees `mounts` besides the workspace. Closing the sandbox closes it.
+        One that `reserves_memory`, as Node.js does, may reserve more than it has: what counts is
+        what it uses.
         Raises `SandboxFailed` when the sandbox itself cannot start it.
         """
         ...

@@ -29,7 +29,7 @@ from taskdata.errors import Misuse, NightshiftError
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.version import code_version
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 MAX_CALLS_AT_ONCE = 4
 
@@ -159,7 +159,7 @@ async def _result(
         result = await tool.run(params.arguments or {}, sandbox)
     except NightshiftError as exc:
         # Not the client's fault, but the client is who has to know.
-        _log.error("%s: %s", params.name, exc)
+        _logger.error("%s: %s", params.name, exc)
         return ToolResult(text=f"{params.name} cannot work now: {exc}", error=ToolErrorKind.REFUSED)
     # Pages of a long result are of a trial, and a client of ours has none.
     return result.model_copy(update={"text": cut_text(result.text, _PAGING)})

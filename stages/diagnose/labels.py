@@ -13,7 +13,8 @@ cannot be told, and so on.
 - refine: most leaves hold and finer requirements do not.
 - reason: the work was done and most of it arrived, and most of what it says is wrong.
 
-Of imported results nobody saw the work: plan and execute are never told of them.
+Nobody saw the tool calls of a program or behind an imported result: plan is never told of them, and
+execute only of a program that did not finish, with something undelivered.
 
 Levels are told for every scored trial, also for one that succeeded:
 A (leaf), some leaf does not hold; B (composition), some inner node does not hold though most of
@@ -30,8 +31,6 @@ from taskdata.schema.transcript import Ending
 
 LABELLER = "rules@1"
 _QUOTED = 3
-_SEEN_AT_WORK = {FailureStage.PLAN, FailureStage.EXECUTE}
-"""Stages that only tool calls tell of, so not of results that came from elsewhere."""
 
 
 def diagnose(trial_id: str, signals: Signals) -> Diagnosis:
@@ -59,8 +58,6 @@ def _stage(signals: Signals) -> tuple[FailureStage | None, str]:
         (FailureStage.HANDOFF, _did_not_arrive),
         (FailureStage.REFINE, _nearly_right),
     ]
-    if not signals.watched:
-        rules = [rule for rule in rules if rule[0] not in _SEEN_AT_WORK]
     for stage, rule in rules:
         reason = rule(signals)
         if reason is not None:
@@ -73,6 +70,8 @@ def _stage(signals: Signals) -> tuple[FailureStage | None, str]:
 
 
 def _never_set_about(signals: Signals) -> str | None:
+    if not signals.watched:
+        return None
     if signals.calls == 0:
         return f"no tool was called in {_count(signals.turns, 'turn')}"
     if signals.malformed_calls == signals.calls:

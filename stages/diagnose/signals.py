@@ -75,7 +75,7 @@ class Signals:
     broken_nodes: tuple[str, ...]
     """Inner nodes that fail though most of their scored leaves hold."""
     watched: bool = True
-    """Whether it is known how the agent worked; not so of imported results."""
+    """Whether its tool calls are known; not so of programs and of imported results."""
 
     @property
     def succeeded(self) -> bool:
@@ -126,7 +126,7 @@ def observe(
         rejected=outcome.rejected_files,
         leaves=_leaves(task, score, {*missing, *unreadable}, outcome, threshold),
         broken_nodes=tuple(_broken(score.root, threshold)),
-        watched=not transcript.is_outcome_only,
+        watched=transcript.calls_are_known,
     )
 
 

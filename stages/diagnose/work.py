@@ -5,11 +5,12 @@ import time
 
 from stages.diagnose.labels import diagnose
 from stages.diagnose.signals import Signals, observe
-from taskdata.errors import NightshiftError
+from stages.execute.outcome import cause
+from taskdata.errors import NightshiftError, StoreUnavailable
 from taskdata.schema.run import StageReport, Trial
 from taskdata.store import Store
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
@@ -22,25 +23,32 @@ def due(store: Store, run_id: str, round_: int) -> list[str]:
 
 
 def do(store: Store, run_id: str, round_: int) -> StageReport:
-    """Label every trial that is due, each in its own transaction; one that fails stays due."""
+    """Label every trial that is due, each in its own transaction; one that fails stays due.
+
+    Raises:
+        StoreUnavailable: if the store is gone, for all trials at once.
+    """
     started = time.monotonic()
     threshold = store.run(run_id).config.threshold
     trials = _due(store, run_id, round_)
-    errors = 0
+    causes = []
     for trial in trials:
         try:
             store.record_diagnosis(diagnose(trial.id, signals_of(store, trial, threshold)))
-        except Exception:  # one trial must not sink the round
-            logger.exception("trial %s could not be diagnosed", trial.id)
-            errors += 1
+        except StoreUnavailable:
+            raise
+        except Exception as exc:  # one trial must not sink the round
+            _logger.exception("trial %s could not be diagnosed", trial.id)
+            causes.append(cause(exc))
     return StageReport(
         stage="diagnose",
         run_id=run_id,
         round=round_,
         due=len(trials),
-        done=len(trials) - errors,
-        errors=errors,
+        done=len(trials) - len(causes),
+        errors=len(causes),
         seconds=time.monotonic() - started,
+        note=f"{len(causes)} could not be diagnosed: {causes[0]}" if causes else "",
     )
 
 

@@ -35,6 +35,10 @@ class Tools(Protocol):
         """Offer more tools of the catalogue from now on."""
         ...
 
+    def show(self, chars: int) -> None:
+        """Show at most so much of each result from now on; the rest can be read in pages."""
+        ...
+
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call; the agent's mistakes come back as error results."""
         ...

@@ -4,10 +4,12 @@ import asyncio
 import functools
 import hashlib
 import math
+import os
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from environments.metering.ledger import Ledger
 from environments.metering.proxy import MeteringProxy
 from environments.models.wire.arguments import clean_text
 from environments.ports import Completed, Mount, Process, Sandbox, SandboxProvider
@@ -15,7 +17,6 @@ from environments.reaper.owner import working_folder
 from environments.sandbox.mounts import masked
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
-from stages.execute.dialogue.budget import Meter
 from taskdata.errors import Misuse, SandboxFailed
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import Resources
@@ -82,12 +83,12 @@ def provider_for(agent: AgentSpec, provider: SandboxProvider) -> SandboxProvider
 
 
 def with_room(agent: AgentSpec, asked: Resources) -> Resources:
-    """Return a tool call's limits, widened to the time of a whole trial."""
+    """Return a tool call's limits, widened to the time of a whole trial on every processor."""
     seconds = agent.budget.max_seconds
     return asked.model_copy(
         update={
             "wall_seconds": max(asked.wall_seconds, seconds),
-            "cpu_seconds": max(asked.cpu_seconds, math.ceil(seconds)),
+            "cpu_seconds": max(asked.cpu_seconds, math.ceil(seconds) * (os.cpu_count() or 1)),
             "output_kb": max(asked.output_kb, _MOST_ERRORS_KB),
         }
     )
@@ -113,12 +114,13 @@ class Command:
         sandbox = assignment.sandbox
         if sandbox is None:
             raise Misuse(f"agent {agent.name!r}: harness 'command' needs a sandbox")
+        journal.calls_are_seen = False
         (instructions,) = prompts.opening(_PROMPT, assignment.brief, ())
         journal.message("user", instructions.text)
         journal.message("system", await asyncio.to_thread(_described, agent))
-        if proxy is not None:
-            proxy.ledger.begin()
-        run = await _run(sandbox, agent, instructions.text)
+        ledger = Ledger(agent.budget, price=None) if proxy is None else proxy.ledger
+        ledger.begin()
+        run = await _run(sandbox, agent, instructions.text, ledger)
         if proxy is not None:
             await proxy.settled()
         journal.message("system", run.report)
@@ -165,19 +167,19 @@ def _ending(run: _Run, proxy: MeteringProxy | None) -> Ending:
     return Ending.FINISHED if run.completed.exit_code == 0 else Ending.IN_ERROR
 
 
-async def _run(sandbox: Sandbox, agent: AgentSpec, task: str) -> _Run:
-    meter = Meter(agent.budget)
+async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, ledger: Ledger) -> _Run:
     with working_folder() as folder:
         mounts = [Mount(_written(folder / "TASK.md", task), _TASK_FILE)]
         if agent.program is not None:
             mounts.append(Mount(Path(agent.program), PROGRAM_FOLDER))
-        process = await sandbox.start((*_WITHOUT_INPUT, *agent.command), mounts=mounts)
+        argv = (*_WITHOUT_INPUT, *agent.command)
+        process = await sandbox.start(argv, mounts=mounts, reserves_memory=True)
         printed, grace = bytearray(), 0.0
         try:
-            async with asyncio.timeout(meter.seconds_left):
+            async with ledger.in_time():
                 await _read(process, printed)
             # It may go on without printing; mostly it has ended, too.
-            grace = meter.seconds_left
+            grace = ledger.seconds_left
         except TimeoutError:
             grace = 0.0
         finally:
@@ -185,7 +187,7 @@ async def _run(sandbox: Sandbox, agent: AgentSpec, task: str) -> _Run:
     return _Run(
         completed=completed,
         printed=clean_text(bytes(printed).decode(errors="replace")),
-        was_late=meter.seconds_left <= 0,
+        was_late=ledger.seconds_left <= 0,
     )
 
 

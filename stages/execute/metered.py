@@ -5,17 +5,23 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import Literal
 
 from environments.metering.calls import Terms
-from environments.metering.ledger import Ledger
+from environments.metering.ledger import Ledger, ReplyLimits
 from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy, metering_proxy
+from environments.models.capabilities import capabilities_of
 from environments.models.money.prices import price_of
 from environments.models.registry import ModelClients, model_endpoint
+from environments.models.retry import RetryPolicy
 from environments.reaper.owner import working_folder
 from stages.execute.dialogue.journal import Journal
-from taskdata.schema.agent import AgentSpec, ModelSpec
+from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 
 Reach = Literal["door", "loopback"]
 """From where the proxy is reached: from inside the sandbox, or from this process."""
+UNASKED_REPLY_TOKENS = 32_000
+"""Of a program that names no limit, which may well have its model think."""
+_WINDOWS_SHARE = 4
+"""A reply and what it answers share the window of most servers, which refuse a longer one."""
 
 
 @asynccontextmanager
@@ -64,11 +70,25 @@ def _terms(
     is_local = model.provider == "local"
     return Terms(
         endpoint=model_endpoint(model, base_url),
-        ledger=Ledger(agent.budget, price_of(model)),
+        ledger=Ledger(
+            agent.budget,
+            price_of(model),
+            # A program says itself how long its replies may be; an adapter leaves that to us.
+            replies=_replies(agent, model) if reach == "door" else None,
+        ),
         record=journal,
         limiter=None if is_local else clients.limiter,
         purse=clients.purse,
         paid=None if is_local else paid,
+        policy=RetryPolicy(attempt_seconds=clients.attempt_seconds),
         # What an adapter tells its model is on record already.
         records_instructions=reach == "door",
     )
+
+
+def _replies(agent: AgentSpec, model: ModelSpec) -> ReplyLimits:
+    usual, said = Budget().max_reply_tokens, agent.budget.max_reply_tokens
+    if said != usual:
+        return ReplyLimits(said, said)
+    window = agent.window_tokens or capabilities_of(model).window_tokens or 0
+    return ReplyLimits(None, max(usual, min(UNASKED_REPLY_TOKENS, window // _WINDOWS_SHARE)))

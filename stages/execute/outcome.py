@@ -2,7 +2,6 @@
 
 import logging
 import traceback
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +10,7 @@ from environments.models.wire.arguments import clean_text
 from stages.execute.dialogue.journal import Journal
 from taskdata.errors import NightshiftError
 from taskdata.schema.run import TrialOutcome
-from taskdata.schema.transcript import Event, ModelEvent, ToolEvent, Usage
+from taskdata.schema.transcript import ModelEvent, ToolEvent, Usage
 from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
@@ -33,25 +32,25 @@ def outcome_of(facts: dict[str, Any]) -> TrialOutcome:
 def failed_outcome(facts: dict[str, Any], journal: Journal) -> TrialOutcome:
     """Return the outcome of a trial that failed; where it does not hold all, the cause at least."""
     try:
-        return outcome_of(facts | totals(journal.events))
+        return outcome_of(facts | totals(journal))
     # Without an outcome the trial would stay due for ever, and nobody would learn why.
     except Exception as exc:  # noqa: BLE001
         _logger.warning("trial %s: its counts are lost: %s", facts["trial_id"], cause(exc))
         return outcome_of({name: facts[name] for name in _LEAST} | dict.fromkeys(_COUNTS))
 
 
-def totals(events: Sequence[Event]) -> dict[str, Any]:
+def totals(journal: Journal) -> dict[str, Any]:
     """Return the outcome's counts; also of a trial that was cut short, for its calls cost too."""
-    models = [event for event in events if isinstance(event, ModelEvent)]
-    tools = [event for event in events if isinstance(event, ToolEvent)]
-    priced: tuple[ModelEvent | ToolEvent, ...] = (*models, *tools)
-    costs = [event.cost_usd for event in priced if event.cost_usd is not None]
+    models = [event for event in journal.events if isinstance(event, ModelEvent)]
+    tools = [event for event in journal.events if isinstance(event, ToolEvent)]
+    errors = sum(1 for event in tools if event.error is not None)
+    costs = [event.cost_usd for event in journal.events if event.cost_usd is not None]
     return {
         "usage": sum((event.usage for event in models), Usage()),
-        "cost_usd": sum(costs) if len(costs) == len(priced) else None,
+        "cost_usd": sum(costs) if len(costs) == len(journal.events) else None,
         "turns": len(models) or len(tools),
-        "tool_calls": len(tools),
-        "tool_errors": sum(1 for event in tools if event.error is not None),
+        "tool_calls": len(tools) if journal.calls_are_seen else None,
+        "tool_errors": errors if journal.calls_are_seen else None,
         "model_id": models[-1].model if models else None,
     }
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -19,6 +20,7 @@ from environments.models.cached import CachedClient
 from environments.models.money.prices import price_of
 from environments.models.paid import Attempt, CallWriter, PaidClient
 from environments.models.registry import ModelClients
+from environments.models.retry import is_silence
 from environments.ports import ModelClient, Sandbox, SandboxProvider, Workspace
 from environments.sandbox.collect import Collected, collect
 from environments.sandbox.workspace import new_workspace
@@ -35,6 +37,7 @@ from stages.execute.imported.taking import taken_in
 from stages.execute.metered import metered
 from stages.execute.outcome import cause, detail_of, failed_outcome, outcome_of, totals
 from stages.execute.preprocess import initial_files
+from stages.execute.slots.backlog import Holder
 from stages.execute.slots.deadline import Deadline, in_time
 from stages.execute.surroundings import Surroundings, surroundings, with_final_state, without_state
 from taskdata.errors import Misuse
@@ -57,6 +60,8 @@ class Workbench:
     run: Run
     provider: SandboxProvider
     clients: ModelClients
+    holder: Holder
+    """Of the slots: it hears whether trials are answered by their models' providers."""
     calls: CallWriter
     """Keeps what the agents' models are paid for."""
     services: ToolServices
@@ -94,7 +99,7 @@ async def run_trial(bench: Workbench, trial: Trial, attempt: int) -> TrialOutcom
     A failure outside the agent (model server, sandbox, disk, a bug of ours, something that hangs)
     is an outcome too: `INFRASTRUCTURE`, with its cause.
     """
-    journal, started = Journal(), time.monotonic()
+    journal, started = Journal(partial(bench.holder.answered, trial.id)), time.monotonic()
     deadline = Deadline(bench.run.config.deadlines, bench.ends_at)
     facts: dict[str, Any] = {
         "trial_id": trial.id,
@@ -108,6 +113,8 @@ async def run_trial(bench: Workbench, trial: Trial, attempt: int) -> TrialOutcom
         return outcome_of(facts | done)
     # One trial must not sink its batch, whatever went wrong; the traceback is kept for us.
     except Exception as exc:  # noqa: BLE001
+        if is_silence(exc):
+            bench.holder.unanswered(trial.id)
         _logger.warning("trial %s: %s", trial.id, cause(exc))
         facts |= {
             "status": OutcomeStatus.INFRASTRUCTURE,
@@ -134,7 +141,7 @@ async def _done(
         "rejected_files": work.rejected,
         "prompt_version": work.prompt_version,
         "wall_seconds": work.seconds,
-        **totals(journal.events),
+        **totals(journal),
         **work.effort,
     }
 
@@ -193,7 +200,8 @@ async def _work(
                 seconds = time.monotonic() - started
                 if not kind.is_program:
                     transcript = transcript.model_copy(update={"tools": toolbox.specs})
-            deliverables, rejected = await _left(attempt, workspace)
+            # What the reference has written is not the agent's.
+            deliverables, rejected = ((), ()) if kind.predicts else await _left(attempt, workspace)
             deadline.step = "ending its services and removing its workspace"
         finally:
             facts["limits"] = around.noted_in(facts["limits"])

@@ -5,13 +5,14 @@ import time
 
 from stages.diagnose.work import signals_of
 from stages.execute.harness import harness_takes_feedback
+from stages.execute.outcome import cause
 from stages.refine.feedback import feedback
-from taskdata.errors import Misuse
+from taskdata.errors import Misuse, StoreUnavailable
 from taskdata.schema.run import Run, StageReport, Trial
 from taskdata.schema.scores import TrialScore
 from taskdata.store import Store
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
@@ -31,28 +32,33 @@ def do(store: Store, run_id: str, round_: int) -> StageReport:
 
     Raises:
         Misuse: if the run has no such refinement round.
+        StoreUnavailable: if the store is gone, for all trials at once.
     """
     started = time.monotonic()
     run = _run(store, run_id, round_)
     parents = _due(store, run, round_)
-    errors = 0
+    causes = []
     for parent in parents:
         try:
             store.plan_trials([_refined(store, run, parent)])
-        except Exception:  # one trial must not sink the round
-            logger.exception("trial %s could not be given feedback", parent.id)
-            errors += 1
+        except StoreUnavailable:
+            raise
+        except Exception as exc:  # one trial must not sink the round
+            _logger.exception("trial %s could not be given feedback", parent.id)
+            causes.append(cause(exc))
     before = len(store.trials(run_id, round_ - 1))
     planned = len(store.trials(run_id, round_))
+    without = f"; {len(causes)} could not be given any: {causes[0]}" if causes else ""
     return StageReport(
         stage="refine",
         run_id=run_id,
         round=round_,
         due=len(parents),
-        done=len(parents) - errors,
-        errors=errors,
+        done=len(parents) - len(causes),
+        errors=len(causes),
         seconds=time.monotonic() - started,
-        note=f"{planned} of {before} trials are tried again with {run.config.feedback} feedback",
+        note=f"{planned} of {before} trials are tried again with {run.config.feedback} feedback"
+        + without,
     )
 
 

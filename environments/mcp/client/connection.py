@@ -24,7 +24,7 @@ from environments.sandbox.shielding import to_the_end
 from taskdata.errors import NightshiftError, ToolUnavailable
 from taskdata.version import code_version
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 START_SECONDS = 60.0
 """For a server to start and say what it offers."""
@@ -188,10 +188,10 @@ class Connection:
     async def _end(self, process: Process) -> None:
         try:
             self._ending = await process.close(_LEAVE_SECONDS)
-            _log.info("MCP server %s: %s", self.name, self.diagnosis())
+            _logger.info("MCP server %s: %s", self.name, self.diagnosis())
         except NightshiftError as error:
             self._fault = error
-            _log.warning("MCP server %s: %s", self.name, error)
+            _logger.warning("MCP server %s: %s", self.name, error)
 
     async def _live(self, transport: AbstractAsyncContextManager[Any]) -> None:
         who = Implementation(name="nightshift", version=code_version())
@@ -204,7 +204,7 @@ class Connection:
         # Whatever a foreign server makes the SDK raise ends the server's life and not ours.
         except Exception as error:  # noqa: BLE001
             self._fault = error
-            _log.info("MCP server %s: %s", self.name, _text_of(error))
+            _logger.info("MCP server %s: %s", self.name, _text_of(error))
         finally:
             self._wire.ended = True
 

@@ -22,7 +22,7 @@ from environments.tools.toolkit import MAX_RESULT_CHARS, cut_text
 from taskdata.errors import ToolUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 MAX_RESTARTS = 1
 """How often a server that was lost is started again during a trial."""
@@ -91,12 +91,12 @@ class LiveServer:
         except (Lost, ToolUnavailable) as exc:
             if self._is_remote and isinstance(exc, ToolUnavailable):
                 raise
-            _log.warning("MCP server %s was lost: %s", name, exc)
+            _logger.warning("MCP server %s was lost: %s", name, exc)
             return f"{name} stopped: {exc}. {self._outlook()}", ToolErrorKind.LIMIT
         except MCPError as exc:
             return _refusal(name, exc)
         except ValidationError as exc:
-            _log.info("MCP server %s: %s", name, exc)
+            _logger.info("MCP server %s: %s", name, exc)
             text = f"{name} answered {tool} with something that is no result."
             return text, ToolErrorKind.REFUSED
         return await self._shown(result, sandbox)

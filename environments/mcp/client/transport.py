@@ -21,7 +21,7 @@ from environments.ports import Process
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 MAX_BYTES_PER_CALL = 16 << 20
 """What a server may say between two of our requests, all messages together."""
@@ -126,7 +126,7 @@ async def _pass_on(
     except ValueError:
         # Servers print greetings where only messages belong; that alone breaks nothing.
         wire.stray_lines += 1
-        _log.debug("a line that is no message: %r", line[:200])
+        _logger.debug("a line that is no message: %r", line[:200])
         return
     await incoming.send(SessionMessage(message))
 

@@ -23,7 +23,7 @@ from taskdata.errors import ToolUnavailable
 from taskdata.schema.task import Resources
 from taskdata.schema.tool import ToolSpec
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 _MAX_NAME_CHARS = 64
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]")
@@ -82,7 +82,7 @@ def _connector(
             return await Connection.over_transport(entry.name, transport)
         start = await launch(entry, home, sandbox)
         return await Connection.over_process(
-            entry.name, lambda: sandbox.start(start.argv, mounts=start.mounts)
+            entry.name, lambda: sandbox.start(start.argv, mounts=start.mounts, reserves_memory=True)
         )
 
     return connect
@@ -139,7 +139,7 @@ def _named(
         if name in taken or counts[name] > 1:
             name = _plain_name(f"{entry.name}_{declared.name}")
         if name in used:
-            _log.warning("MCP server %s offers %r twice: left out", entry.name, name)
+            _logger.warning("MCP server %s offers %r twice: left out", entry.name, name)
             continue
         used.add(name)
         tools.append(McpTool(_spec(name, entry, declared), running, declared.name))

@@ -55,6 +55,7 @@ def command(
     argv: Sequence[str],
     more_mounts: Sequence[Mount] = (),
     doors: Sequence[Door] = (),
+    reserves_memory: bool = False,
 ) -> list[str]:
     """Return the command that runs `argv` under the policy.
 
@@ -67,6 +68,7 @@ def command(
         argv: Program and arguments, as inside.
         more_mounts: What the program sees besides the workspace.
         doors: What it reaches.
+        reserves_memory: Whether its address space is without limit.
     """
     mounts = (*python_mounts(), *package_mounts(), *door_mounts(doors), *hosts_mounts(doors))
     return [
@@ -88,7 +90,7 @@ def command(
         *_drop_root(owner),
         # Before the limits, which are the program's own.
         *relayed(sys.executable, doors),
-        *_rlimits(resources),
+        *_rlimits(resources, reserves_memory),
         *argv,
     ]
 
@@ -160,10 +162,11 @@ def _drop_root(owner: tuple[int, int]) -> Iterator[str]:
         yield from ("--clear-groups", "--inh-caps=-all", "--no-new-privs")
 
 
-def _rlimits(resources: Resources) -> Iterator[str]:
+def _rlimits(resources: Resources, reserves_memory: bool) -> Iterator[str]:
     yield "/usr/bin/prlimit"
     yield f"--cpu={resources.cpu_seconds}:{resources.cpu_seconds + 1}"
-    yield f"--as={(resources.memory_mb + _SPARE_ADDRESS_MB) * MEGABYTE}"
+    if not reserves_memory:
+        yield f"--as={(resources.memory_mb + _SPARE_ADDRESS_MB) * MEGABYTE}"
     yield f"--fsize={resources.disk_mb * MEGABYTE}"
     yield f"--nofile={_OPEN_FILES}"
     yield "--core=0"

@@ -121,7 +121,13 @@ class BubblewrapSandbox:
             limit = await self.watch(program, space, began + wall, _SECONDS_BETWEEN_LOOKS)
         return self.completed(program, space, limit, time.monotonic() - began)
 
-    async def start(self, argv: Sequence[str], *, mounts: Sequence[Mount] = ()) -> Process:
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        mounts: Sequence[Mount] = (),
+        reserves_memory: bool = False,
+    ) -> Process:
         """Start `argv` in namespaces of its own and return it; it lives no longer than the sandbox.
 
         Raises:
@@ -129,7 +135,9 @@ class BubblewrapSandbox:
         """
         space = await self._space()
         async with AsyncExitStack() as stack:
-            program = await stack.enter_async_context(self._running(argv, None, mounts))
+            program = await stack.enter_async_context(
+                self._running(argv, None, mounts, reserves_memory)
+            )
             process = BubblewrapProcess(self, program, space, stack.pop_all())
         self._started.append(process)
         return process
@@ -148,7 +156,11 @@ class BubblewrapSandbox:
         await asyncio.gather(*(process.close() for process in self._started))
 
     def _running(
-        self, argv: Sequence[str], stdin: bytes | None, mounts: Sequence[Mount] = ()
+        self,
+        argv: Sequence[str],
+        stdin: bytes | None,
+        mounts: Sequence[Mount] = (),
+        reserves_memory: bool = False,
     ) -> AbstractAsyncContextManager[Program]:
         line = functools.partial(
             command,
@@ -159,6 +171,7 @@ class BubblewrapSandbox:
             argv=argv,
             more_mounts=mounts,
             doors=self._doors,
+            reserves_memory=reserves_memory,
         )
         accounts = account_files(self._owner)
         return running(line, self._marks, accounts, stdin, self._resources.output_kb * 1024)

@@ -25,7 +25,7 @@ from taskdata.schema.task import Resources
 if TYPE_CHECKING:
     from docker import DockerClient
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Pool:
                 self._waiting.appendleft(found)
                 raise
             except SandboxFailed as error:
-                logger.info("no container could be prepared: %s", error)
+                _logger.info("no container could be prepared: %s", error)
                 return None
             self._fill(resources)
             return prepared
@@ -186,4 +186,4 @@ async def _removed(making: asyncio.Task[Prepared]) -> None:
         prepared = await making
         await prepared.remove()
     except SandboxFailed as error:
-        logger.info("a prepared container is gone or was never made: %s", error)
+        _logger.info("a prepared container is gone or was never made: %s", error)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 IMAGE = "nightshift-sandbox:latest"
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_GLANCES = 0.05
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -119,7 +119,7 @@ class Docker:
                 labels = labels_of(process, label)
             except SandboxFailed as error:
                 # Whoever opens a sandbox will find out, and say so.
-                logger.info("no containers are prepared: %s", error)
+                _logger.info("no containers are prepared: %s", error)
                 yield
                 return
             make = functools.partial(prepared_container, client, self._image, labels, folder)
@@ -204,8 +204,14 @@ class DockerSandbox:
                 await to_the_end(self._discard())
                 raise
 
-    async def start(self, argv: Sequence[str], *, mounts: Sequence[Mount] = ()) -> Process:
-        """Start `argv` in a container of its own and return it.
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        mounts: Sequence[Mount] = (),
+        reserves_memory: bool = False,
+    ) -> Process:
+        """Start `argv` in a container of its own and return it; any may reserve memory there.
 
         Raises:
             SandboxFailed: the engine cannot start the container or talk to the program.

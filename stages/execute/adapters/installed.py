@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 
 from taskdata.errors import Misuse
+from taskdata.installing import extra_command
 from taskdata.schema.agent import AgentSpec
 
 _PACKAGES = {"openai_agents": "agents", "pydantic_ai": "pydantic_ai"}
@@ -13,8 +14,7 @@ def require_adapter(agent: AgentSpec) -> None:
     """Raise `Misuse` unless the agent's SDK is installed and speaks its model's format."""
     if find_spec(_PACKAGES[agent.harness]) is None:
         raise Misuse(
-            f"agent {agent.name!r}: its SDK is not installed; run "
-            "`pip install 'nightshift-evals[adapters]'`"
+            f"agent {agent.name!r}: its SDK is not installed; run {extra_command('adapters')}"
         )
     if agent.model is not None and agent.model.provider.startswith("anthropic"):
         raise Misuse(

@@ -1,6 +1,5 @@
 """What every adapter lends to its SDK: the tools, the task, the way to the model, and the clock."""
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from environments.metering.proxy import MeteringProxy
 from environments.models.wire.arguments import read_arguments
 from environments.ports import Message
 from environments.tools.session.finish import ENDING_TOOLS
+from environments.tools.session.overlong import OVERLONG
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from taskdata.errors import Misuse, NightshiftError
@@ -20,7 +20,7 @@ from taskdata.schema.transcript import Ending, ToolCall, Transcript
 if TYPE_CHECKING:
     import openai
 
-PROMPT = "function_calling_v1"
+PROMPT = "function_calling_v2"
 _NOTICE_CHARS = 500
 
 
@@ -36,6 +36,8 @@ class Loan:
         self._assignment = assignment
         self._failure: NightshiftError | None = None
         assignment.tools.pay_from(self.proxy.ledger)
+        # An SDK is given its tools once, and a result that was cut tells the model to use this one.
+        assignment.tools.offer(OVERLONG)
         opening = prompts.opening(PROMPT, assignment.brief, assignment.tools.specs)
         self.instructions, self.task = self._told(opening[0]), self._told(opening[1])
 
@@ -97,7 +99,7 @@ class Loan:
         faults: tuple[type[Exception], ...] = (*own_faults, NightshiftError)
         self.proxy.ledger.begin()
         try:
-            async with asyncio.timeout(self.proxy.ledger.seconds_left) as limit:
+            async with self.proxy.ledger.in_time() as limit:
                 answer = await play()
         except TimeoutError:
             if not limit.expired():

@@ -222,6 +222,25 @@ def test_limits_hold(talk, code: str, limit: str, limits: dict[str, int]):
     assert (done.exit_code < 0, done.limit) == (True, limit)
 
 
+def test_memory_that_is_only_reserved_is_free_to_those_that_may(
+    provider: SandboxProvider, workspace: Workspace
+):
+    reserve = "import mmap; mmap.mmap(-1, 64 << 30, mmap.MAP_PRIVATE, 0); print('reserved')"
+    hoard = "hoard = []\nwhile True: hoard.append(bytearray(8 << 20))"
+
+    async def run() -> tuple[bytes, Completed]:
+        async with provider.open(workspace, Resources(memory_mb=128)) as sandbox:
+            python = [*sandbox.python(), "-c"]
+            reserving = await sandbox.start([*python, reserve], reserves_memory=True)
+            said = await line_of(reserving)
+            hoarding = await sandbox.start([*python, hoard], reserves_memory=True)
+            return said, await to_the_end(hoarding)
+
+    said, hoarded = asyncio.run(run())
+    assert said == b"reserved\n"
+    assert (hoarded.exit_code, hoarded.limit) == (-9, "memory")
+
+
 def test_wall_time_is_not_limited(talk):
     async def talking(process: Process) -> bytes:
         await asyncio.sleep(1)

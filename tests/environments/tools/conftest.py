@@ -1,6 +1,7 @@
 """Fixtures of the tool tests: a workspace, a tool's function over it, a toolbox in a sandbox."""
 
 import asyncio
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,20 @@ async def _call_all(
         await toolbox.call(ToolCall(id=str(number), tool=tool, arguments=arguments))
         for number, (tool, arguments) in enumerate(calls)
     ]
+
+
+@pytest.fixture
+def made(workspace: Path) -> Callable[..., str]:
+    """Lets ffmpeg write input/`name` from its own sources of sound and pictures."""
+    from imageio_ffmpeg import get_ffmpeg_exe
+
+    def make(name: str, *options: str) -> str:
+        target = workspace / "input" / name
+        command = [get_ffmpeg_exe(), "-nostdin", "-v", "error", "-y", *options, str(target)]
+        subprocess.run(command, check=True)
+        return f"input/{name}"
+
+    return make
 
 
 def _fill(root: Path, files: Mapping[str, bytes]) -> Workspace:

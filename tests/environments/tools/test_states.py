@@ -76,13 +76,11 @@ def test_searches(monkeypatch, tmp_path):
     assert [tool_state("GoogleSearch", b) for b in (serper, corpus, replayed)] == [READY] * 3
 
 
-def test_a_missing_library_names_the_extra(monkeypatch):
+def test_a_missing_library_names_the_way_to_get_it(monkeypatch):
     from environments.tools import states
 
     monkeypatch.setattr(states, "find_spec", lambda module: None)
-    assert tool_state("OCR") == (
-        "needs rapidocr_onnxruntime, cv2: install nightshift-evals[tools-vision]"
-    )
+    assert tool_state("OCR") == "needs rapidocr_onnxruntime, cv2: run `make setup-all`"
     assert tool_state("OCR", sandbox="docker") == READY
     assert tool_state("Calculator") == READY
 

@@ -117,6 +117,7 @@ def make_transcript() -> Callable[..., Transcript]:
         turns: int = 3,
         ending: Ending = Ending.FINISHED,
         answer: str = "",
+        has_unseen_calls: bool = False,
     ) -> Transcript:
         events: list[Event] = [MessageEvent(role="user", text="Plan a trip.")]
         events += [
@@ -128,7 +129,12 @@ def make_transcript() -> Callable[..., Transcript]:
             events.append(
                 ToolEvent(call=call, text=text, error=error, started_at=NOON, seconds=0.1)
             )
-        return Transcript(events=tuple(events), final_answer=answer, ending=ending)
+        return Transcript(
+            events=tuple(events),
+            final_answer=answer,
+            ending=ending,
+            has_unseen_calls=has_unseen_calls,
+        )
 
     return make
 
@@ -174,6 +180,7 @@ def see(
         task: Task | None = None,
         turns: int = 3,
         ending: Ending = Ending.FINISHED,
+        has_unseen_calls: bool = False,
     ) -> Signals:
         task = task or trip_task
         leaves = {leaf.id: 10.0 for leaf in task.checkpoints.leaves()} | (scores or {})
@@ -181,7 +188,7 @@ def see(
         return observe(
             task,
             make_outcome(files, answer),
-            make_transcript(calls, turns, ending, answer),
+            make_transcript(calls, turns, ending, answer, has_unseen_calls),
             TrialScore(trial_id="t1", root=tree, scorer_version="1"),
             [_rendered(name, name in unreadable) for name in files],
             threshold=7.0,

@@ -175,6 +175,24 @@ def test_what_did_not_arrive_is_a_formatting_failure_only_where_the_handoff_fail
     assert (idle.stage, idle.type) == (FailureStage.PLAN, FailureType.CONTENT_SYNTHESIS)
 
 
+@pytest.mark.parametrize(
+    ("stage", "scores", "seen"),
+    [
+        ("handoff", NO_BUDGET, {"files": ["Plan.xlsx", "memo.docx"]}),
+        ("refine", {"totals": 0.0, "facts": 0.0}, {}),
+        ("reason", ONLY_HEADINGS, {}),
+        ("execute", NO_BUDGET, {"files": ["memo.docx"], "ending": Ending.OUT_OF_TIME}),
+    ],
+)
+def test_tool_calls_that_nobody_saw_are_not_held_against_a_program(
+    see: See, stage: str, scores: dict, seen: dict
+):
+    diagnosis = diagnose("t1", see(scores, calls=[], has_unseen_calls=True, **seen))
+
+    assert diagnosis.stage == stage
+    assert "tool" not in diagnosis.evidence[0]
+
+
 def test_evidence_names_files_and_the_costliest_leaves(see: See):
     evidence = diagnose("t1", see(NO_BUDGET, files=["Plan.xlsx", "memo.docx"])).evidence
 

@@ -3,6 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from stages.diagnose import work
+from taskdata.errors import StoreUnavailable
 from taskdata.schema.checkpoint import Checkpoint
 from taskdata.schema.diagnosis import FailureStage
 from taskdata.schema.run import OutcomeStatus, Run, Trial, TrialOutcome
@@ -105,4 +106,24 @@ def test_a_trial_whose_record_is_broken_stays_due_and_does_not_sink_the_others(
     report = work.do(store, night.id, 0)
 
     assert (report.due, report.done, report.errors) == (2, 1, 1)
+    assert report.note == (
+        f"1 could not be diagnosed: trial {broken.id}: its outcome, transcript or score is missing"
+    )
     assert work.due(store, night.id, 0) == [broken.id]
+
+
+def test_a_database_that_is_gone_is_not_asked_for_every_trial(
+    store: Store, night: Run, play: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch
+):
+    play(0, 0.0)
+    play(1, 0.0)
+    asked = []
+
+    def gone(self: Store, diagnosis: object) -> None:
+        asked.append(diagnosis)
+        raise StoreUnavailable("the database is gone")
+
+    monkeypatch.setattr(Store, "record_diagnosis", gone)
+    with pytest.raises(StoreUnavailable, match="gone"):
+        work.do(store, night.id, 0)
+    assert len(asked) == 1

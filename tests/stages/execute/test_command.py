@@ -1,10 +1,13 @@
 """Programs that we did not write: what they find, what they leave, what they cannot get at."""
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from environments.sandbox.docker.provider import IMAGE, Docker
+from stages.execute.command import with_room
 from stages.execute.harness import require_agent
 from stages.prepare.work import require
 from taskdata.errors import Misuse, SandboxFailed
@@ -86,6 +89,14 @@ def test_a_script_finds_the_task_and_leaves_deliverables(sandbox, evaluate, task
     assert "milk\neggs" in said
     assert (outcome.turns, outcome.cost_usd, outcome.model_id) == (0, 0, None)
     assert outcome.prompt_version == "command_v1+task_v1"
+
+
+def test_what_a_program_did_with_tools_of_its_own_is_unknown(evaluate, task):
+    outcome, transcript = evaluate(shell(SHELL), task)
+    assert (outcome.tool_calls, outcome.tool_errors) == (None, None)
+    assert transcript.has_unseen_calls
+    late, _ = evaluate(shell("sleep 9", budget={"max_seconds": 0.5}), task)
+    assert (late.ending, late.tool_calls) == (Ending.OUT_OF_TIME, None)
 
 
 def test_a_program_asks_its_model_through_the_proxy(sandbox, wire, evaluate, asking, task):
@@ -201,7 +212,7 @@ with ThreadPoolExecutor(10) as pool:
 def test_a_provider_that_fails_is_not_booked_as_the_agents(wire, evaluate, asking, task):
     wire.respond = lambda seen: wire.fails(503, "overloaded")
     outcome, _ = evaluate(asking("ask('Anybody there?')"), task)
-    assert outcome.status is OutcomeStatus.INFRASTRUCTURE
+    assert (outcome.status, outcome.tool_calls) == (OutcomeStatus.INFRASTRUCTURE, None)
     assert "HTTP 503" in outcome.error
 
 
@@ -239,6 +250,39 @@ def test_it_may_take_longer_than_a_tool_call(evaluate, new_task):
     assert (outcome.ending, outcome.final_answer) == (Ending.FINISHED, "slow")
     limits = {limit.name: limit.value for limit in outcome.limits.enforced}
     assert limits["wall_seconds"] == 1800
+
+
+@pytest.mark.node
+def test_a_program_in_node_reaches_its_model(wire, evaluate, asking, task):
+    """Its `fetch` reserves far more address space than it has memory."""
+    if shutil.which("node") is None:
+        pytest.skip("there is no node")
+    wire.then(wire.says("Five."))
+    body = """
+const body = JSON.stringify({messages: [{role: "user", content: "2+3?"}]});
+const headers = {authorization: `Bearer ${process.env.OPENAI_API_KEY}`,
+                 "content-type": "application/json"};
+const url = process.env.OPENAI_BASE_URL + "/chat/completions";
+fetch(url, {method: "POST", headers, body}).then(answered => answered.json())
+    .then(answer => console.log(answer.choices[0].message.content));
+"""
+    agent = asking("").model_copy(update={"command": ("node", "-e", body)})
+    outcome, transcript = evaluate(agent, task)
+    assert (outcome.ending, outcome.final_answer) == (Ending.FINISHED, "Five."), report(transcript)
+
+
+def test_a_program_that_takes_too_much_memory_is_stopped(sandbox, evaluate, new_task):
+    task = new_task(resources={"memory_mb": 128})
+    hoard = python("hoard = []\nwhile True: hoard.append(bytearray(8 << 20))")
+    outcome, transcript = evaluate(hoard, task, sandbox=sandbox)
+    assert outcome.ending is Ending.IN_ERROR
+    assert "stopped by its limit: memory" in report(transcript)
+
+
+def test_its_processor_time_is_that_of_all_processors(task):
+    """Several busy threads may go on as long as one."""
+    resources = with_room(shell("true", budget={"max_seconds": 100}), task.resources)
+    assert resources.cpu_seconds == 100 * os.cpu_count()
 
 
 def test_a_flood_of_output_is_cut_at_both_ends_of_the_pipe(evaluate, task):

@@ -10,6 +10,8 @@ from environments.reaper.owner import RUN_VARIABLE
 from environments.services.kinds import service_state
 from environments.services.mail import Mail
 from stages.execute import work
+from stages.execute.slots import filling
+from stages.execute.slots import provider as slots
 from stages.execute.slots.backlog import Backlog
 from stages.prepare import work as preparing
 from taskdata.schema.agent import AgentSpec, Budget
@@ -69,15 +71,67 @@ def test_a_wedged_provider_holds_up_no_other(store, new_run, new_task, wire, wed
 
     report = work.do(store, run.id, 0, tmp_path)
 
-    assert report.done == 6
+    assert (report.done, report.errors) == (3, 3)
     ended = {"healthy": [], "wedged": []}
     for (name, _), outcome in results(store, run.id).items():
         ended[name.partition("/")[2]].append(outcome)
     assert {outcome.ending for outcome in ended["healthy"]} == {Ending.FINISHED}
-    assert {outcome.ending for outcome in ended["wedged"]} == {Ending.OUT_OF_TIME}
+    assert {outcome.status for outcome in ended["wedged"]} == {OutcomeStatus.INFRASTRUCTURE}
     last = max(outcome.finished_at for outcome in ended["healthy"])
     assert all(outcome.finished_at > last for outcome in ended["wedged"])
     assert wedged.most_at_once == 2, "once the others were done, all slots were the wedged one's"
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Let the backlog probe and give up as fast as a test."""
+    monkeypatch.setattr(filling, "SECONDS_BETWEEN_ASKS", 0.05)
+    monkeypatch.setattr(slots, "SECONDS_BETWEEN_PROBES", 0.1)
+    monkeypatch.setattr(slots, "SECONDS_BETWEEN_PROBES_BESIDE_OTHERS", 0.5)
+    monkeypatch.setattr(slots, "SILENT_SECONDS", 0.2)
+
+
+def test_a_provider_that_answers_nothing_costs_a_few_trials_and_the_others_stay_due(
+    store, new_run, new_task, wire, wedged, tmp_path, at_once
+):
+    wire.respond = lambda seen: wire.says("Final Answer: 5")
+    agents = (agent(WEDGED, wedged, max_seconds=0.3), agent(HEALTHY, wire))
+    run = new_run(new_task(), agents=agents, repetitions=20, trials_per_worker=2)
+    preparing.do(store, run.id)
+
+    report = work.do(store, run.id, 0, tmp_path)
+
+    assert (report.done, report.errors) == (20, 20)
+    assert len(wedged.seen) < 15
+    causes = list(store.failures(run.id, 0).values())
+    untouched = [cause for cause in causes if "trials in a row" in cause]
+    assert len(untouched) == 20 - len(wedged.seen)
+    assert f"provider compatible at {wedged.openai_url} did not answer" in untouched[0]
+
+    wedged.respond = lambda seen: wire.says("Final Answer: 5")
+    report = work.do(store, run.id, 0, tmp_path)
+    assert (report.due, report.done) == (20, 20)
+
+
+def test_a_provider_that_answers_a_probe_has_all_slots_again(
+    store, new_run, new_task, wire, wedged, tmp_path, at_once, monkeypatch
+):
+    monkeypatch.setattr(slots, "SILENT_SECONDS", 60)
+    answer = wire.says("Final Answer: 5")
+    wedged.respond = lambda seen: never if len(wedged.seen) <= 8 else wire.waits(0.1, answer)
+    run = new_run(
+        new_task(),
+        agents=(agent(WEDGED, wedged, max_seconds=0.4),),
+        repetitions=20,
+        trials_per_worker=4,
+    )
+    preparing.do(store, run.id)
+
+    report = work.do(store, run.id, 0, tmp_path)
+
+    assert (report.done, report.errors) == (12, 8)
+    assert wedged.most_at_once == 4
+    assert len(wedged.seen) == 20
 
 
 def test_a_set_up_that_hangs_costs_its_own_deadline(store, new_run, new_task, tmp_path):

@@ -154,6 +154,25 @@ def test_a_known_window_is_not_run_into(wire, play, task, agent, act):
     assert "all turns but the last 10 were left out" in told[1]
 
 
+def test_what_does_not_fit_after_one_remedy_is_shortened_once_more(wire, play, task, agent, act):
+    def respond(seen):
+        tokens = len(json.dumps(seen.body)) // 3
+        if len(wire.seen) == 12:
+            return act("python_execute", {"code": "print('x' * 60_000)"}, input_tokens=tokens)
+        return act("Teleport", {}, input_tokens=tokens)
+
+    wire.respond = respond
+
+    transcript = play(
+        agent, task, max_turns=13, max_reply_tokens=100, settings={"window_tokens": 12_000}
+    )
+
+    assert len(json.dumps(wire.seen[12].body)) // 3 <= 12_000
+    told = notices(transcript)[-2:]
+    assert "all turns but the last 10 were left out" in told[0]
+    assert "the middle of long texts" in told[1]
+
+
 def test_the_model_drops_turns_itself(wire, play, new_task, agent, act):
     wire.then(
         act("Teleport", {"to": "Rome"}),

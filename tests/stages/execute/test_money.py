@@ -6,6 +6,7 @@ from environments.models.limits.alone import spent_usd
 from environments.models.paid import CallWriter
 from stages.execute import work
 from stages.prepare import work as preparing
+from stages.score import work as scoring
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.transcript import Ending
@@ -76,6 +77,34 @@ def test_money_of_an_earlier_stage_counts_once(planned, store, wire, tmp_path):
     # All ten were made: 0.10 spent and once more 0.03 for the last one fit into 0.16.
     assert len(wire.seen) == 10
     assert store.spent_usd(run.id) == pytest.approx(10 * CALL_USD)
+
+
+def test_a_server_that_once_reports_no_usage_does_not_end_the_run(planned, store, wire, tmp_path):
+    wire.then(wire.says("Done.", input_tokens=0, output_tokens=0))
+    run = planned(max_usd=0.06, repetitions=2)
+    assert work.do(store, run.id, 0, tmp_path).errors == 0
+    spent = store.spent_usd(run.id)
+    # That one counts as the most that it can have cost, some 0.02 USD.
+    assert CALL_USD + 0.01 < spent <= 0.06
+    assert scoring.do(store, run.id, 0).done == 2
+    assert spent_usd(store, store.run(run.id)) == spent
+
+
+def test_without_a_known_price_of_earlier_calls_no_other_one_is_made(
+    planned, store, wire, tmp_path
+):
+    run = planned(None, model="other", repetitions=2)
+    wire.then(wire.says("Done."), wire.fails(401))
+    work.do(store, run.id, 0, tmp_path)
+    (tmp_path / "prices.yaml").write_text(PRICES.replace("m:", "other:"))
+    store.set_max_usd(run.id, 5.0)
+    asked = len(wire.seen)
+
+    report = work.do(store, run.id, 0, tmp_path)
+
+    assert (report.due, report.errors, len(wire.seen)) == (1, 1, asked)
+    assert "start a new run" in report.note
+    assert scoring.do(store, run.id, 0).done == 1
 
 
 def test_paid_calls_are_stored_however_a_batch_ends(planned, store, monkeypatch):

@@ -89,7 +89,7 @@ def test_the_agent_finds_the_tasks_files(store, plan, new_task, wire, tmp_path: 
     assert outcome.final_answer == "Two."
     assert "milk" in store.transcript(outcome.trial_id).tool_events[0].text
     assert (outcome.usage.total, outcome.cost_usd, outcome.model_id) == (30, None, "wire-model-1")
-    assert outcome.prompt_version == "function_calling_v1+task_v1"
+    assert outcome.prompt_version == "function_calling_v2+task_v1"
 
 
 def test_finished_trials_are_not_run_again(store, plan, task, wire, tmp_path: Path):

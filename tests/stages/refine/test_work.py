@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from stages.refine import work
-from taskdata.errors import Misuse
+from taskdata.errors import Misuse, StoreUnavailable
 from taskdata.schema.run import OutcomeStatus, Run, Trial
 from taskdata.schema.task import Task
 from taskdata.store import Store
@@ -97,8 +97,29 @@ def test_a_trial_whose_record_is_broken_stays_due_and_does_not_sink_the_others(
     report = work.do(store, night.id, 1)
 
     assert (report.due, report.done, report.errors) == (2, 1, 1)
+    assert report.note == (
+        "1 of 2 trials are tried again with checkpoint feedback; 1 could not be given any: "
+        f"trial {broken.id}: its outcome, transcript or score is missing"
+    )
     assert [t.parent_trial_id for t in store.trials(night.id, 1)] == [sound.id]
     assert work.due(store, night.id, 1) == [broken.id]
+
+
+def test_a_database_that_is_gone_is_not_asked_for_every_trial(
+    store: Store, night: Run, play: Play, monkeypatch: pytest.MonkeyPatch
+):
+    play(3.0)
+    play(3.0, repetition=1)
+    asked = []
+
+    def gone(self: Store, trials: object) -> int:
+        asked.append(trials)
+        raise StoreUnavailable("the database is gone")
+
+    monkeypatch.setattr(Store, "plan_trials", gone)
+    with pytest.raises(StoreUnavailable, match="gone"):
+        work.do(store, night.id, 1)
+    assert len(asked) == 1
 
 
 def test_a_round_that_the_run_does_not_have_is_misuse(store: Store, night: Run):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from environments.models.faults import NotRecorded
+from environments.models.limits.local import LocalLimiter
 from environments.models.paid import Attempt, CallWriter
 from environments.models.registry import ModelClients
 from environments.ports import Media, Message, ModelRequest
@@ -14,6 +15,7 @@ from environments.tools.host.services import ServiceLimits, open_services
 from environments.tools.states import READY, tool_state
 from environments.tools.toolbox import Toolbox
 from taskdata.errors import ModelRejected, ToolUnavailable
+from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.tool_backends import ToolBackends
 from taskdata.schema.transcript import ToolCall
@@ -176,3 +178,20 @@ def test_what_a_tools_model_may_charge_without_an_answer_is_known_too(wire, stor
     with pytest.raises(ModelRejected):
         asked(first)
     assert store.spent_usd(first.run_id) > 0.01
+
+
+def test_models_that_draw_keep_to_the_limits_of_all_clients(wire, store):
+    picture = {"created": 1, "data": [{"b64_json": "cG5n"}]}
+    wire.respond = lambda seen: wire.waits(0.05, wire.answers(picture))
+    backends = ToolBackends(image_model="compatible/flux", image_model_base_url=wire.openai_url)
+    limiter = LocalLimiter({"compatible": Ceilings(concurrency=1)})
+
+    async def draw_three() -> None:
+        async with (
+            ModelClients(limiter) as clients,
+            open_services(backends, clients, store) as services,
+        ):
+            await asyncio.gather(*(services.images.draw("a red boat") for _ in range(3)))
+
+    asyncio.run(draw_three())
+    assert (len(wire.seen), wire.most_at_once) == (3, 1)

@@ -1,7 +1,7 @@
 """Videos to test with: a scene whose texts, moving square and QR code are known."""
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
@@ -53,16 +53,3 @@ def scene(workspace: Path, scene_file: Path) -> str:
     """Path of the scene in a workspace."""
     (workspace / "input/scene.mp4").write_bytes(scene_file.read_bytes())
     return "input/scene.mp4"
-
-
-@pytest.fixture
-def made(workspace: Path) -> Callable[..., str]:
-    """Lets ffmpeg write input/`name` from its own sources of pictures."""
-
-    def make(name: str, *options: str) -> str:
-        target = workspace / "input" / name
-        command = [get_ffmpeg_exe(), "-nostdin", "-v", "error", "-y", *options, str(target)]
-        subprocess.run(command, check=True)
-        return f"input/{name}"
-
-    return make

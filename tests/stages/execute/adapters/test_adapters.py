@@ -4,7 +4,6 @@ import sys
 from importlib.util import find_spec
 
 import pytest
-from aiohttp import web
 
 from stages.execute.harness import require_agent
 from taskdata.errors import Misuse
@@ -30,20 +29,11 @@ def new_agent(request, wire, monkeypatch):
     return make
 
 
-def called(number, behaviour):
-    """Give the calls of a scripted reply ids that no other reply has, as providers do."""
-
-    async def behave(seen, request):
-        answer = await behaviour(seen, request)
-        body = answer.body.replace(b'"call_0"', f'"call_{number}"'.encode())
-        return web.Response(body=body, content_type="application/json")
-
-    return behave
-
-
 def test_a_task_is_worked_on_to_its_end(wire, evaluate, new_agent, task):
     finish = ("finish", {"answer": "Done."})
-    wire.then(called(1, wire.says("First the file.", WRITE)), called(2, wire.says("", finish)))
+    wire.then(
+        wire.called(1, wire.says("First the file.", WRITE)), wire.called(2, wire.says("", finish))
+    )
     agent = new_agent(temperature=0.5)
     outcome, transcript = evaluate(agent, task)
     assert (outcome.status, outcome.ending) == (OutcomeStatus.FINISHED, Ending.FINISHED)
@@ -61,7 +51,7 @@ def test_the_responses_format_is_spoken_where_the_model_wants_it(
     wire, evaluate, new_agent, task, monkeypatch
 ):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    wire.then(called(1, wire.says("", WRITE)), wire.says("Five.", input_tokens=20))
+    wire.then(wire.called(1, wire.says("", WRITE)), wire.says("Five.", input_tokens=20))
     agent = new_agent("openai-responses", reasoning_effort="low")
     outcome, _ = evaluate(agent, task)
     assert (outcome.ending, outcome.final_answer) == (Ending.FINISHED, "Five.")
@@ -84,6 +74,23 @@ def test_a_failing_tool_is_an_observation(wire, evaluate, new_agent, task):
     assert outcome.final_answer == "No file."
 
 
+def test_the_rest_of_a_long_result_can_be_read(wire, evaluate, new_agent, new_task):
+    code = "for number in range(12_000): print('line', number)"
+    read_on = ("handle_overlong_tool_outputs", {"result": 1, "search": "line 11765"})
+    wire.then(
+        wire.called(1, wire.says("", ("python_execute", {"code": code}))),
+        wire.called(2, wire.says("", read_on)),
+        wire.says("There."),
+    )
+    outcome, transcript = evaluate(new_agent(), new_task(tools=("python_execute",)))
+    assert (outcome.ending, outcome.final_answer) == (Ending.FINISHED, "There.")
+    cut, found = transcript.tool_events
+    assert read_on[0] in cut.text
+    assert "line 11765" in found.text
+    offered = [tool["function"]["name"] for tool in wire.seen[0].body["tools"]]
+    assert offered == [tool.name for tool in transcript.tools]
+
+
 def test_the_budget_ends_the_work(wire, evaluate, new_agent, task):
     wire.respond = lambda seen: wire.says("", WRITE)
     outcome, _ = evaluate(new_agent(budget={"max_turns": 3}), task)
@@ -93,8 +100,9 @@ def test_the_budget_ends_the_work(wire, evaluate, new_agent, task):
 
 
 def test_time_runs_out_within_a_call(wire, evaluate, new_agent, task):
+    wire.then(wire.waits(0.5, wire.says("", ("list_files", {}))))
     wire.respond = lambda seen: wire.waits(20, wire.says("late"))
-    outcome, _ = evaluate(new_agent(budget={"max_seconds": 0.6}), task)
+    outcome, _ = evaluate(new_agent(budget={"max_seconds": 1.5}), task)
     assert outcome.ending is Ending.OUT_OF_TIME
 
 
@@ -154,7 +162,7 @@ def test_an_sdk_that_is_not_installed_is_named_with_the_way_to_get_it(new_agent,
         installed, "find_spec", lambda name: None if name in sdks else find_spec(name)
     )
     sdks = ("agents", "pydantic_ai")
-    with pytest.raises(Misuse, match=r"pip install 'nightshift-evals\[adapters\]'"):
+    with pytest.raises(Misuse, match="run `make setup-all`"):
         require_agent(new_agent())
 
 
