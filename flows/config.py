@@ -1,18 +1,28 @@
-"""Settings: the only reader of the environment and of `nightshift.toml`."""
+"""Settings: the only reader of `nightshift.toml`, and of the variables that overrule it.
 
+Beside them the environment is read where something is needed: keys, tokens, a provider's account
+and base URL, which no setting may hold, for settings are stored with a run; `PREFECT_API_URL`,
+which is Prefect's own; what a child process is given; `NIGHTSHIFT_PRICES`, and `NIGHTSHIFT_HOME`
+as these settings have put it there.
+"""
+
+import ipaddress
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
+from flows.serving.schedule import Cron, TimeZone
 from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
@@ -49,8 +59,10 @@ class Settings(BaseSettings):
     """Port of the local Prefect server; another free one is taken where it is occupied."""
     dask_scheduler: str | None = None
     """Address of a Dask scheduler; None: a local cluster for the length of a stage."""
-    schedule: str = "0 2 * * *"
+    schedule: Cron = "0 2 * * *"
     """Cron expression of the nightly deployment."""
+    schedule_timezone: TimeZone = "UTC"
+    """What the schedule's hours are of."""
     stage_seconds: StageDeadlines = StageDeadlines()
     """The `[stage_seconds]` table; `inf` is no deadline."""
     run: dict[str, Any] = Field(default_factory=dict)
@@ -102,14 +114,53 @@ def load_settings() -> Settings:
     Raises:
         Misuse: if the environment or `nightshift.toml` does not fit; names the field.
     """
-    try:
-        settings = Settings()
-    except ValidationError as exc:
-        raise Misuse(f"settings (environment or nightshift.toml): {describe(exc)}") from exc
-    except ValueError as exc:
-        raise Misuse(f"nightshift.toml: {exc}") from exc
+    settings = _found_settings()
+    if settings.dask_scheduler is not None:
+        _require_within_reach(settings, settings.dask_scheduler)
     os.environ["NIGHTSHIFT_HOME"] = str(settings.home.resolve())
     return settings
+
+
+def _found_settings() -> Settings:
+    try:
+        return Settings()
+    except ValidationError as exc:
+        raise Misuse(f"settings (environment or nightshift.toml): {describe(exc)}") from exc
+    except SettingsError as exc:
+        raise Misuse(
+            f"environment: {exc}; a table is JSON there, as in "
+            """NIGHTSHIFT_STAGE_SECONDS='{"execute": 3600}'"""
+        ) from exc
+    except ValueError as exc:
+        raise Misuse(f"nightshift.toml: {exc}") from exc
+
+
+def _require_within_reach(settings: Settings, scheduler: str) -> None:
+    """Refuse a store that workers of that scheduler could not open, unless all is in one place."""
+    if _is_loopback(scheduler):
+        return
+    wanted = f"workers of dask_scheduler {scheduler} may be on other machines"
+    if settings.address.database_url.startswith("sqlite"):
+        raise Misuse(f"{wanted}: set database_url to a PostgreSQL server's")
+    if settings.artifacts_url is None:
+        raise Misuse(
+            f"{wanted}: set artifacts_url, such as s3://BUCKET/FOLDER or file:// and a folder "
+            "that all of them share"
+        )
+
+
+def _is_loopback(address: str) -> bool:
+    """Whether only this machine can be meant by an address such as `tcp://127.0.0.1:8786`."""
+    try:
+        host = urlsplit(address if "://" in address else f"tcp://{address}").hostname
+    except ValueError:
+        host = None
+    if not host:
+        raise Misuse(f"dask_scheduler {address!r}: expected such as tcp://HOST:8786")
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def run_config(settings: Settings, **changes: Any) -> RunConfig:

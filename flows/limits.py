@@ -1,8 +1,9 @@
 """One small coordinator for all workers of a run: it lives in the Dask scheduler.
 
 Workers reach it over the connection that they have anyway, a few times a second each, whatever
-the number of their calls (`environments.models.limits.coordinator`), so it needs no server of its
-own and is no bottleneck: `benchmarks/rate_limits.py` measures how many words it answers.
+the number of their calls, and under a cap on money some more
+(`environments.models.limits.coordinator`), so it needs no server of its own and is no bottleneck:
+`benchmarks/rate_limits.py` measures how many words it answers.
 """
 
 import time
@@ -25,7 +26,7 @@ def coordinated(connected: Any, run_id: str, config: RunConfig, spent_usd: float
         connected: A Dask client.
         run_id: The run whose workers share.
         config: Its limits.
-        spent_usd: What the run has cost before.
+        spent_usd: What the run has cost before; infinite: nobody knows.
     """
     address = f"nightshift_limits_{run_id}"
     ceilings = {name: each.model_dump(mode="json") for name, each in config.limits.items()}

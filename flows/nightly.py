@@ -5,7 +5,6 @@ select -> gate -> prepare -> execute -> score -> diagnose -> refine (feedback ->
 its own deployment (`nightshift serve`); either way they hand over through the store, keyed by run.
 """
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,8 +21,6 @@ from stages.prepare.select import select
 from stages.prepare.work import require
 from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.store import Store
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

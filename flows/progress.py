@@ -6,7 +6,7 @@ from typing import Protocol
 
 from taskdata.schema.run import StageReport
 
-log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 class Progress(Protocol):
@@ -30,14 +30,14 @@ class LoggedProgress:
 
     def started(self, stage: str, total: int) -> None:
         """Log the beginning."""
-        log.info("%s: %d due", stage, total)
+        _logger.info("%s: %d due", stage, total)
 
     def advanced(self, stage: str, done: int) -> None:
         """Say nothing: the Prefect progress artifact shows it."""
 
     def ended(self, stage: str, report: StageReport) -> None:
         """Log the counts."""
-        log.info("%s: %d of %d done, %d errors", stage, report.done, report.due, report.errors)
+        _logger.info("%s: %d of %d done, %d errors", stage, report.done, report.due, report.errors)
 
 
 progress: ContextVar[Progress] = ContextVar("progress", default=LoggedProgress())  # noqa: B039

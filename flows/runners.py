@@ -11,18 +11,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from environments.models.money.prices import PRICES_VARIABLE, user_prices
 from flows.backlogs import HostedBacklog, deal_at, hosted
 from flows.config import Settings
-from stages.execute.slots.backlog import Deal, holding
+from stages.execute.slots.backlog import Deal
+from taskdata.errors import StageFailed
 from taskdata.store import Store, StoreAddress
 
-log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 ShiftWork = Callable[[Store, str, Deal, dict[str, Any]], None]
 """Take trials of a run from a backlog until it has none."""
@@ -34,10 +36,23 @@ _SCHEDULER = "NIGHTSHIFT_DASK_SCHEDULER"
 _RETRIES = 2
 # More than one, so that workers which join later find one; who finds no trials is done at once.
 _SHIFTS_PER_WORKER = 4
-_MOST_DEATHS = 10
-_LARGEST_PORTION = 16
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_TO_RESTART = 30.0
+_SECONDS_TO_CONNECT = 10.0
+# Machines of a cluster that grows on demand come up in less.
+_SECONDS_WITHOUT_WORKERS = 600.0
+DASK_SETTINGS = {
+    "distributed.admin.tick.limit": "1h",
+    # A shift in line at a worker that dies would be blamed, too.
+    "distributed.scheduler.worker-saturation": 1.0,
+    # It looks at the frames of all threads, which with Python 3.11 can freeze the worker for ever,
+    # the lock on the database held (CPython issue 106883).
+    "distributed.worker.profile.enabled": False,
+    # Of one shift, which is as long as its stage: the backlog minds what kills workers.
+    "distributed.scheduler.allowed-failures": 10,
+}
+"""Of a scheduler and its workers; docs/production.md has them for the user's own."""
+
 _NEEDED_BY_TRIALS = (
     "stages.execute.work",
     "stages.score.work",
@@ -51,8 +66,13 @@ def cluster(settings: Settings, workers: int) -> Iterator[None]:
     """Keep one local cluster for every stage within the block, unless a scheduler is configured.
 
     Starting worker processes takes seconds; a night in one process pays that once.
+
+    Raises:
+        StageFailed: if the configured scheduler cannot be reached.
     """
     if settings.dask_scheduler:
+        with _connected(settings.dask_scheduler):
+            pass  # better now than after the stages that need no workers
         yield
         return
     with _local_cluster(workers) as address:
@@ -65,18 +85,38 @@ def cluster(settings: Settings, workers: int) -> Iterator[None]:
 
 @contextmanager
 def client(settings: Settings, workers: int) -> Iterator[Any]:
-    """Yield a Dask client: of the configured scheduler, else of a local cluster of its own."""
-    from distributed import Client
+    """Yield a Dask client: of the configured scheduler, else of a local cluster of its own.
 
+    Raises:
+        StageFailed: if the scheduler cannot be reached, or is lost within the block.
+    """
     if settings.dask_scheduler:
-        with Client(settings.dask_scheduler, set_as_default=False) as connected:
+        with _connected(settings.dask_scheduler) as connected:
             yield connected
         return
-    with (
-        _local_cluster(workers) as address,
-        Client(address, set_as_default=False) as connected,
-    ):
+    with _local_cluster(workers) as address, _connected(address) as connected:
         yield connected
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    from distributed import Client
+    from distributed.comm import CommClosedError
+
+    try:
+        connected = Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+    except (OSError, ValueError) as exc:
+        cause = " ".join(str(exc).split())
+        raise StageFailed(
+            f"dask_scheduler {address}: cannot be reached: {cause}; is `dask scheduler` running?"
+        ) from exc
+    try:
+        with connected:
+            yield connected
+    except CommClosedError as exc:
+        raise StageFailed(
+            f"dask_scheduler {address}: was lost: {exc}; what is not done stays due"
+        ) from exc
 
 
 @contextmanager
@@ -91,18 +131,11 @@ def _local_cluster(workers: int) -> Iterator[str]:
         reaped(),
         working_folder() as scratch,
         dask.config.set(
-            {
+            DASK_SETTINGS
+            | {
                 "temporary-directory": str(scratch),
-                "distributed.admin.tick.limit": "1h",
-                # A shift in line at a worker that dies would be blamed, too.
-                "distributed.scheduler.worker-saturation": 1.0,
                 # Else one that takes long to start again, on a busy machine, is given up.
                 "distributed.deploy.lost-worker-timeout": "1h",
-                # It looks at the frames of all threads, which with Python 3.11 can freeze the
-                # worker for ever, the lock on the database held (CPython issue 106883).
-                "distributed.worker.profile.enabled": False,
-                # Of one shift, which is as long as its stage: the backlog minds what kills workers.
-                "distributed.scheduler.allowed-failures": _MOST_DEATHS,
             }
         ),
         LocalCluster(
@@ -168,12 +201,17 @@ class Spread:
 
     done: int
     """Trials that were recorded."""
-    given_up: tuple[str, ...]
-    """Trials that were lost with their workers too often."""
+    given_up: Mapping[str, Sequence[str]]
+    """Trials that were begun no more, by the cause."""
     causes: tuple[str, ...]
     """Of shifts that failed."""
     was_late: bool
     """Whether the stage's deadline had come."""
+
+    @property
+    def over(self) -> int:
+        """Trials that are done or given up."""
+        return self.done + sum(len(ids) for ids in self.given_up.values())
 
 
 def run_shifts(
@@ -189,6 +227,7 @@ def run_shifts(
     """Have the cluster's workers do the trials, and return how that went.
 
     Failed shifts are not an exception here: their trials stay due, and the stage decides.
+    What the environment says here of this installation's state and prices, it says there.
 
     Args:
         connected: A Dask client.
@@ -199,18 +238,18 @@ def run_shifts(
         extra: What `work` is told besides.
         advanced: Told how many are done.
         seconds: Of the stage's deadline, from now: then nothing is begun, and what runs is stopped.
+
+    Raises:
+        StageFailed: if there are no workers for long.
     """
     total, ends = sum(len(ids) for ids in trials.values()), time.monotonic() + seconds
     workers = len(connected.scheduler_info(n_workers=-1)["workers"])
     shifts = min(total, _SHIFTS_PER_WORKER * max(1, workers))
-    portion = max(1, min(_LARGEST_PORTION, -(-total // shifts)))
-    extra = extra | {"ends_at": time.time() + seconds, "portion": portion}
+    extra = extra | {"ends_at": time.time() + seconds}
     with hosted(connected, run_id, trials) as backlog:
+        told = (work, address, run_id, backlog.address, extra, _environment())
         futures = [
-            connected.submit(
-                _shift, work, address, run_id, backlog.address, extra, pure=False, retries=_RETRIES
-            )
-            for _ in range(shifts)
+            connected.submit(_shift, *told, pure=False, retries=_RETRIES) for _ in range(shifts)
         ]
         _wait(connected, futures, backlog, advanced, ends + SECONDS_TO_STOP)
         return Spread(
@@ -228,7 +267,8 @@ def _wait(
     advanced: Callable[[int], None],
     until: float,
 ) -> None:
-    """Return once no shift is at work any more, whatever that takes."""
+    """Return once no shift is at work any more, whatever that takes while there are workers."""
+    roll = _Roll(connected)
     news = threading.Event()
     for future in futures:
         future.add_done_callback(lambda _: news.set())
@@ -236,22 +276,51 @@ def _wait(
         news.wait(_SECONDS_BETWEEN_LOOKS)
         news.clear()
         advanced(backlog.done)
+        roll.call()
         if time.monotonic() >= until:
             _stop(connected, at_work)
             return
+
+
+@dataclass
+class _Roll:
+    """Whether the scheduler has workers."""
+
+    connected: Any
+    seen: float = field(default_factory=time.monotonic)
+    is_empty: bool = False
+
+    def call(self) -> None:
+        """Look for workers.
+
+        Raises:
+            StageFailed: if there were none for too long.
+        """
+        now, address = time.monotonic(), self.connected.scheduler.address
+        if self.connected.nthreads():
+            self.seen, self.is_empty = now, False
+            return
+        if not self.is_empty:
+            _logger.warning("dask_scheduler %s has no workers", address)
+            self.is_empty = True
+        if now - self.seen > _SECONDS_WITHOUT_WORKERS:
+            raise StageFailed(
+                f"dask_scheduler {address} has had no workers for {_SECONDS_WITHOUT_WORKERS:g} s; "
+                f"start some, `dask worker {address} --nthreads 1`, and run the stage again"
+            )
 
 
 def _stop(connected: Any, futures: Sequence[Any]) -> None:
     """End by force the workers that are at these; nothing else can end a thread."""
     ours = {future.key for future in futures}
     stuck = [worker for worker, keys in connected.processing().items() if ours.intersection(keys)]
-    log.error("%d workers did not stop at the stage's deadline; they are ended", len(stuck))
+    _logger.error("%d workers did not stop at the stage's deadline; they are ended", len(stuck))
     connected.cancel(list(futures), force=True)
     try:
         connected.restart_workers(stuck, timeout=_SECONDS_TO_RESTART, raise_for_error=False)
     # A scheduler of somebody else's, whose workers nobody can end from here.
     except (ValueError, TimeoutError) as exc:
-        log.error("they go on, and their results count: %s", exc)
+        _logger.error("they go on, and their results count: %s", exc)
 
 
 def _cause(future: Any) -> str | None:
@@ -259,13 +328,28 @@ def _cause(future: Any) -> str | None:
     if future.status != "error":
         return None
     error = future.exception()
-    log.error("a shift failed", exc_info=error)
+    _logger.error("a shift failed", exc_info=error)
     return f"{type(error).__name__}: {error}"
 
 
+def _environment() -> dict[str, str]:
+    """Return what rooms below find in the environment, for workers that were given another one."""
+    home, prices = os.environ.get("NIGHTSHIFT_HOME") or ".nightshift", user_prices()
+    return {
+        "NIGHTSHIFT_HOME": str(Path(home).resolve()),
+        PRICES_VARIABLE: "" if prices is None else str(prices.resolve()),
+    }
+
+
 def _shift(
-    work: ShiftWork, address: StoreAddress, run_id: str, backlog: str, extra: dict[str, Any]
+    work: ShiftWork,
+    address: StoreAddress,
+    run_id: str,
+    backlog: str,
+    extra: dict[str, Any],
+    environment: dict[str, str],
 ) -> None:
+    os.environ.update(environment)
     work(_store(address), run_id, deal_at(backlog), extra)
 
 
@@ -288,17 +372,9 @@ def execute_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) 
 
 
 def score_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) -> None:
-    """Score trials, a portion at a time; `extra`: `endpoints` for a local judge, `limits`."""
+    """Score trials; `extra`: `endpoints` for a local judge, `limits`: their address."""
     from flows.limits import exchange_at
-    from stages.score.work import score_trials
+    from stages.score.work import score_off
 
     exchange = exchange_at(extra["limits"])
-    done: tuple[str, ...] = ()
-    with holding(deal) as holder:
-        while time.time() < extra["ends_at"]:
-            portion = holder.next(extra["portion"], done).trial_ids
-            if not portion:
-                return
-            score_trials(store, run_id, portion, extra["endpoints"], exchange)
-            done = portion
-        holder.next(0, done)
+    score_off(store, run_id, deal, extra["endpoints"], exchange, extra["ends_at"])

@@ -4,7 +4,6 @@ A stage flow opens the store, does what is due for its run, stores a report and 
 hands over is in the store. Running it again does only what is missing.
 """
 
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -34,10 +33,6 @@ from taskdata.errors import StageFailed
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
-
-log = logging.getLogger(__name__)
-
-_LOST = "the trial was lost with its worker again and again"
 
 holds_run: ContextVar[bool] = ContextVar("holds_run", default=False)
 """Whether the caller in this process already holds the run's lock."""
@@ -75,7 +70,7 @@ def kept_model_servers(models: Sequence[ModelSpec | None], home: Path) -> Iterat
 
 def held(settings: Settings, run_id: str) -> AbstractContextManager[None]:
     """Hold a run, or a refresh, for this process unless the caller already does."""
-    return nullcontext() if holds_run.get() else run_lock(settings.home, run_id)
+    return nullcontext() if holds_run.get() else run_lock(settings, run_id)
 
 
 def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageReport]) -> None:
@@ -135,7 +130,7 @@ class _Shared:
         listener, total = progress.get(), sum(len(ids) for ids in trials.values())
         listener.started(self.stage, total)
         if not total:
-            return Spread(done=0, given_up=(), causes=(), was_late=False)
+            return Spread(done=0, given_up={}, causes=(), was_late=False)
         run = self.store.run(self.run_id)
         workers = run.config.workers
         with (
@@ -153,7 +148,7 @@ class _Shared:
             went = run_shifts(
                 connected, self.work, address, run.id, trials, extra, advanced, self.seconds
             )
-        lost = total - went.done - len(went.given_up)
+        lost = total - went.over
         if lost and not went.was_late:
             cause = went.causes[0] if went.causes else "their workers are gone"
             raise StageFailed(f"{self.stage}: {lost} of {total} trials were lost; {cause}")
@@ -198,7 +193,8 @@ def execute_flow(run_id: str, round: int = 0) -> None:
             extra = {"endpoints": endpoints, "home": str(settings.home.resolve())}
             went = shared.spread(executing.by_provider(store, run_id, due), extra)
         record = partial(executing.record_stopped, store, run_id, round)
-        record(went.given_up, _LOST)
+        for cause, trial_ids in went.given_up.items():
+            record(trial_ids, cause)
         if went.was_late:
             record(executing.due(store, run_id, round), shared.too_late)
         store.forget_replies(run_id)
@@ -223,9 +219,8 @@ def score_flow(run_id: str, round: int = 0) -> None:
             settings.stage_seconds.score,
         )
         with local_model_servers(models, settings.home) as endpoints:
-            went = shared.spread({"judge": due}, {"endpoints": endpoints})
-        for trial_id in went.given_up:
-            store.record_scoring_error(trial_id, _LOST)
+            went = shared.spread(scoring.by_judge(store, run_id, due), {"endpoints": endpoints})
+        scoring.record_given_up(store, went.given_up)
         for trial_id in scoring.due(store, run_id, round) if went.was_late else ():
             store.record_scoring_error(trial_id, shared.too_late)
         return shared.noted(scoring.report(store, run_id, round, len(due)), went)

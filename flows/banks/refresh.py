@@ -27,7 +27,7 @@ from stages.construct.start import start_refresh
 from taskdata.schema.construct import CandidateStatus, Construction, Refresh, RefreshStatus
 from taskdata.store import Store
 
-log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _take_in(store: Store, inbox: Path) -> None:
     """Add the seeds that lie in the inbox; a file that cannot be read stays there, and is named."""
     report = take_in(store, inbox, Defaults())
     for error in report.errors.values():
-        log.error("inbox: %s", error)
+        _logger.error("inbox: %s", error)
 
 
 def _walk(store: Store, refresh: Refresh, call: Callable[[RefreshCall], None]) -> None:

@@ -14,7 +14,7 @@ from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import Candidate
 from taskdata.store import Store
 
-log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 _WAITS = timedelta(days=14)
 _POLL_SECONDS = 5
@@ -46,7 +46,7 @@ def review_by_form(store: Store, refresh_id: str) -> int:
             decided += apply(store, awaiting(store, refresh_id), answer)
             complaint = ""
         except (Misuse, BadTaskData) as exc:
-            log.warning("the review form does not fit: %s", exc)
+            _logger.warning("the review form does not fit: %s", exc)
             complaint = str(exc)
     return decided
 

@@ -11,6 +11,10 @@ from flows.cli.bank import banks, refreshing, releases, reviews, seeds
 from flows.cli.runs import exporting, reading, running
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
 
+_INTERRUPTED = 130
+
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="nightshift",
     help="Evaluate tool-using agents on real, long-horizon tasks, every night.",
@@ -37,9 +41,21 @@ app.add_typer(reviews.app, name="review", help="Decide about tasks before they a
 app.add_typer(mcp.app, name="mcp", help="Serve our tools over MCP, install servers for tasks.")
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from taskdata.version import code_version
+
+        console.say(f"nightshift {code_version()}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug logs.")] = False,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_tell_version, is_eager=True),
+    ] = False,
 ) -> None:
     """Evaluate tool-using agents on real, long-horizon tasks, every night."""
     from pythonjsonlogger.json import JsonFormatter
@@ -55,9 +71,14 @@ def options(
 
 
 def main() -> None:
-    """Run the command; errors of ours are one line, exit code 2 for misuse and 1 for failure."""
+    """Run the command; errors are one line, exit code 2 for misuse and 1 for failure."""
+    code = 0
     try:
-        app()
+        # Alone, Typer would say in a box what is wrong, and nothing of an interruption.
+        code = app(prog_name="nightshift", standalone_mode=False) or 0
+    except typer.TyperException as exc:
+        _tell_misuse(exc)
+        sys.exit(exc.exit_code)
     except NightshiftError as exc:
         if console.debug:
             raise
@@ -68,9 +89,18 @@ def main() -> None:
             raise
         console.error(f"internal error, {type(exc).__name__}: {exc}; --debug shows the traceback")
         sys.exit(1)
-    except KeyboardInterrupt:
+    if code == _INTERRUPTED:
         console.error("interrupted; what was finished is kept")
-        sys.exit(130)
+    sys.exit(code)
+
+
+def _tell_misuse(exc: typer.TyperException) -> None:
+    """Write one line about a wrong command line; none where help was shown for want of a word."""
+    said = exc.format_message().strip().rstrip(".")
+    context = getattr(exc, "ctx", None)
+    if said:
+        path = "nightshift" if context is None else context.command_path
+        console.error(f"{said}; see `{path} --help`")
 
 
 if __name__ == "__main__":

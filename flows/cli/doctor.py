@@ -4,6 +4,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from flows.cli import console
 from flows.cli.options import JsonOption
@@ -50,12 +51,14 @@ def _say_ready(what: str, states: Sequence[dict[str, str]]) -> None:
 def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     yield "python", f"{READY}: {sys.version.split()[0]}"
     yield "database", _database(settings)
+    yield "artifacts", _artifacts(settings)
     yield "free space", _space(settings)
     for name in ("bubblewrap", "docker"):
         yield f"sandbox {name}", _sandbox(name)
     for model in ("openai/any", "anthropic/any", "local/smollm2-135m"):
         yield f"models {model.partition('/')[0]}", _model(model)
     yield "prefect server", _prefect(settings)
+    yield "dask scheduler", _scheduler(settings)
     yield "leftovers", _leftovers()
 
 
@@ -83,6 +86,20 @@ def _database(settings: "Settings") -> str:
     except NightshiftError as exc:
         return str(exc)
     return f"{READY}: {settings.address.database_url.split('://', 1)[0]}"
+
+
+def _artifacts(settings: "Settings") -> str:
+    from taskdata.artifacts import ArtifactStore
+
+    url = settings.address.artifacts_url
+    try:
+        store = ArtifactStore(url)
+        sha256 = store.put_bytes(uuid4().bytes)
+        store.read_bytes(sha256)
+        store.remove(sha256)
+    except NightshiftError as exc:
+        return str(exc)
+    return f"{READY}: {url.split('://', 1)[0]}"
 
 
 def _space(settings: "Settings") -> str:
@@ -127,10 +144,33 @@ def _leftovers() -> str:
 
 
 def _prefect(settings: "Settings") -> str:
-    from flows.serving.prefect_server import running_server
+    from flows.serving.prefect_server import given_server, require_answer, running_server, ui_url
 
-    url = running_server(settings.home)
-    return f"{READY}: {url}" if url else "not running; `nightshift run` and `serve` start it"
+    given = given_server()
+    if given is None:
+        url = running_server(settings.home)
+        return f"{READY}: {url}" if url else "not running; `nightshift run` and `serve` start it"
+    try:
+        require_answer(given)
+    except NightshiftError as exc:
+        return str(exc)
+    return f"{READY}: {ui_url(given)}"
+
+
+def _scheduler(settings: "Settings") -> str:
+    from flows.runners import client
+
+    address = settings.dask_scheduler
+    if address is None:
+        return f"{READY}: a local cluster for each run"
+    try:
+        with client(settings, 0) as connected:
+            workers = len(connected.nthreads())
+    except NightshiftError as exc:
+        return str(exc)
+    if not workers:
+        return f"{address} has no workers; start some: `dask worker {address} --nthreads 1`"
+    return f"{READY}: {workers} workers at {address}"
 
 
 def _tools(settings: "Settings") -> Iterator[tuple[str, str]]:

@@ -19,6 +19,8 @@ from prefect.deployments.runner import RunnerDeployment
 from prefect.events.actions import ChangeFlowRunState
 from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.exceptions import ObjectNotFound
+from prefect.schedules import Cron
+from prefect.settings import get_current_settings
 from prefect.states import Crashed
 from prefect.types.entrypoint import EntrypointType
 
@@ -26,13 +28,14 @@ from flows.banks.refresh import refresh_task_bank
 from flows.banks.stages import REFRESH_FLOWS
 from flows.config import Settings
 from flows.nightly import nightly_evaluation
+from flows.serving.prefect_server import TAG
 from flows.stage_flows import STAGE_FLOWS
 
-log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
-_TAG = "nightshift"
 _ZOMBIES = "nightshift-crash-zombie-runs"
-_HEARTBEAT_WITHIN = timedelta(seconds=90)
+# One may be late or lost on its way to the server.
+_HEARTBEATS_MISSED = 3
 # A waiting night counts too, so the limit must exceed the nights at once by the stages at once.
 _RUNS_AT_ONCE = 8
 
@@ -45,7 +48,7 @@ def serve_deployments(settings: Settings) -> None:
     """
     swept = sweep_orphans()
     if swept:
-        log.warning("%d orphaned flow runs marked crashed", swept)
+        _logger.warning("%d orphaned flow runs marked crashed", swept)
     install_heartbeat_automation()
     serve(*deployments(settings), limit=_RUNS_AT_ONCE, print_starting_message=False)
 
@@ -54,15 +57,15 @@ def deployments(settings: Settings) -> list[RunnerDeployment]:
     """Return the deployments: `nightly` on its schedule, `refresh`, and each of their stages."""
     night: Any = nightly_evaluation.to_deployment(
         "nightly",
-        cron=settings.schedule,
-        tags=[_TAG],
+        schedule=Cron(settings.schedule, timezone=settings.schedule_timezone),
+        tags=[TAG],
         entrypoint_type=EntrypointType.MODULE_PATH,
         description="The whole nightly evaluation.",
     )
     stages: list[Any] = [
         stage.to_deployment(
             name,
-            tags=[_TAG],
+            tags=[TAG],
             entrypoint_type=EntrypointType.MODULE_PATH,
             description=stage.description,
         )
@@ -70,7 +73,7 @@ def deployments(settings: Settings) -> list[RunnerDeployment]:
     ]
     refresh: Any = refresh_task_bank.to_deployment(
         "refresh",
-        tags=[_TAG],
+        tags=[TAG],
         parameters={"config": {"review": "wait"}},
         entrypoint_type=EntrypointType.MODULE_PATH,
         description="From seeds to a reviewed release of a task bank.",
@@ -88,7 +91,7 @@ def sweep_orphans() -> int:
     )
     with get_client(sync_client=True) as api:
         ours = api.read_deployments(
-            deployment_filter=DeploymentFilter(tags=DeploymentFilterTags(all_=[_TAG])),
+            deployment_filter=DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG])),
             limit=100,
             sort=DeploymentSort.NAME_ASC,
         )
@@ -108,29 +111,56 @@ def sweep_orphans() -> int:
 
 
 def install_heartbeat_automation() -> None:
-    """Crash flow runs whose process has died without a word, 90 s after their last heartbeat."""
+    """Have the server crash flow runs of ours whose process has died without a word."""
+    frequency = get_current_settings().flows.heartbeat_frequency
+    if frequency is None:
+        _logger.warning(
+            "flow runs send no heartbeats: dead ones are noticed when this starts again"
+        )
+        return
+    wanted = heartbeat_automation(frequency)
     try:
         known: Any = Automation.read(name=_ZOMBIES)
     except (ValueError, ObjectNotFound):
-        pass  # not installed yet: that is what comes next
-    else:
-        log.debug("heartbeat automation %s is installed", known.id)
+        installed: Any = wanted.create()
+        _logger.info("heartbeat automation %s installed", installed.id)
         return
+    # Changed, it forgets which flow runs it has heard of.
+    if _watched(known) != _watched(wanted):
+        wanted.id = known.id
+        wanted.update()
+        _logger.info("heartbeat automation %s changed", known.id)
+
+
+def heartbeat_automation(frequency: int) -> Automation:
+    """Return the automation that crashes silent flow runs of ours, and nobody else's.
+
+    Args:
+        frequency: Of their heartbeats, in seconds.
+    """
+    seconds = _HEARTBEATS_MISSED * frequency
     endings = ("heartbeat", "Completed", "Failed", "Cancelled", "Crashed")
-    automation = Automation(
+    return Automation(
         name=_ZOMBIES,
         trigger=EventTrigger(
             after={"prefect.flow-run.heartbeat"},
             expect={f"prefect.flow-run.{ending}" for ending in endings},
             match={"prefect.resource.id": ["prefect.flow-run.*"]},
+            match_related={
+                "prefect.resource.role": "tag",
+                "prefect.resource.id": f"prefect.tag.{TAG}",
+            },
             for_each={"prefect.resource.id"},
             posture=Posture.Proactive,
             threshold=1,
-            within=_HEARTBEAT_WITHIN,
+            within=timedelta(seconds=seconds),
         ),
         actions=[
-            ChangeFlowRunState(state=StateType.CRASHED, message="no heartbeat for 90 seconds")
+            ChangeFlowRunState(state=StateType.CRASHED, message=f"no heartbeat for {seconds} s")
         ],
     )
-    installed: Any = automation.create()
-    log.info("heartbeat automation %s installed", installed.id)
+
+
+def _watched(automation: Automation) -> tuple[Any, ...]:
+    trigger: Any = automation.trigger
+    return trigger.within, trigger.match_related.model_dump()

@@ -1,8 +1,11 @@
 """The project's own local Prefect server: started on demand, shared, gone with its last user.
 
+The user's own server, named by `PREFECT_API_URL`, takes its place.
+
 Every command that needs the server holds a shared lock on one file. The server process itself
 watches that lock and stops when nobody holds it any more, so it survives neither a normal end nor
-a kill -9 of its users, and two commands at once share it. `--keep-server` tells it not to watch.
+a kill -9 of its users, and two commands at once share it. `--keep-server` tells it not to watch,
+`serve --stop` to watch again.
 
 Run as `python -m flows.serving.prefect_server SOCKET FOLDER` this module is that server process;
 SOCKET is the number of the listening descriptor it was handed.
@@ -11,7 +14,6 @@ SOCKET is the number of the listening descriptor it was handed.
 import fcntl
 import importlib
 import json
-import logging
 import os
 import socket
 import subprocess
@@ -24,14 +26,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from taskdata.errors import NightshiftError
-
-log = logging.getLogger(__name__)
+from taskdata.errors import Misuse, NightshiftError
 
 _START_SECONDS = 120
 _WATCH_SECONDS = 2.0
 _KEEP = "keep"
 _BACKLOG = 2048
+_GIVEN = "PREFECT_API_URL"
+
+TAG = "nightshift"
+"""On our deployments and on every flow run of ours, for a Prefect server has others, too."""
+
+_SETTINGS = {
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    "PREFECT_RUNNER_POLL_FREQUENCY": "2",
+    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "flows,stages,environments,quality,dashboards,taskdata",
+    "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR",
+    "DO_NOT_TRACK": "1",
+}
+"""What we want of Prefect where the user's environment says nothing else."""
 
 
 @contextmanager
@@ -39,15 +54,28 @@ def prefect_server(home: Path, port: int, *, keep: bool = False) -> Iterator[str
     """Yield the API URL of a healthy Prefect server, and put it into the environment.
 
     `PREFECT_API_URL` wins where it is set. Must be entered before the first `import prefect`,
-    which reads the environment once.
+    which reads the environment once. Flow runs that begin within the block are tagged as ours.
 
     Raises:
-        NightshiftError: if the server does not come up; names its log.
+        Misuse: if the user's own server is to be kept, which is not ours to end.
+        NightshiftError: if our server does not come up; names its log. If the user's own cannot be
+            used; names the cause.
     """
-    given = os.environ.get("PREFECT_API_URL")
-    if given:
-        yield given
+    given = given_server()
+    if given is None:
+        with _own_server(home, port, keep=keep) as url, _tagged():
+            yield url
         return
+    if keep:
+        raise Misuse(f"the Prefect server is {_GIVEN}={given}: it stays without --keep-server")
+    os.environ.update(_SETTINGS | os.environ)
+    require_answer(given)
+    with _tagged():
+        yield given
+
+
+@contextmanager
+def _own_server(home: Path, port: int, *, keep: bool) -> Iterator[str]:
     folder = home.resolve() / "prefect"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "users.lock").open("a") as users:
@@ -59,10 +87,72 @@ def prefect_server(home: Path, port: int, *, keep: bool = False) -> Iterator[str
         yield url
 
 
+@contextmanager
+def _tagged() -> Iterator[None]:
+    from prefect import tags
+
+    with tags(TAG):
+        yield
+
+
+def given_server() -> str | None:
+    """Return the API address of the user's own Prefect server, if the environment names one.
+
+    Within `prefect_server` it names the one that is in use, whosever it is.
+    """
+    return os.environ.get(_GIVEN) or None
+
+
+def opening_line() -> str:
+    """Return what people are told before `prefect_server` is entered."""
+    given = given_server()
+    if given is None:
+        return "Starting the local Prefect server (a minute on a first start) ..."
+    return f"Connecting to the Prefect server {given} ({_GIVEN}) ..."
+
+
+def require_answer(url: str) -> None:
+    """Ask the user's own Prefect server for something, as flows will.
+
+    Raises:
+        NightshiftError: if it cannot be reached, refuses, or is none; names the cause.
+    """
+    fault = _fault()
+    if fault is not None:
+        cause = " ".join(str(fault).split())[:300]
+        raise NightshiftError(
+            f"Prefect server {_GIVEN}={url}: {type(fault).__name__}: {cause}; expected such as "
+            "http://HOST:4200/api, with PREFECT_API_AUTH_STRING or PREFECT_API_KEY if it wants one"
+        ) from fault
+
+
+def _fault() -> Exception | None:
+    from prefect import get_client
+    from prefect.exceptions import PrefectHTTPStatusError
+
+    try:
+        with get_client(sync_client=True) as api:
+            fault = api.api_healthcheck()
+            if fault is None:
+                api.read_automations_by_name(TAG)
+    # It is a RuntimeError that the server's version does not fit, a ValueError that it is none.
+    except (PrefectHTTPStatusError, RuntimeError, ValueError) as exc:
+        return exc
+    return fault
+
+
+def let_go(home: Path) -> bool:
+    """Let a server that was kept end with its last user; return whether one was kept."""
+    keep = home.resolve() / "prefect" / _KEEP
+    was_kept = keep.exists()
+    keep.unlink(missing_ok=True)
+    return was_kept
+
+
 def running_server(home: Path) -> str | None:
     """Return the UI address of this home's server if it is up, else None."""
-    url = os.environ.get("PREFECT_API_URL") or _running(home.resolve() / "prefect")
-    return ui_url(url) if url and _healthy(url) else None
+    url = _running(home.resolve() / "prefect")
+    return ui_url(url) if url else None
 
 
 def ui_url(api_url: str) -> str:
@@ -71,17 +161,8 @@ def ui_url(api_url: str) -> str:
 
 
 def _environment(folder: Path, url: str) -> dict[str, str]:
-    return {
-        "PREFECT_HOME": str(folder),
-        "PREFECT_API_URL": url,
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-        "PREFECT_RUNNER_POLL_FREQUENCY": "2",
-        "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
-        "PREFECT_LOGGING_EXTRA_LOGGERS": "stages,environments,quality,dashboards,taskdata",
-        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR",
-        "DO_NOT_TRACK": "1",
-    }
+    """Return the whole environment of what uses the server of that folder."""
+    return _SETTINGS | os.environ | {"PREFECT_HOME": str(folder), _GIVEN: url}
 
 
 def _running(folder: Path) -> str | None:
@@ -127,7 +208,7 @@ def _start(folder: Path, port: int) -> str:
             handed = str(listener.fileno())
             server = subprocess.Popen(
                 [sys.executable, "-m", "flows.serving.prefect_server", handed, str(folder)],
-                env=os.environ | _environment(folder, url),
+                env=_environment(folder, url),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -74,6 +74,11 @@ def test_a_label_stands_for_the_agent_of_that_table(home, tmp_path):
         ("prefect_port = 99999999", "prefect_port"),
         ("no_such_setting = 1", "no_such_setting"),
         ("schedule = [", r"nightshift\.toml"),
+        ('schedule = "foo bar"', "field schedule: .*2 fields"),
+        ('schedule_timezone = "Mars/Olympus"', "field schedule_timezone"),
+        ('dask_scheduler = "tcp://far:8786"', "database_url"),
+        ('dask_scheduler = "tcp://far:8786"\ndatabase_url = "postgresql://h/n"', "artifacts_url"),
+        ('dask_scheduler = "tcp://"', "dask_scheduler"),
         ('[run]\nagents = ["Re act"]', "expected a bare name"),
         ("[run]\nrepetitions = 0", "repetitions"),
         ('[run]\nagents = ["nop", "nop"]', "twice"),
@@ -88,6 +93,31 @@ def test_a_bad_setting_is_one_line_that_names_it(home, tmp_path, text, message):
     with pytest.raises(Misuse, match=message) as caught:
         run_config(load_settings())
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["foo", "[", '{"execute": "soon"}'])
+def test_a_bad_table_in_the_environment_is_not_blamed_on_the_file(home, monkeypatch, value):
+    monkeypatch.setenv("NIGHTSHIFT_STAGE_SECONDS", value)
+    with pytest.raises(Misuse, match="stage_seconds") as caught:
+        load_settings()
+    assert not str(caught.value).startswith("nightshift.toml")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "more"),
+    [
+        ("tcp://127.0.0.1:8786", {}),
+        ("localhost:8786", {}),
+        ("tls://[::1]:8786", {}),
+        ("tcp://far:8786", {"DATABASE_URL": "postgresql://h/n", "ARTIFACTS_URL": "s3://b/n"}),
+        ("tcp://far:8786", {"DATABASE_URL": "postgresql://h/n", "ARTIFACTS_URL": "file:///shared"}),
+    ],
+)
+def test_workers_of_a_configured_scheduler_must_reach_the_store(home, monkeypatch, scheduler, more):
+    monkeypatch.setenv("NIGHTSHIFT_DASK_SCHEDULER", scheduler)
+    for name, value in more.items():
+        monkeypatch.setenv(f"NIGHTSHIFT_{name}", value)
+    assert load_settings().dask_scheduler == scheduler
 
 
 @pytest.mark.parametrize(("said", "meant"), [("none", None), ("starter", "starter")])

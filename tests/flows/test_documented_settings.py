@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from environments.mcp.servers import server
 from environments.models.money.prices import PriceTable
-from flows.config import Settings, run_config
+from flows.config import Settings, refresh_config, run_config
 from stages.score.library import validate_check
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.deadlines import Deadlines
@@ -31,7 +31,16 @@ def test_settings_of_agents_and_limits_are_taken(block):
     for provider, limits in run.get("limits", {}).items():
         assert config.limits[provider].model_dump(exclude_defaults=True) == limits
     for agent, given in zip(config.agents, run.get("agents", ()), strict=False):
-        assert agent.budget.max_usd == given["budget"]["max_usd"]
+        assert agent.base_url == given.get("base_url")
+        assert agent.budget.model_dump().items() >= given["budget"].items()
+
+
+def test_settings_of_a_refresh_are_taken():
+    (block,) = blocks("task-bank.md", "toml")
+    given = tomllib.loads(block)["refresh"]
+    config = refresh_config(Settings(refresh=given))
+    assert str(config.model) == given["model"]
+    assert config.limits.model_dump(exclude_defaults=True) == given["limits"]
 
 
 def test_the_deadlines_that_are_told_are_the_defaults():

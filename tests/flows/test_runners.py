@@ -6,12 +6,25 @@ import time
 from pathlib import Path
 
 import pytest
+from distributed import LocalCluster
 
+from environments.models.money.prices import price_of
 from flows import runners
 from flows.config import Settings
-from flows.runners import client, run_shifts
-from stages.execute.slots.backlog import holding
+from flows.runners import client, cluster, run_shifts
+from stages.execute.slots import provider
+from stages.execute.slots.backlog import LOST, holding
+from taskdata.errors import StageFailed
+from taskdata.schema.agent import ModelSpec
 from taskdata.store import StoreAddress
+
+PRICES = """
+compatible:
+  as_of: 2026-11-01
+  source: an invoice
+  models:
+    my-model: {input: 0.4, output: 1.6}
+"""
 
 TRIALS = {"one": [f"one-{n}" for n in range(6)], "two": [f"two-{n}" for n in range(6)]}
 
@@ -36,11 +49,31 @@ def wait_for_workers(folder, count):
         time.sleep(0.02)
 
 
+def pricing(store, run_id, deal, extra):
+    """Note what this worker takes a model of the user's own to cost."""
+    noting(store, run_id, deal, extra)
+    price = price_of(ModelSpec.parse("compatible/my-model"))
+    (Path(extra["folder"]) / "price").write_text(str(price and price.output))
+
+
 def hanging(store, run_id, deal, extra):
     """Take a trial, then hear of no deadline."""
     with holding(deal) as holder:
         if holder.next(1).trial_ids:
             time.sleep(600)
+
+
+def half_answered(store, run_id, deal, extra):
+    """Take trials, of which those of one provider are never answered, until there are none."""
+    with holding(deal) as holder:
+        done = ()
+        while (dealt := holder.next(1, done)).trial_ids or dealt.waiting:
+            done = dealt.trial_ids
+            for trial_id in done:
+                (Path(extra["folder"]) / trial_id).write_text(str(os.getpid()))
+                note = holder.answered if trial_id.startswith("one") else holder.unanswered
+                note(trial_id)
+            time.sleep(0.01)
 
 
 def failing(store, run_id, deal, extra):
@@ -64,10 +97,10 @@ def run(connected, tmp_path):
     notes, told = tmp_path / "notes", []
     notes.mkdir()
 
-    def spread(work, seconds: float = 60.0, **extra):
+    def spread(work, connected=connected, seconds: float = 60.0, trials=TRIALS, **extra):
         extra |= {"folder": str(notes)}
         went = run_shifts(
-            connected, work, address, "run-1", TRIALS, extra, told.append, seconds=seconds
+            connected, work, address, "run-1", trials, extra, told.append, seconds=seconds
         )
         return went, {file.name: file.read_text() for file in notes.iterdir()}
 
@@ -77,7 +110,7 @@ def run(connected, tmp_path):
 
 def test_all_workers_take_trials_until_there_are_none(run):
     went, notes = run(noting, together=2)
-    assert (went.done, went.given_up, went.causes, went.was_late) == (12, (), (), False)
+    assert (went.done, went.given_up, went.causes, went.was_late) == (12, {}, (), False)
     assert sorted(notes) == sorted(TRIALS["one"] + TRIALS["two"])
     assert len(set(notes.values())) == 2
     assert run.told[-1] == 12
@@ -85,7 +118,7 @@ def test_all_workers_take_trials_until_there_are_none(run):
 
 def test_a_trial_that_kills_its_worker_is_given_up_and_the_others_are_done(run):
     went, notes = run(noting, deadly=["one-2"])
-    assert went.given_up == ("one-2",)
+    assert went.given_up == {LOST: ["one-2"]}
     assert went.done == len(notes) == 11
     assert went.causes == ()
 
@@ -100,6 +133,53 @@ def test_workers_that_hear_of_no_deadline_are_ended(run, connected, monkeypatch)
     assert not before & set(connected.run(os.getpid).values())
     again, notes = run(noting)
     assert (again.done, len(notes)) == (12, 12)
+
+
+@pytest.mark.parametrize("named", ["prices.yaml", "elsewhere.yaml"])
+def test_workers_know_the_prices_of_the_run(run, tmp_path, monkeypatch, named):
+    """Whatever the environment was in which a worker was started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NIGHTSHIFT_HOME", ".")
+    monkeypatch.setenv("NIGHTSHIFT_PRICES", "" if named == "prices.yaml" else named)
+    (tmp_path / named).write_text(PRICES)
+    went, notes = run(pricing)
+    assert (went.causes, notes["price"]) == ((), "1.6")
+
+
+def test_a_scheduler_that_loses_its_workers_is_given_up(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(runners, "_SECONDS_WITHOUT_WORKERS", 2.0)
+    with LocalCluster(n_workers=0, dashboard_address=None) as bare:
+        settings = Settings(home=tmp_path, dask_scheduler=bare.scheduler_address)
+        began = time.monotonic()
+        with (
+            client(settings, workers=2) as connected,
+            pytest.raises(StageFailed, match="has had no workers for 2 s"),
+        ):
+            run(noting, connected)
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "no such scheme://x", "tcp://127.0.0.1"])
+def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path, monkeypatch, address):
+    monkeypatch.setattr(runners, "_SECONDS_TO_CONNECT", 1.0)
+    settings = Settings(home=tmp_path, dask_scheduler=address)
+    for opened in (client, cluster):
+        with pytest.raises(StageFailed, match="dask_scheduler") as caught:
+            opened(settings, workers=2).__enter__()
+        assert "\n" not in str(caught.value)
+
+
+def test_a_provider_that_answers_no_worker_is_given_up_for_all(run, monkeypatch):
+    # The scheduler of a local cluster lives in this process.
+    monkeypatch.setattr(provider, "SECONDS_BETWEEN_PROBES", 0.05)
+    monkeypatch.setattr(provider, "SILENT_SECONDS", 0.1)
+    trials = {"one": [f"one-{n}" for n in range(20)], "dead": [f"dead-{n}" for n in range(40)]}
+    went, notes = run(half_answered, trials=trials)
+    ((cause, given_up),) = went.given_up.items()
+    assert "provider dead did not answer" in cause
+    assert (went.done, went.over, went.causes) == (len(notes), 60, ())
+    assert len(given_up) > 25
+    assert sum(trial_id.startswith("one") for trial_id in notes) == 20
 
 
 def test_why_shifts_failed_is_told_and_their_trials_are_left(run):

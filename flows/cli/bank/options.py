@@ -21,25 +21,33 @@ class RefreshOptions:
     base_url: Annotated[
         str | None, typer.Option(help="Endpoint of an OpenAI-compatible server.")
     ] = None
-    bank: Annotated[str | None, typer.Option(help="Name of the bank to release.")] = None
+    bank: Annotated[
+        str | None, typer.Option(help="Name of the bank to release; default: refreshed.")
+    ] = None
     base: Annotated[
-        str | None, typer.Option(help="Bank to build on, or `none` for an empty one.")
+        str | None,
+        typer.Option(help="Bank to build on, or `none` for an empty one; default: starter."),
     ] = None
     seeds: Annotated[
-        list[str] | None, typer.Option("--seed", help="Only this seed; repeatable.")
+        list[str] | None,
+        typer.Option("--seed", help="Only this seed; repeatable; default: all that are new."),
     ] = None
     expansions: Annotated[
-        int | None, typer.Option(help="Atomic tasks to make from the base's.")
+        int | None, typer.Option(help="Atomic tasks to make from the base's; default: 0.")
     ] = None
     max_augmentations: Annotated[
         int | None,
-        typer.Option("--augmentations", help="Most new tasks for under-represented tools."),
+        typer.Option(
+            "--augmentations", help="Most new tasks for under-represented tools; default: 3."
+        ),
     ] = None
     tools: Annotated[
-        str | None, typer.Option(help="all, or base: only tools that tasks of the base use.")
+        str | None,
+        typer.Option(help="all, or base: only tools that tasks of the base use; default: all."),
     ] = None
     tool_floor: Annotated[
-        float | None, typer.Option(help="Share (0-1) of tasks below which a tool is rare.")
+        float | None,
+        typer.Option(help="Share (0-1) of tasks below which a tool is rare; default: 0.05."),
     ] = None
     draft_references: Annotated[
         bool, typer.Option("--draft-references", help="Let the model draft reference solutions.")

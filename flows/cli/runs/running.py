@@ -12,24 +12,27 @@ from taskdata.errors import Misuse, NightshiftError
 
 if TYPE_CHECKING:
     from flows.config import Settings
-    from taskdata.schema.run import RunConfig
+    from taskdata.schema.run import Run, RunConfig
 
 
 @takes(RunOptions)
 def run(
     options: RunOptions,
     resume: Annotated[
-        str | None, typer.Option(help="Carry on this run: do only what is missing.")
+        str | None, typer.Option(help="Carry on this run, or `latest`: do only what is missing.")
     ] = None,
     keep_server: Annotated[
-        bool, typer.Option("--keep-server", help="Leave the Prefect server running.")
+        bool, typer.Option("--keep-server", help="Leave the Prefect server to `serve --stop`.")
     ] = False,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Say what it would use, and start nothing.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The estimate for programs.")] = False,
 ) -> None:
-    """Evaluate agents over a bank, from the tasks to the dashboard."""
+    """Evaluate agents over a bank, from the tasks to the dashboard.
+
+    The table `run` of nightshift.toml changes the defaults.
+    """
     from flows.cli.runs.estimating import show_estimate
     from flows.config import load_settings
     from stages.prepare.select import new_run_id
@@ -38,11 +41,9 @@ def run(
     if as_json and not estimate:
         raise Misuse("--json goes with --estimate; `nightshift results --json` shows a run")
     if resume is not None:
-        if estimate or given(options).keys() - {"max_usd"}:
-            raise Misuse(
-                "--resume carries a run on as it was configured; besides it goes only --max-usd"
-            )
-        _night(settings, resume, _carried_on(settings, resume, options.max_usd), keep_server)
+        _require_alone(options, estimate)
+        run_id, config = _carried_on(settings, resume, options.max_usd)
+        _night(settings, run_id, config, keep_server)
         return
     config = new_config(settings, options)
     if estimate:
@@ -52,19 +53,28 @@ def run(
     _night(settings, new_run_id(), config, keep_server)
 
 
-def _carried_on(settings: "Settings", run_id: str, max_usd: float | None) -> "RunConfig":
-    """Return the configuration of a run that is there, with another limit if one is given."""
+def _require_alone(options: RunOptions, estimate: bool) -> None:
+    if estimate or given(options).keys() - {"max_usd"}:
+        raise Misuse(
+            "--resume carries a run on as it was configured; besides it goes only --max-usd"
+        )
+
+
+def _carried_on(settings: "Settings", name: str, max_usd: float | None) -> "tuple[str, RunConfig]":
+    """Return id and configuration of a run that is there, with another limit if one is given."""
     from taskdata.store import Store
 
     store = Store.open(settings.address)
+    run_id = store.latest_run().id if name == "latest" else name
     if max_usd is not None:
         store.set_max_usd(run_id, max_usd)
     config = store.run(run_id).config
     store.close()
-    return config
+    return run_id, config
 
 
 def _require_ready(settings: "Settings", config: "RunConfig") -> None:
+    from environments.models.registry import require_limited
     from stages.prepare.work import require
     from taskdata.banks.found import find_bank
     from taskdata.store import Store
@@ -72,17 +82,19 @@ def _require_ready(settings: "Settings", config: "RunConfig") -> None:
     store = Store.open(settings.address)
     find_bank(store, config.bank, config.tasks)
     store.close()
+    require_limited(config.limits)
     require(config)
 
 
 def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: bool) -> None:
     from flows.cli.watching import watched
     from flows.locks import run_lock
-    from flows.serving.prefect_server import prefect_server, ui_url
+    from flows.serving.prefect_server import opening_line, prefect_server, ui_url
 
-    with run_lock(settings.home, run_id):
+    afterwards = _afterwards(keep_server)
+    with run_lock(settings, run_id):
         console.say(f"Run {run_id}: {len(config.agents)} agents on bank {config.bank}")
-        console.say("Starting the local Prefect server (a minute on a first start) ...")
+        console.say(opening_line())
         with prefect_server(settings.home, settings.prefect_port, keep=keep_server) as api:
             console.say(f"Prefect UI: {ui_url(api)}")
             failure = None
@@ -91,7 +103,7 @@ def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: 
                     _evaluate(run_id, config)
                 except NightshiftError as exc:
                     failure = exc
-            _closing_lines(settings, run_id, ui_url(api), keep_server)
+            _closing_lines(settings, run_id, ui_url(api) + afterwards)
     if failure is not None:
         resume = f"`nightshift run --resume {run_id}` carries it on"
         raise NightshiftError(f"{failure} ({resume})")
@@ -108,7 +120,18 @@ def _evaluate(run_id: str, config: "RunConfig") -> None:
         holds_run.reset(token)
 
 
-def _closing_lines(settings: "Settings", run_id: str, ui: str, keep_server: bool) -> None:
+def _afterwards(keep_server: bool) -> str:
+    """Return what becomes of the Prefect server that is about to be used."""
+    from flows.serving.prefect_server import given_server
+
+    if given_server() is not None:
+        return ""
+    if keep_server:
+        return " (`nightshift serve --stop` ends it)"
+    return " (stopped now; `nightshift serve` shows this run again)"
+
+
+def _closing_lines(settings: "Settings", run_id: str, ui: str) -> None:
     from flows.summaries import headline, summary_of
     from taskdata.store import Store
 
@@ -121,8 +144,7 @@ def _closing_lines(settings: "Settings", run_id: str, ui: str, keep_server: bool
     if summary.run.dashboard:
         console.say(f"Run:       {run_id}")
         console.say(f"Dashboard: {summary.run.dashboard}")
-    again = "" if keep_server else " (stopped now; `nightshift serve` shows this run again)"
-    console.say(f"Prefect UI: {ui}{again}")
+    console.say(f"Prefect UI: {ui}")
 
 
 def stage(
@@ -146,6 +168,7 @@ def stage(
     if name == "gate":
         parameters["gate"] = gate
     elif name not in ("prepare", "publish"):
+        _require_round(found, name, round_)
         parameters["round"] = round_
     with prefect_server(settings.home, settings.prefect_port), watched():
         from flows.stage_flows import STAGE_FLOWS
@@ -160,19 +183,48 @@ def _require_stage(name: str) -> None:
         raise Misuse(f"stage {name!r} is unknown; there are {', '.join(STAGES)}")
 
 
+def _require_round(run: "Run", stage_name: str, round_: int) -> None:
+    first, rounds = 1 if stage_name == "refine" else 0, run.config.refinement_rounds
+    if not first <= round_ <= rounds:
+        raise Misuse(
+            f"run {run.id} has no round {round_} to {stage_name}: it was set up with {rounds} "
+            "refinement rounds"
+        )
+
+
 def serve(
     port: Annotated[int | None, typer.Option(help="Port of the Prefect server.")] = None,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="End what `run --keep-server` left, and serve nothing.")
+    ] = False,
 ) -> None:
     """Serve the Prefect UI, the nightly deployment on its schedule, and every stage."""
     from flows.config import load_settings
-    from flows.serving.prefect_server import prefect_server, ui_url
+    from flows.serving.prefect_server import (
+        given_server,
+        let_go,
+        opening_line,
+        prefect_server,
+        ui_url,
+    )
 
     settings = load_settings()
+    if stop:
+        was_kept = let_go(settings.home)
+        console.say(
+            "The Prefect server ends once no command uses it"
+            if was_kept
+            else "No Prefect server was kept"
+        )
+        return
+    if port is not None and given_server() is not None:
+        raise Misuse("--port is of the local Prefect server, and PREFECT_API_URL names yours")
     Path(settings.home).mkdir(parents=True, exist_ok=True)
-    console.say("Starting the local Prefect server (a minute on a first start) ...")
+    console.say(opening_line())
     with prefect_server(settings.home, port or settings.prefect_port) as api:
         from flows.serving.deployments import serve_deployments
 
         console.say(f"Prefect UI: {ui_url(api)}")
-        console.say(f"Nightly at {settings.schedule!r} (cron). Ctrl-C stops serving.")
+        when = f"{settings.schedule!r} (cron, {settings.schedule_timezone})"
+        console.say(f"Nightly at {when}. Ctrl-C stops serving.")
         serve_deployments(settings)

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from taskdata.version import code_version
+
 
 def test_help_does_not_import_the_slow_libraries():
     slow = {"prefect", "great_expectations", "plotly", "pandas", "openai", "dask", "sqlmodel"}
@@ -54,6 +56,15 @@ def test_a_flow_that_failed_is_not_told_twice():
         (["show", "no-such-trial"], "no-such-trial"),
         (["stage", "dream"], "dream"),
         (["bank", "show", "no-such-task"], "no-such-task"),
+        (["run", "--wrokers", "3"], "--wrokers"),
+        (["run", "--workers"], "'--workers' requires an argument"),
+        (["run", "--workers", "many"], "'--workers': Input should be a valid integer"),
+        (["run", "now"], "unexpected extra argument(s) (now)"),
+        (["mcp", "serve", "--transport", "pigeon"], "'--transport'"),
+        (["stage"], "Missing argument 'name'"),
+        (["dream"], "No such command 'dream'"),
+        (["bank", "dream"], "No such command 'dream'"),
+        (["--verbose"], "--verbose"),
     ],
 )
 def test_misuse_is_one_line_and_exit_code_2(command, arguments, message):
@@ -62,6 +73,41 @@ def test_misuse_is_one_line_and_exit_code_2(command, arguments, message):
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "way_out"),
+    [
+        (["run", "--wrokers", "3"], "`nightshift run --help`"),
+        (["bank", "dream"], "`nightshift bank --help`"),
+        (["dream"], "`nightshift --help`"),
+    ],
+)
+def test_a_wrong_command_line_is_told_where_the_right_words_are(command, arguments, way_out):
+    assert way_out in command(*arguments).stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["bank"]])
+def test_a_command_without_a_word_shows_its_help_and_is_no_success(command, arguments):
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert "Usage: nightshift" in done.stdout
+    assert done.stderr == ""
+
+
+def test_version_is_that_of_the_code_that_measurements_carry(command):
+    done = command("--version")
+    assert (done.returncode, done.stdout) == (0, f"nightshift {code_version()}\n")
+
+
+def test_an_interruption_is_one_line_and_exit_code_130(command, monkeypatch):
+    def interrupted(*_arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("taskdata.store.Store.open", interrupted)
+    done = command("runs")
+    assert done.returncode == 130
+    assert done.stderr == "error: interrupted; what was finished is kept\n"
 
 
 def test_misuse_ends_the_process_with_code_2(nightshift):

@@ -4,6 +4,12 @@ import json
 from pathlib import Path
 
 
+def checks(nightshift) -> dict[str, str]:
+    done = nightshift("doctor", "--json")
+    assert done.returncode == 0, done.stderr
+    return {check["name"]: check["state"] for check in json.loads(done.stdout)["checks"]}
+
+
 def states(nightshift) -> dict[str, str]:
     done = nightshift("doctor", "--json")
     assert done.returncode == 0, done.stderr
@@ -50,3 +56,23 @@ def test_servers_are_tried_in_the_configured_sandbox(nightshift, home: Path, tmp
     states = {server["name"]: server["state"] for server in found}
     assert states["far"].startswith("the docker sandbox does not work here")
     assert states["time"].endswith("is not installed: run `nightshift mcp install time`")
+
+
+def test_parts_of_this_machine_are_ready(nightshift, home: Path):
+    found = checks(nightshift)
+
+    assert found["artifacts"] == "ready: file"
+    assert found["dask scheduler"].startswith("ready: a local cluster")
+    assert found["prefect server"].startswith("not running")
+    assert not [file for file in (home / "artifacts").rglob("*") if file.is_file()]
+
+
+def test_parts_of_a_production_that_do_not_answer_are_named(nightshift, home: Path, monkeypatch):
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    monkeypatch.setenv("NIGHTSHIFT_DASK_SCHEDULER", "tcp://127.0.0.1:9")
+    monkeypatch.setenv("NIGHTSHIFT_ARTIFACTS_URL", "file:///proc/no such place")
+    found = checks(nightshift)
+
+    assert "PREFECT_API_URL=http://127.0.0.1:9/api" in found["prefect server"]
+    assert "dask_scheduler tcp://127.0.0.1:9: cannot be reached" in found["dask scheduler"]
+    assert "artifact store file:///proc/no such place: cannot write" in found["artifacts"]

@@ -2,13 +2,18 @@
 
 import json
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, get_type_hints
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from flows.cli.bank.options import RefreshOptions
 from flows.cli.options import given, takes
+from flows.cli.runs.options import RunOptions
+from flows.config import DEFAULT_AGENTS
+from taskdata.schema.construct import RefreshConfig
+from taskdata.schema.run import RunConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,3 +64,25 @@ def test_help_tells_of_every_option():
     positions = [said.index(f"--{name}") for name in ("colour", "power", "room", "dimmed", "twice")]
     assert positions == sorted(positions)
     assert "Of the light." in said
+
+
+def helps(options: type) -> dict[str, str]:
+    """What help says of each option, by field."""
+    hints = get_type_hints(options, include_extras=True)
+    return {name: hint.__metadata__[0].help for name, hint in hints.items()}
+
+
+@pytest.mark.parametrize(
+    ("options", "config"), [(RunOptions, RunConfig), (RefreshOptions, RefreshConfig)]
+)
+def test_help_tells_the_defaults_there_are(options, config):
+    said = helps(options)
+    defaults = {name: field.default for name, field in config.model_fields.items() if name in said}
+    told = {name: value for name, value in defaults.items() if type(value) in (str, int, float)}
+    assert len(told) > 4
+    for name, value in told.items():
+        assert said[name].endswith(f"; default: {value}."), name
+
+
+def test_help_tells_the_agents_of_a_run_that_names_none():
+    assert f"default: {', '.join(DEFAULT_AGENTS)}." in helps(RunOptions)["agents"]

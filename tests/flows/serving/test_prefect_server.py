@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -9,11 +11,45 @@ import pytest
 
 from flows.serving.prefect_server import running_server
 
+SEEN = """
+import sys
+from pathlib import Path
+from flows.serving.prefect_server import prefect_server
+
+with prefect_server(Path(sys.argv[1]), 0):
+    from prefect.settings import get_current_settings
+    from prefect.context import TagsContext
+
+    seen = get_current_settings()
+    print(
+        seen.api.url,
+        seen.flows.heartbeat_frequency,
+        seen.runner.poll_frequency,
+        ",".join(seen.logging.extra_loggers),
+        *TagsContext.get().current_tags,
+    )
+"""
+
 
 class Healthy(BaseHTTPRequestHandler):
+    """As much of Prefect as says that it is there; only below /api."""
+
     def do_GET(self):
-        self.send_response(200)
+        if self.path.startswith("/api/csrf-token"):
+            self._answer(422, b"CSRF protection is disabled.")
+        else:
+            self._answer(200, b"true" if self.path.startswith("/api/") else b"<!doctype html>")
+
+    def do_POST(self):
+        is_api = self.path.startswith("/api/")
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer(200 if is_api else 405, b"[]")
+
+    def _answer(self, status, body):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *_args):
         pass
@@ -45,3 +81,46 @@ def test_half_a_record_is_no_server(tmp_path, monkeypatch, text):
     (tmp_path / "prefect").mkdir()
     (tmp_path / "prefect" / "server.json").write_text(text)
     assert running_server(tmp_path) is None
+
+
+def with_given_server(home, url, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", SEEN, str(home)],
+        env=os.environ | {"PREFECT_API_URL": url} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_flow_runs_on_a_server_of_the_users_beat_log_and_are_tagged_as_on_ours(home, other_port):
+    url = f"http://127.0.0.1:{other_port}/api"
+    done = with_given_server(home, url, PREFECT_RUNNER_POLL_FREQUENCY="7")
+    assert done.returncode == 0, done.stderr
+    seen, heartbeat, poll, loggers, tag = done.stdout.split()
+    assert (seen, heartbeat, poll, tag) == (url, "30", "7", "nightshift")
+    assert {"stages", "environments"} <= set(loggers.split(","))
+    assert not (home / "prefect").exists()
+
+
+def test_a_server_of_the_users_that_does_not_answer_is_named(nightshift, home, monkeypatch):
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    said = nightshift("run", "--agent", "nop")
+    assert said.returncode == 1
+    assert "Connecting to the Prefect server http://127.0.0.1:9/api" in said.stdout
+    (line,) = said.stderr.splitlines()
+    assert "PREFECT_API_URL=http://127.0.0.1:9/api" in line
+    assert "internal error" not in line
+
+
+def test_an_address_without_api_is_no_server(home, other_port):
+    done = with_given_server(home, f"http://127.0.0.1:{other_port}")
+    assert "NightshiftError: Prefect server PREFECT_API_URL=" in done.stderr
+    assert "such as http://HOST:4200/api" in done.stderr
+
+
+@pytest.mark.parametrize("asked", [("run", "--keep-server"), ("serve", "--port", "5000")])
+def test_options_of_our_own_server_are_refused_beside_another(command, home, monkeypatch, asked):
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    done = command(*asked)
+    assert (done.returncode, "PREFECT_API_URL" in done.stderr) == (2, True)

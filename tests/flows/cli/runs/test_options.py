@@ -4,6 +4,7 @@ import pytest
 
 from flows.cli.runs.options import RunOptions, new_config
 from flows.config import load_settings
+from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 
 
@@ -35,6 +36,17 @@ def test_imported_results_stand_beside_the_agents(config, tmp_path):
     assert (nop.name, manus.name) == ("nop", "manus")
     assert manus.results == str(tmp_path / "results")
     assert manus.results_root == str(tmp_path / "files")
+
+
+def test_a_server_of_ones_own_is_that_of_its_agents_alone(config):
+    url = "http://localhost:8000/v1"
+    made = config(agents=["react:compatible/mine", "react:openai/gpt-5.2", "nop"], base_url=url)
+    assert [agent.base_url for agent in made.agents] == [url, None, None]
+
+
+def test_a_server_of_ones_own_wants_an_agent(config):
+    with pytest.raises(Misuse, match="--agent react:compatible/my-model"):
+        config(agents=["react:openai/gpt-5.2"], base_url="http://localhost:8000/v1")
 
 
 def test_step_by_step_every_agent_predicts(config):

@@ -1,0 +1,50 @@
+"""What docs/production.md says can be configured can be."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import prefect.settings
+import yaml
+
+from environments.models.money.prices import PRICES_VARIABLE
+from flows.config import Settings, load_settings
+from flows.runners import DASK_SETTINGS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "production.md").read_text()
+
+
+def block(language):
+    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return found
+
+
+def test_the_settings_are_taken(home, tmp_path, monkeypatch):
+    monkeypatch.delenv("NIGHTSHIFT_HOME")  # wins over the file
+    (tmp_path / "nightshift.toml").write_text(block("toml"))
+    told = tomllib.loads(block("toml"))
+    settings = load_settings()
+    (tmp_path / "nightshift.toml").unlink()
+    monkeypatch.delenv("NIGHTSHIFT_HOME")  # where rooms below find it
+    assert settings == Settings(**told)
+    assert all(getattr(settings, name) != getattr(Settings(), name) for name in told)
+
+
+def test_the_variables_are_ours_or_prefects():
+    for name in set(re.findall(r"\bPREFECT_[A-Z_]+", PAGE)):
+        assert hasattr(prefect.settings, name), name
+    ours = {f"NIGHTSHIFT_{name.upper()}" for name in Settings.model_fields} | {PRICES_VARIABLE}
+    assert set(re.findall(r"\bNIGHTSHIFT_[A-Z_]+", PAGE)) - {"NIGHTSHIFT_"} <= ours
+
+
+def test_a_dask_cluster_of_ones_own_is_told_what_ours_is():
+    assert dict(flat(yaml.safe_load(block("yaml")))) == DASK_SETTINGS
+
+
+def flat(tree, *path):
+    """The values of nested settings, by their names with dots."""
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from flat(value, *path, name)
+        else:
+            yield ".".join((*path, name)), value
