@@ -8,7 +8,7 @@ from taskdata.artifacts import ArtifactStore
 from taskdata.errors import NightshiftError
 from taskdata.schema.gate import GateResult
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 _FOLDER = "gates"
 
@@ -36,7 +36,7 @@ def write_gate_docs(
         except NightshiftError as exc:
             if exc.transient:
                 raise
-            _log.warning("gate %s of %s: %s", result.gate, result.run_id, exc)
+            _logger.warning("gate %s of %s: %s", result.gate, result.run_id, exc)
         else:
             written.add(result.gate)
     return frozenset(written)

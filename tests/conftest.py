@@ -214,6 +214,17 @@ def store(store_address: StoreAddress) -> Iterator[Store]:
     store.close()
 
 
+@pytest.fixture
+def kept_file(store: Store) -> Callable[[str], Path]:
+    """Find the file that holds the bytes of a hash, to harm it."""
+
+    def find(sha256: str) -> Path:
+        (path,) = Path(store.artifacts.url.removeprefix("file://")).rglob(sha256)
+        return path
+
+    return find
+
+
 def make_task(task_id: str = "sum-two", **changes: object) -> Task:
     """A small valid task: one JSON deliverable with three checked values."""
     leaves = tuple(

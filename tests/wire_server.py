@@ -157,6 +157,19 @@ class WireServer:
 
         return behave
 
+    @staticmethod
+    def called(number: int, behaviour: Behaviour) -> Behaviour:
+        """Play `behaviour`, its first call under an id that no other reply has, as providers do."""
+
+        async def behave(seen: Seen, request: web.Request) -> web.StreamResponse:
+            answer = await behaviour(seen, request)
+            assert isinstance(answer, web.Response)
+            assert isinstance(answer.body, bytes)
+            body = answer.body.replace(b'"call_0"', f'"call_{number}"'.encode())
+            return web.Response(body=body, content_type="application/json")
+
+        return behave
+
 
 async def _body(request: web.Request) -> dict[str, Any]:
     if request.method == "GET":

@@ -17,7 +17,7 @@ from environments.network.request import BadTarget, connect_target, onward, url_
 from environments.network.tunnel import Streams, carry, closed
 from taskdata.schema.network import RefusedTarget
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES = 16_384
 MAX_CONNECTIONS = 64
@@ -88,7 +88,7 @@ class Proxy:
         except h11.ProtocolError as error:
             await _refuse(client, http, HTTPStatus(error.error_status_hint), str(error))
         except OSError as error:
-            logger.debug("a connection of a sandboxed program broke: %s", error)
+            _logger.debug("a connection of a sandboxed program broke: %s", error)
         finally:
             await closed(client[1])
 
@@ -143,7 +143,7 @@ class Proxy:
                 async with asyncio.timeout(_SECONDS_TO_CONNECT):
                     return await asyncio.open_connection(address, port)
             except OSError as error:
-                logger.debug("%s at %s cannot be reached: %s", target, address, error)
+                _logger.debug("%s at %s cannot be reached: %s", target, address, error)
         raise _Unanswerable(HTTPStatus.BAD_GATEWAY, f"{target} cannot be reached")
 
     async def _tunnel(self, client: Streams, http: h11.Connection, server: Streams) -> None:
@@ -188,7 +188,7 @@ class Proxy:
         if key not in self._refused and len(self._refused) >= MAX_REFUSED:
             key = "*", f"more than {MAX_REFUSED} different targets"
         if key not in self._refused:
-            logger.info("a sandboxed program is kept from %s: %s", *key)
+            _logger.info("a sandboxed program is kept from %s: %s", *key)
         self._refused[key] += 1
 
 

@@ -22,7 +22,7 @@ _SECONDS_TO_DIE = 10
 # What the owner asked of the engine in its last moment is there by then.
 _SECONDS_TO_SETTLE = 1.0
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def reap() -> Reaped:
                 owner.lock.unlink(missing_ok=True)
     reaped = Reaped(len(dead), processes, containers, folders)
     if reaped != Reaped():
-        logger.info("removed what was left of killed processes: %s", reaped)
+        _logger.info("removed what was left of killed processes: %s", reaped)
     return reaped
 
 
@@ -91,7 +91,7 @@ def _remove_containers(base: Path, dead: Collection[Owner]) -> int:
             time.sleep(_SECONDS_TO_SETTLE)
             removed += remove_leftovers(base, is_dead)
     except SandboxFailed as error:
-        logger.warning("containers of killed processes may be left: %s", error)
+        _logger.warning("containers of killed processes may be left: %s", error)
         return 0
     return removed
 
@@ -104,7 +104,7 @@ def _kill_processes(names: Collection[str]) -> int:
         total += len(killed)
         try:
             if not _are_gone(killed):
-                logger.warning("a process of a killed worker does not die; see the kernel log")
+                _logger.warning("a process of a killed worker does not die; see the kernel log")
                 break
         finally:
             for descriptor in killed:

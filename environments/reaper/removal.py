@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 _FEW_ENTRIES = 200
 _FEW_LEVELS = 8
@@ -25,7 +25,7 @@ def remove_tree(root: Path) -> bool:
         subprocess.run([*command, "--", str(root)], check=False, capture_output=True)
         if not os.path.lexists(root):
             return True
-    logger.warning("could not remove the folder %s", root)
+    _logger.warning("could not remove the folder %s", root)
     return False
 
 

@@ -20,7 +20,7 @@ from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
 from taskdata.schema.views import UnreadableView, View
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 RENDER_RESOURCES = Resources(
     cpu_seconds=60,
@@ -79,7 +79,7 @@ def read_reply(completed: Completed) -> Rendered:
     try:
         view = _VIEW.validate_json(lines[1])
     except ValidationError as exc:
-        logger.warning("a renderer replied with %d faults in its view", exc.error_count())
+        _logger.warning("a renderer replied with %d faults in its view", exc.error_count())
         return Rendered(UnreadableView(reason="its renderer gave no valid view"))
     if isinstance(view, UnreadableView):
         return Rendered(UnreadableView(reason=view.reason[:_MAX_REASON]))

@@ -12,6 +12,7 @@ from typing import Any
 
 from environments.ports import Mount, Sandbox, Workspace
 from environments.services.server import Variables
+from taskdata.installing import extra_command
 from taskdata.schema.service import HOST, MailService
 
 
@@ -26,7 +27,7 @@ class Mail:
         missing = [name for name in ("aiosmtpd", "pymap") if find_spec(name) is None]
         if not missing:
             return None
-        return f"needs {', '.join(missing)}: install nightshift-evals[services]"
+        return f"needs {', '.join(missing)}: run {extra_command('services')}"
 
     def settings(self, service: MailService) -> dict[str, Any]:
         """Return the accounts."""

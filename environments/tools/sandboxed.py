@@ -24,7 +24,7 @@ from environments.tools.worker import READY
 from taskdata.errors import SandboxFailed
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 _WORKER = "environments.tools.worker"
 _MAX_PATH_CHARS = 240
@@ -91,11 +91,11 @@ def _read_result(tool: ToolDefinition[Any], completed: Completed) -> ToolResult:
     try:
         result = ToolResult.model_validate_json(output)
     except ValidationError:
-        _log.warning("%s gave no readable result: %s", tool.name, complaint)
+        _logger.warning("%s gave no readable result: %s", tool.name, complaint)
         text = f"{tool.name} ended without a readable result."
         return ToolResult(text=text, error=ToolErrorKind.REFUSED, seconds=completed.seconds)
     if result.error and complaint:
-        _log.info("%s: %s", tool.name, complaint)
+        _logger.info("%s: %s", tool.name, complaint)
     return ToolResult(
         text=cut_text(result.text, tool.paging, MAX_RESULT_CHARS),
         files=tuple(path for path in result.files if _is_plain_path(path)),

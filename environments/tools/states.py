@@ -7,6 +7,7 @@ from environments.tools.host.registry import HOST_MODULES, host_definition
 from environments.tools.host.services import READY, service_state
 from environments.tools.registry import MODULES, definition
 from taskdata.errors import ToolUnavailable
+from taskdata.installing import extra_command
 from taskdata.schema.run import SandboxName
 from taskdata.schema.tool_backends import ToolBackends
 
@@ -59,5 +60,5 @@ def _libraries(
     missing = [module for module in modules if find_spec(module) is None]
     if not missing:
         return READY
-    way = f"install nightshift-evals[{extra}]" if extra else f"install {backend}"
+    way = f"run {extra_command(extra)}" if extra else f"install {backend}"
     return f"needs {', '.join(missing)}: {way}"

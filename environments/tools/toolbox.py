@@ -80,6 +80,10 @@ class Toolbox:
                 self._tools[name] = self._placed(catalogue()[name])
                 self._specs = (*self._specs, self._tools[name].spec)
 
+    def show(self, chars: int) -> None:
+        """Show at most so much of each result from now on; the rest can be read in pages."""
+        self._desk.kept.show(chars)
+
     async def call(self, call: ToolCall) -> ToolResult:
         """Return the result of `call`, or an error result that says what would work.
 

@@ -15,7 +15,7 @@ MODEL = "scripted-1"
 _CHARACTERS_PER_TOKEN = 4
 _MAX_REQUEST_BYTES = 16 << 20
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 class ScriptedModel:
@@ -47,7 +47,7 @@ class ScriptedModel:
         try:
             text = answer(read_question(body), self._scripts)
         except NotScripted as exc:
-            logger.warning("call %d: %s", number, exc)
+            _logger.warning("call %d: %s", number, exc)
             return _error(400, str(exc))
         return web.json_response(_completion(number, body, text))
 

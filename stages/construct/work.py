@@ -52,7 +52,7 @@ from taskdata.schema.usage import FailedAttempt
 from taskdata.store import Store
 from taskdata.version import code_version
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 A = TypeVar("A", bound=Form)
 T = TypeVar("T")
@@ -316,10 +316,10 @@ async def _one(
             raise
         except NightshiftError as exc:
             level = logging.WARNING if isinstance(exc, BudgetExhausted) else logging.ERROR
-            logger.log(level, "candidate %s stays due at %s: %s", candidate.id, stage, exc)
+            _logger.log(level, "candidate %s stays due at %s: %s", candidate.id, stage, exc)
             return f"{candidate.task_id}: {exc}"
         except Exception as exc:  # one candidate must not sink the stage
-            logger.exception("candidate %s could not be taken at %s", candidate.id, stage)
+            _logger.exception("candidate %s could not be taken at %s", candidate.id, stage)
             return f"{candidate.task_id}: {type(exc).__name__}: {exc}"
         await asyncio.to_thread(
             shop.store.record_step,
@@ -328,7 +328,7 @@ async def _one(
             status=outcome.status,
             reason=outcome.reason,
         )
-        logger.info("candidate %s: %s says %s", candidate.id, stage, outcome.verdict)
+        _logger.info("candidate %s: %s says %s", candidate.id, stage, outcome.verdict)
         return None
 
 

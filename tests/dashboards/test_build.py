@@ -346,10 +346,12 @@ def test_a_run_of_infrastructure_errors_alone_shows_no_score(
     assert details_of(html, trial.id)["tree"] is None
 
 
-def test_a_lost_artifact_is_named_and_does_not_cost_the_page(dashboard, night, store, details_of):
+def test_a_lost_artifact_is_named_and_does_not_cost_the_page(
+    dashboard, night, store, details_of, kept_file
+):
     trial = next(t for t in store.trials(night.id, 0) if t.agent == AGENT)
     lost = store.outcome(trial.id).transcript_sha256
-    store.artifacts.local_path(lost).write_bytes(b"bit rot")
+    kept_file(lost).write_bytes(b"bit rot")
     found = details_of(dashboard(night), trial.id)
     assert lost in found["lost"][0]
     assert found["transcript"] == []

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from flows.config import Settings
 from flows.locks import is_worked_on
 from taskdata.store import Store, StoreAddress
 from tests.wire_server import Seen, WireServer
@@ -170,7 +171,7 @@ class Night:
         lasting = {base, base / "id", base / "docker"}
         files = [path for path in self.temporary.rglob("*") if path not in lasting]
         (run,) = self.rows("SELECT id FROM run")
-        held = [f"lock of {run}"] if is_worked_on(self.home, run) else []
+        held = [f"lock of {run}"] if is_worked_on(Settings(home=self.home), run) else []
         return [*self.processes(), *map(str, files), *held, *self.containers()]
 
     def containers(self) -> list[str]:

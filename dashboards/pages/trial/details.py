@@ -23,7 +23,7 @@ from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
 
 Details = dict[str, Any]
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 def details(
@@ -174,7 +174,7 @@ def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
         if outcome.deliverables:
             views = {view.name: view for view in store.rendered(outcome.trial_id)}
     except NightshiftError as exc:
-        _log.warning("trial %s: %s", outcome.trial_id, exc)
+        _logger.warning("trial %s: %s", outcome.trial_id, exc)
         lost.append(shown(str(exc), cap.reason))
     kept = outcome.deliverables[: cap.deliverables]
     files = [_deliverable(file, views.get(file.name), cap) for file in kept]

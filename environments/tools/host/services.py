@@ -75,7 +75,8 @@ async def open_services(
 
     Args:
         backends: The configuration.
-        clients: Of this event loop; they hold the multimodal model's connections.
+        clients: Of this event loop; they hold the multimodal model's connections, and the limits
+            of all providers.
         replies: Where replies of the multimodal model are kept: an equal question is asked once.
     """
     async with AsyncExitStack() as stack:
@@ -85,11 +86,13 @@ async def open_services(
             behind = None if backends.plays_back else clients.get(spec, url)
             services = replace(services, vision=CachedClient(behind, spec, replies, url))
         if _is_ready(Service.IMAGES, backends) and backends.image_model is not None:
-            images = image_model(backends.image_model, backends.image_model_base_url)
+            url = backends.image_model_base_url
+            images = image_model(backends.image_model, url, clients.limiter)
             stack.push_async_callback(images.close)
             services = replace(services, images=images)
         if _is_ready(Service.VIDEOS, backends) and backends.video_model is not None:
-            videos = video_model(backends.video_model, backends.video_model_base_url)
+            url = backends.video_model_base_url
+            videos = video_model(backends.video_model, url, clients.limiter)
             stack.push_async_callback(videos.close)
             services = replace(services, videos=videos)
         if _is_ready(Service.SEARCH, backends):

@@ -10,6 +10,7 @@ from environments.tools.images.lettering import (
     MAX_LETTERS,
     fitting_size,
     place,
+    read_color,
     text_size,
     write_on,
 )
@@ -104,7 +105,7 @@ def _annotate(picture: "Image", box: Box, words: str) -> None:
 def add_text(args: AddTextArguments, workspace: Path) -> ToolResult:
     """Write a copy of the picture with `text` on it, as large as suits the picture."""
     picture = open_picture(workspace, args.image)
-    color = _color(args.color)
+    color = read_color(args.color)
     if not args.text.strip():
         raise ToolRefused("There is no text to write: it is blank.")
     anchor, at = _anchor(args.position, picture.size)
@@ -144,17 +145,6 @@ def _moved_inside(box: Box, size: tuple[int, int]) -> Box:
     left = max(0, min(box.left, size[0] - box.width))
     top = max(0, min(box.top, size[1] - box.height))
     return Box(left, top, left + box.width, top + box.height)
-
-
-def _color(name: str) -> tuple[int, ...]:
-    from PIL import ImageColor
-
-    try:
-        return ImageColor.getrgb(name.strip())[:3]
-    except ValueError as exc:
-        raise ToolRefused(
-            f"{name!r} is not a color: use a name such as blue, or a hex value such as #1e90ff."
-        ) from exc
 
 
 TOOLS = (

@@ -41,6 +41,18 @@ def write_on(
         y += round(size_px * _SPACING)
 
 
+def read_color(name: str) -> tuple[int, ...]:
+    """Return red, green and blue, 0-255, of a color by name or hex value; refuses what is none."""
+    from PIL import ImageColor
+
+    try:
+        return ImageColor.getrgb(name.strip())[:3]
+    except ValueError as exc:
+        raise ToolRefused(
+            f"{name!r} is not a color: use a name such as blue, or a hex value such as #1e90ff."
+        ) from exc
+
+
 def text_size(text: str, size_px: int) -> tuple[int, int]:
     """Return the width and height in pixels that `text` takes."""
     face = font_for(text, size_px)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
 
-from environments.tools.images.lettering import text_size, write_on
+from environments.tools.images.lettering import read_color, text_size, write_on
 from environments.tools.media.ffmpeg import media_input, picture_input, write
 from environments.tools.media.parts import (
     VIDEO_ENDINGS,
@@ -72,7 +72,7 @@ def add_text(args: AddTextVideoToolArguments, workspace: Path) -> ToolResult:
     """Write the video with the captions in its pictures; its sound stays."""
     media, track = open_video(workspace, args.video)
     refuse_long(media, track, Part(0.0, track.seconds))
-    color = _color(args.color)
+    color = read_color(args.color)
     height, width = frame_at_start(media).pixels.shape[:2]
     letterings = [
         _lettering(
@@ -167,17 +167,6 @@ def _overlays(letterings: Sequence[_Lettering]) -> str:
             f"[v{number}][{number + 1}:v]overlay=x={left}:y={top}:enable='{when}'[v{number + 1}]"
         )
     return ";".join([*steps, f"[v{len(letterings)}]null[shown]"])
-
-
-def _color(name: str) -> tuple[int, ...]:
-    from PIL import ImageColor
-
-    try:
-        return ImageColor.getrgb(name.strip())[:3]
-    except ValueError as exc:
-        raise ToolRefused(
-            f"{name!r} is not a color: use a name such as yellow, or a hex value such as #1e90ff."
-        ) from exc
 
 
 TOOLS = (

@@ -20,7 +20,7 @@ from environments.tools.warm.frames import MAX_LINE_BYTES, Answer, Request
 from taskdata.errors import SandboxFailed
 from taskdata.schema.limits import LimitName
 
-_log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 _SERVER = "environments.tools.warm.server"
 _MEGABYTE = 1024 * 1024
@@ -148,7 +148,7 @@ class WarmPython:
                 self._process = await self._sandbox.start(argv)
                 self._used = time.monotonic()
             except SandboxFailed as exc:
-                _log.info("tools start one by one: %s", exc)
+                _logger.info("tools start one by one: %s", exc)
                 self._given_up = True
         return self._process
 
@@ -183,7 +183,7 @@ class WarmPython:
         """Return how the Python that stayed ended, a call with it."""
         done = await self._end(_SECONDS_TO_LEAVE)
         said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:300]
-        _log.info("the Python that stays is gone (%s, %s): %s", reason, done.limit, said)
+        _logger.info("the Python that stays is gone (%s, %s): %s", reason, done.limit, said)
         code = done.exit_code if done.exit_code < 0 else -signal.SIGKILL
         return replace(done, exit_code=code, stdout=b"", seconds=seconds)
 

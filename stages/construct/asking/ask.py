@@ -22,7 +22,7 @@ from stages.construct.asking.prompting import Prompt, complaint
 from taskdata.errors import BadTaskData
 from taskdata.schema.transcript import Usage
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 A = TypeVar("A", bound=Form)
 T = TypeVar("T")
@@ -129,7 +129,7 @@ async def ask(
             answer = accept(_filled_in(reply, form))
         except BadTaskData as exc:
             faults.append(str(exc))
-            logger.info("%s: answer %d will not do: %s", prompt.version, len(faults), faults[-1])
+            _logger.info("%s: answer %d will not do: %s", prompt.version, len(faults), faults[-1])
             messages = [*prompt.messages, *_again(reply, faults[-1])]
             continue
         return Asked(answer, tuple(faults), tally, prompt.version)

@@ -33,7 +33,7 @@ from taskdata.schema.base import Value
 from taskdata.schema.seed import QuarantinedRow, SeedLink, SeedQuery
 from taskdata.store import Store
 
-log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 ROWS_TOLD = 50
 """Quarantined rows that a report carries; the store has them all."""
@@ -176,7 +176,7 @@ def add_file(
                 (arrival.row for arrival in again),
             )
             repeating = len({link.seed_id for link in links} & set(added))
-        log.info("seeds added", extra={"origin": file.origin, "seeds": len(added)})
+        _logger.info("seeds added", extra={"origin": file.origin, "seeds": len(added)})
         return FileReport(
             rows=len(read) + len(rejected),
             added=tuple(added),

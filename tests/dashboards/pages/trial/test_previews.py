@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from dashboards.pages.trial.caps import CAPS
-from dashboards.pages.trial.previews import _BLOCKS, preview
+from dashboards.pages.trial.previews import preview
 from taskdata.schema.views import (
     Attachment,
     AudioView,
@@ -43,9 +43,26 @@ IMAGE = ImageView(
 )
 
 
+SOUND = AudioView(seconds=2, sample_rate=44100, channels=1, peak=0.5, rms=0.1, envelope=(0.1,))
+ONE_OF_EACH = (
+    UnreadableView(reason="not a ZIP file"),
+    TextView(text="plain"),
+    CsvView(table=TABLE),
+    JsonView(value={"total": 5}),
+    WorkbookView(sheets=(Sheet(name="Sums", cells={"A1": Cell(value=5)}, rows=1, columns=1),)),
+    DocumentView(paragraphs=(Paragraph(text="Go."),)),
+    PdfView(pages=(Page(text="page", width=595, height=842),), page_count=1),
+    SlidesView(slides=(Slide(title="Launch", runs=()),), width_pt=960, height_pt=540),
+    HtmlView(title="Site", headings=(), text="Hi", links=(), scripts=0),
+    MailView(headers=(("Subject", "Plan"),), text="See the plan."),
+    IMAGE,
+    SOUND,
+)
+
+
 def test_every_kind_of_view_has_a_preview():
-    kinds = get_args(get_args(View)[0])
-    assert set(_BLOCKS) == set(kinds)
+    assert {type(view) for view in ONE_OF_EACH} == set(get_args(get_args(View)[0]))
+    assert all(preview(view, CAPS[0]) for view in ONE_OF_EACH)
 
 
 def test_a_sheet_shows_its_top_left_corner():
@@ -129,10 +146,7 @@ def test_pages_beyond_the_cap_are_counted():
             "2 links, 0 images, 3 scripts",
         ),
         (IMAGE, "PNG, 1,200 × 800 pixels, RGB"),
-        (
-            AudioView(seconds=2, sample_rate=44100, channels=1, peak=0.5, rms=0.1, envelope=(0.1,)),
-            "2.00 s, 44,100 Hz, 1 channel, peak 0.500, RMS 0.100",
-        ),
+        (SOUND, "2.00 s, 44,100 Hz, 1 channel, peak 0.500, RMS 0.100"),
     ],
 )
 def test_other_kinds_show_what_they_hold(view, said):
