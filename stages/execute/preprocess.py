@@ -6,9 +6,10 @@ reaches the services of the trial, whose state it may bring up to date as well.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from environments.ports import Completed, Door, Sandbox, SandboxProvider
@@ -28,6 +29,9 @@ WALL_SECONDS = 300.0
 _MAX_FILES = 5_000
 _WORKSPACE = "/workspace/output"
 
+Files = Mapping[str, Path | bytes]
+"""Files by relative path: where each is, or what is in it."""
+
 
 @asynccontextmanager
 async def initial_files(
@@ -37,8 +41,8 @@ async def initial_files(
     folder: Path,
     label: str,
     doors: Sequence[Door] = (),
-) -> AsyncIterator[Mapping[str, Path | bytes]]:
-    """Yield what the trial's input folder is to hold, by relative path, for the block.
+) -> AsyncIterator[Callable[[], Files]]:
+    """Yield what reads the files for the trial's input folder, within the block; it blocks.
 
     Args:
         task: What is tried.
@@ -52,14 +56,15 @@ async def initial_files(
         PreprocessFailed: the program failed, took too long, or left what cannot be taken over.
         SandboxFailed: the sandbox itself failed.
     """
-    files = await asyncio.to_thread(_bytes_of, task.files, artifacts)
+    read = partial(_bytes_of, task.files, artifacts)
     programs = task.environment.preprocess if task.environment else ()
     if not any(file.path == ENTRY for file in programs):
-        yield files
+        yield read
         return
     limits = task.resources.model_copy(
         update={"wall_seconds": WALL_SECONDS, "max_files": _MAX_FILES}
     )
+    files = await asyncio.to_thread(read)
     around = await asyncio.to_thread(_bytes_of, programs, artifacts)
     with new_workspace(folder, around, begun=files) as workspace:
         async with provider.open(workspace, limits, label, doors) as sandbox:
@@ -70,10 +75,11 @@ async def initial_files(
                 f"task {task.id!r}: {ENTRY} left what no workspace may hold: "
                 f"{collected.rejected[0]}"
             )
-        yield {file.name: file.path for file in collected.files}
+        left: Files = {file.name: file.path for file in collected.files}
+        yield lambda: left
 
 
-def _bytes_of(files: tuple[InputFile, ...], artifacts: ArtifactStore) -> dict[str, Path | bytes]:
+def _bytes_of(files: tuple[InputFile, ...], artifacts: ArtifactStore) -> Files:
     return {file.path: artifacts.read_bytes(file.sha256) for file in files}
 
 

@@ -2,14 +2,12 @@
 
 import asyncio
 import logging
-import math
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -18,15 +16,12 @@ from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy
 from environments.models.cached import CachedClient
 from environments.models.money.prices import price_of
-from environments.models.paid import Attempt, CallWriter, PaidClient
-from environments.models.registry import ModelClients
+from environments.models.paid import PaidClient
 from environments.models.retry import is_silence
-from environments.ports import ModelClient, Sandbox, SandboxProvider, Workspace
+from environments.ports import ModelClient, Sandbox, Workspace
 from environments.sandbox.collect import Collected, collect
 from environments.sandbox.workspace import new_workspace
-from environments.services.running import ServiceRoom
 from environments.tools.host.definition import Desk
-from environments.tools.host.services import ToolServices
 from environments.tools.states import require_ready
 from environments.tools.toolbox import RESERVED, Toolbox
 from stages.execute.assignment import Assignment
@@ -37,47 +32,19 @@ from stages.execute.imported.taking import taken_in
 from stages.execute.metered import metered
 from stages.execute.outcome import cause, detail_of, failed_outcome, outcome_of, totals
 from stages.execute.preprocess import initial_files
-from stages.execute.slots.backlog import Holder
 from stages.execute.slots.deadline import Deadline, in_time
+from stages.execute.storing import Stored, stored
 from stages.execute.surroundings import Surroundings, surroundings, with_final_state, without_state
+from stages.execute.workbench import Due, Workbench
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.limits import SandboxLimits
-from taskdata.schema.run import Deliverable, OutcomeStatus, Run, Trial, TrialOutcome
+from taskdata.schema.run import OutcomeStatus, Trial, TrialOutcome
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Ending, Transcript
-from taskdata.store import Store
 from taskdata.version import code_version
 
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Workbench:
-    """What the trials of one batch share."""
-
-    store: Store
-    run: Run
-    provider: SandboxProvider
-    clients: ModelClients
-    holder: Holder
-    """Of the slots: it hears whether trials are answered by their models' providers."""
-    calls: CallWriter
-    """Keeps what the agents' models are paid for."""
-    services: ToolServices
-    endpoints: Mapping[str, Sequence[str]]
-    """Base URLs of running local model servers by model, such as `local/smollm2-135m`."""
-    folder: Path
-    """Workspaces are made here."""
-    home: Path
-    """Where MCP servers are installed."""
-    ends_at: float = math.inf
-    """When the stage's deadline comes, by the clock of the event loop."""
-
-    @property
-    def room(self) -> ServiceRoom:
-        """Where the tasks' own services are run."""
-        return ServiceRoom(self.store.artifacts, self.provider, self.folder, self.home, self.run.id)
 
 
 @dataclass(frozen=True)
@@ -85,37 +52,36 @@ class _Work:
     """What came out of an agent's work."""
 
     transcript: Transcript
-    deliverables: tuple[Deliverable, ...]
-    rejected: tuple[str, ...]
+    stored: Stored
     prompt_version: str | None
     seconds: float | None
     effort: dict[str, Any] = field(default_factory=dict)
     """Fields of the outcome that no event of ours says."""
 
 
-async def run_trial(bench: Workbench, trial: Trial, attempt: int) -> TrialOutcome:
-    """Run one attempt of a trial and return its outcome, whatever happens; it is not recorded yet.
+async def run_trial(bench: Workbench, due: Due) -> TrialOutcome:
+    """Make one attempt at a trial and return its outcome, whatever happens; it is not recorded yet.
 
     A failure outside the agent (model server, sandbox, disk, a bug of ours, something that hangs)
     is an outcome too: `INFRASTRUCTURE`, with its cause.
     """
-    journal, started = Journal(partial(bench.holder.answered, trial.id)), time.monotonic()
+    journal, started = Journal(partial(bench.holder.answered, due.trial.id)), time.monotonic()
     deadline = Deadline(bench.run.config.deadlines, bench.ends_at)
     facts: dict[str, Any] = {
-        "trial_id": trial.id,
-        "attempt": attempt,
+        "trial_id": due.trial.id,
+        "attempt": due.attempt,
         "sandbox": bench.run.config.sandbox,
         "code_version": code_version(),
         "started_at": datetime.now(UTC),
     }
     try:
-        done = await in_time(_done(bench, trial, journal, facts, deadline), deadline)
+        done = await in_time(_done(bench, due, journal, facts, deadline), deadline)
         return outcome_of(facts | done)
     # One trial must not sink its batch, whatever went wrong; the traceback is kept for us.
     except Exception as exc:  # noqa: BLE001
         if is_silence(exc):
-            bench.holder.unanswered(trial.id)
-        _logger.warning("trial %s: %s", trial.id, cause(exc))
+            bench.holder.unanswered(due.trial.id)
+        _logger.warning("trial %s: %s", due.trial.id, cause(exc))
         facts |= {
             "status": OutcomeStatus.INFRASTRUCTURE,
             "error": cause(exc),
@@ -126,19 +92,17 @@ async def run_trial(bench: Workbench, trial: Trial, attempt: int) -> TrialOutcom
 
 
 async def _done(
-    bench: Workbench, trial: Trial, journal: Journal, facts: dict[str, Any], deadline: Deadline
+    bench: Workbench, due: Due, journal: Journal, facts: dict[str, Any], deadline: Deadline
 ) -> dict[str, Any]:
-    """Do the work and return what the outcome says of it; its transcript is stored."""
-    work = await _work(bench, trial, journal, facts, deadline)
-    stored = work.transcript.model_dump_json().encode()
-    deadline.step = "storing its transcript"
+    """Do the work and return what the outcome says of it."""
+    work = await _work(bench, due, journal, facts, deadline)
     return {
         "status": OutcomeStatus.FINISHED,
         "ending": work.transcript.ending,
         "final_answer": work.transcript.final_answer,
-        "transcript_sha256": await asyncio.to_thread(bench.store.artifacts.put_bytes, stored),
-        "deliverables": work.deliverables,
-        "rejected_files": work.rejected,
+        "transcript_sha256": work.stored.transcript_sha256,
+        "deliverables": work.stored.deliverables,
+        "rejected_files": work.stored.rejected,
         "prompt_version": work.prompt_version,
         "wall_seconds": work.seconds,
         **totals(journal),
@@ -151,7 +115,7 @@ class _Try:
     """What the steps of one attempt share."""
 
     bench: Workbench
-    trial: Trial
+    due: Due
     task: Task
     around: Surroundings
     journal: Journal
@@ -161,14 +125,14 @@ class _Try:
 
 
 async def _work(
-    bench: Workbench, trial: Trial, journal: Journal, facts: dict[str, Any], deadline: Deadline
+    bench: Workbench, due: Due, journal: Journal, facts: dict[str, Any], deadline: Deadline
 ) -> _Work:
     """Return what came of it; notes in `facts` what is to be recorded of failed trials, too."""
     deadline.set_up("reading its task")
-    task = await asyncio.to_thread(bench.store.task, trial.task_hash)
+    task = await bench.task(due.trial.task_hash)
     facts["limits"] = SandboxLimits(asked=task.resources)
     config = bench.run.config
-    agent = config.agent(trial.agent)
+    agent = config.agent(due.trial.agent)
     kind = harness_kind(agent.harness)
     if kind.build is None:
         facts |= {"sandbox": "none"}
@@ -177,10 +141,10 @@ async def _work(
     offer = offered(task)
     require_ready(offer.tools, config, config.sandbox)
     harness = kind.build(agent, task)
-    model = None if kind.metered else await _model(bench, agent, trial, facts["attempt"])
+    model = None if kind.metered else _model(bench, agent, due)
     deadline.step = "starting its services"
     async with AsyncExitStack() as stack, surroundings(task, bench.room) as around:
-        attempt = _Try(bench, trial, task, around, journal, facts, deadline)
+        attempt = _Try(bench, due, task, around, journal, facts, deadline)
         try:
             deadline.step = "making its workspace"
             workspace = await _begun(attempt, stack)
@@ -200,12 +164,11 @@ async def _work(
                 seconds = time.monotonic() - started
                 if not kind.is_program:
                     transcript = transcript.model_copy(update={"tools": toolbox.specs})
-            # What the reference has written is not the agent's.
-            deliverables, rejected = ((), ()) if kind.predicts else await _left(attempt, workspace)
+            kept = await _left(attempt, kind, workspace, transcript)
             deadline.step = "ending its services and removing its workspace"
         finally:
             facts["limits"] = around.noted_in(facts["limits"])
-    return _Work(transcript, deliverables, rejected, harness.prompt_version, seconds)
+    return _Work(transcript, kept, harness.prompt_version, seconds)
 
 
 def _assigned(
@@ -218,7 +181,7 @@ def _assigned(
     proxy: MeteringProxy | None,
 ) -> Assignment:
     return Assignment(
-        brief=attempt.task.brief(attempt.trial.feedback),
+        brief=attempt.task.brief(attempt.due.trial.feedback),
         agent=agent,
         tools=tools,
         model=model,
@@ -234,11 +197,13 @@ async def _begun(attempt: _Try, stack: AsyncExitStack) -> Workspace:
     bench, doors = attempt.bench, attempt.around.doors
     async with initial_files(
         attempt.task, bench.store.artifacts, bench.provider, bench.folder, bench.run.id, doors
-    ) as files:
+    ) as read:
         # Making and removing it waits for the disk; the other trials must not wait for that.
-        making = ExitStack()
-        stack.push_async_callback(asyncio.to_thread, making.close)
-        return await asyncio.to_thread(making.enter_context, new_workspace(bench.folder, files))
+        made = ExitStack()
+        stack.push_async_callback(asyncio.to_thread, made.close)
+        return await asyncio.to_thread(
+            lambda: made.enter_context(new_workspace(bench.folder, read()))
+        )
 
 
 @asynccontextmanager
@@ -249,10 +214,9 @@ async def _way_to_model(
     if kind.metered is None:
         yield None
         return
-    bench, trial = attempt.bench, attempt.trial
-    earlier = await asyncio.to_thread(bench.store.paid_calls, trial.id)
-    paid = PaidAnswers(bench.calls, Attempt(trial.id, attempt.facts["attempt"]), earlier)
-    base_url, clients = _base_url(bench, agent, trial), bench.clients
+    bench, due = attempt.bench, attempt.due
+    paid = PaidAnswers(bench.calls, due.payer, due.paid)
+    base_url, clients = _base_url(bench, agent, due.trial), bench.clients
     async with metered(agent, kind.metered, base_url, attempt.journal, clients, paid) as proxy:
         yield proxy
 
@@ -285,8 +249,7 @@ async def _toolbox(
     """Yield the agent's tools over its sandbox."""
     bench = attempt.bench
     attempt.deadline.step = "starting its MCP servers"
-    payer = Attempt(attempt.trial.id, attempt.facts["attempt"])
-    services = bench.services.owned_by(payer, bench.calls)
+    services = bench.services.owned_by(attempt.due.payer, bench.calls)
     desk = Desk(services, lambda: tuple(attempt.journal.events))
     async with server_tools(
         offer,
@@ -300,21 +263,26 @@ async def _toolbox(
 
 
 async def _left(
-    attempt: _Try, workspace: Workspace
-) -> tuple[tuple[Deliverable, ...], tuple[str, ...]]:
-    """Return what was left, once nothing of the agent's is running that could change it."""
+    attempt: _Try, kind: HarnessKind, workspace: Workspace, transcript: Transcript
+) -> Stored:
+    """Store what was left, once nothing of the agent's is running that could change it."""
     task, deadline = attempt.task, attempt.deadline
-    deadline.step = "collecting what the agent left"
-    collected = await asyncio.to_thread(collect, workspace.output, task.resources)
+    store = partial(stored, attempt.bench.store, transcript)
+    deadline.step = "collecting and storing what the agent left"
+    if kind.predicts:
+        # What the reference has written is not the agent's.
+        return await asyncio.to_thread(store, Collected((), ()))
+    look = partial(collect, workspace.output, task.resources)
+    if not task.services:
+        return await asyncio.to_thread(lambda: store(look()))
+    own = await asyncio.to_thread(look)
     deadline.step = "collecting what its services hold"
-    collected = await with_final_state(collected, task, attempt.around)
+    found = await with_final_state(own, task, attempt.around)
     deadline.step = "storing what was collected"
-    return await asyncio.to_thread(_stored, attempt.bench.store, collected)
+    return await asyncio.to_thread(store, found)
 
 
-async def _model(
-    bench: Workbench, agent: AgentSpec, trial: Trial, attempt: int
-) -> ModelClient | None:
+def _model(bench: Workbench, agent: AgentSpec, due: Due) -> ModelClient | None:
     """Return the agent's model; what an earlier attempt has paid for is not asked again."""
     if agent.model is None:
         return None
@@ -323,25 +291,21 @@ async def _model(
             f"agent {agent.name!r}: a budget in USD needs a known price; "
             f"{agent.model} is not in the price table"
         )
-    base_url, replies = _base_url(bench, agent, trial), bench.run.config.replies
+    trial, replies = due.trial, bench.run.config.replies
+    base_url = _base_url(bench, agent, trial)
     if replies == "ask":
-        return await _paid(bench, agent.model, base_url, trial, attempt)
-    behind = None
-    if replies == "keep":
-        behind = await _paid(bench, agent.model, base_url, trial, attempt)
+        return _paid(bench, agent.model, base_url, due)
+    behind = _paid(bench, agent.model, base_url, due) if replies == "keep" else None
     return CachedClient(
         behind, agent.model, bench.store, base_url, owner=trial.id, sample=trial.repetition
     )
 
 
-async def _paid(
-    bench: Workbench, spec: ModelSpec, base_url: str | None, trial: Trial, attempt: int
-) -> ModelClient:
+def _paid(bench: Workbench, spec: ModelSpec, base_url: str | None, due: Due) -> ModelClient:
     client = bench.clients.get(spec, base_url)
     if spec.provider == "local":
         return client
-    earlier = await asyncio.to_thread(bench.store.paid_calls, trial.id)
-    return PaidClient(client, spec, base_url, bench.calls, Attempt(trial.id, attempt), earlier)
+    return PaidClient(client, spec, base_url, bench.calls, due.payer, due.paid)
 
 
 def _base_url(bench: Workbench, agent: AgentSpec, trial: Trial) -> str | None:
@@ -354,28 +318,10 @@ def _base_url(bench: Workbench, agent: AgentSpec, trial: Trial) -> str | None:
     return servers[chosen]
 
 
-def _stored(store: Store, collected: Collected) -> tuple[tuple[Deliverable, ...], tuple[str, ...]]:
-    deliverables = tuple(
-        Deliverable(
-            name=file.name,
-            sha256=store.artifacts.put_file(file.path),
-            size_bytes=file.path.stat().st_size,
-        )
-        for file in collected.files
-    )
-    return deliverables, collected.rejected
-
-
 def _imported(bench: Workbench, agent: AgentSpec, task: Task, journal: Journal) -> _Work:
     """Return the work of a system that ran elsewhere; no sandbox is opened for it."""
     with taken_in(agent, task, bench.folder) as result:
-        deliverables, rejected = _stored(bench.store, without_state(result.files, task))
-    transcript = journal.close(Ending.FINISHED, result.final_answer)
-    return _Work(
-        transcript.model_copy(update={"is_outcome_only": True}),
-        deliverables,
-        rejected,
-        None,
-        result.effort.seconds,
-        result.effort.of_outcome,
-    )
+        closed = journal.close(Ending.FINISHED, result.final_answer)
+        transcript = closed.model_copy(update={"is_outcome_only": True})
+        kept = stored(bench.store, transcript, without_state(result.files, task))
+    return _Work(transcript, kept, None, result.effort.seconds, result.effort.of_outcome)

@@ -33,7 +33,8 @@ from stages.execute.outcome import outcome_of, totals
 from stages.execute.slots.backlog import Backlog, Deal, Holder, holding
 from stages.execute.slots.backlog import by_provider as by_agents_provider
 from stages.execute.slots.filling import keep_filled, run_loop
-from stages.execute.trial import Workbench, run_trial
+from stages.execute.trial import run_trial
+from stages.execute.workbench import Due, Workbench
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import OutcomeStatus, Run, StageReport
 from taskdata.store import Store
@@ -42,6 +43,8 @@ from taskdata.version import code_version
 STAGE = "execute"
 _logger = logging.getLogger(__name__)
 _HOME = Path(".nightshift")
+_COLLECT_AFTER = 100_000
+"""New objects: with its own threshold the collector looks at the trials in flight all the time."""
 
 
 class BatchCounts(NamedTuple):
@@ -126,6 +129,7 @@ def _spare_the_collector() -> None:
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER)
 
 
 @contextmanager
@@ -174,7 +178,7 @@ def record_stopped(
             continue
         facts = {
             "trial_id": trial_id,
-            "attempt": due_now[1],
+            "attempt": due_now.number,
             "status": OutcomeStatus.INFRASTRUCTURE,
             "error": cause,
             "sandbox": sandbox,
@@ -275,10 +279,10 @@ async def _recorded(bench: Workbench, done: _Done, trial_id: str) -> bool:
 
 async def _one(bench: Workbench, trial_id: str) -> OutcomeStatus | None:
     """Run and record one trial; None if it had finished before."""
-    due_now = await asyncio.to_thread(bench.store.attempt_due, trial_id)
-    if due_now is None:
+    attempt = await asyncio.to_thread(Due.read, bench.store, trial_id)
+    if attempt is None:
         return None
-    outcome = await run_trial(bench, *due_now)
+    outcome = await run_trial(bench, attempt)
     await asyncio.to_thread(bench.store.record_outcome, outcome)
     _logger.info("trial %s: %s", trial_id, outcome.ending or outcome.error)
     return outcome.status

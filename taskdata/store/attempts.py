@@ -5,7 +5,7 @@ the ORM, whose objects cost several times what the database does.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
@@ -15,19 +15,21 @@ from taskdata.errors import Misuse
 from taskdata.schema.run import Deliverable, OutcomeStatus, Trial, TrialOutcome
 from taskdata.schema.transcript import Usage
 from taskdata.store.connection import StoreConnection
-from taskdata.tables import DeliverableRow, OutcomeRow, TrialRow
+from taskdata.tables import DeliverableRow, ModelCallRow, OutcomeRow, TrialRow
 
 FINISHED = OutcomeStatus.FINISHED.value
 
 TRIALS: sa.Table = TrialRow.__table__  # type: ignore[attr-defined]
 OUTCOMES: sa.Table = OutcomeRow.__table__  # type: ignore[attr-defined]
 _DELIVERABLES: sa.Table = DeliverableRow.__table__  # type: ignore[attr-defined]
+_CALLS: sa.Table = ModelCallRow.__table__  # type: ignore[attr-defined]
 
 _ATTEMPT = (
     sa.select(
         *TRIALS.columns,
         func.max(OUTCOMES.c.attempt).label("attempts"),
         func.max(sa.case((OUTCOMES.c.status == FINISHED, 1), else_=0)).label("finished"),
+        sa.exists(_CALLS.c.id).where(_CALLS.c.trial_id == TRIALS.c.id).label("was_begun"),
     )
     .select_from(TRIALS.outerjoin(OUTCOMES))
     .where(TRIALS.c.id == sa.bindparam("trial"))
@@ -38,6 +40,16 @@ _HAS_FINISHED = sa.select(OUTCOMES.c.id).where(
 )
 _ADD_OUTCOME = sa.insert(OUTCOMES).returning(OUTCOMES.c.id)
 _ADD_DELIVERABLES = sa.insert(_DELIVERABLES)
+
+
+class AttemptDue(NamedTuple):
+    """An attempt that is to be made."""
+
+    trial: Trial
+    number: int
+    """From 1."""
+    was_begun: bool
+    """Whether this or an earlier attempt has paid for model calls."""
 
 
 class AttemptStore(StoreConnection):
@@ -55,21 +67,22 @@ class AttemptStore(StoreConnection):
             raise _unknown(trial_id)
         return Trial.model_validate(row.model_dump())
 
-    def attempt_due(self, trial_id: str) -> tuple[Trial, int] | None:
-        """Return the trial and the number of the attempt that would come now, from 1.
-
-        None if it has finished.
+    def attempt_due(self, trial_id: str) -> AttemptDue | None:
+        """Return the attempt at the trial that would come now; None if it has finished.
 
         Raises:
             Misuse: if there is no such trial.
         """
-        with self._reading() as session:
-            row = session.connection().execute(_ATTEMPT, {"trial": trial_id}).mappings().first()
+        with self._plainly_reading() as connection:
+            row = connection.execute(_ATTEMPT, {"trial": trial_id}).mappings().first()
         if row is None:
             raise _unknown(trial_id)
         fields = dict(row)
         attempts, finished = fields.pop("attempts"), fields.pop("finished")
-        return None if finished else (Trial.model_validate(fields), (attempts or 0) + 1)
+        was_begun = bool(fields.pop("was_begun"))
+        if finished:
+            return None
+        return AttemptDue(Trial.model_validate(fields), (attempts or 0) + 1, was_begun)
 
     def failures(self, run_id: str, round_: int) -> dict[str, str]:
         """Return the latest cause of each trial of the round in which an attempt has failed."""
@@ -91,8 +104,8 @@ class AttemptStore(StoreConnection):
         fields["rejected_files"] = list(outcome.rejected_files)
         fields |= _counts(outcome.usage)
         try:
-            with self._writing() as session:
-                return _add_outcome(session.connection(), fields, outcome.deliverables)
+            with self._plainly_writing() as connection:
+                return _add_outcome(connection, fields, outcome.deliverables)
         except IntegrityError:
             # Another worker finished the same trial between our look and our write.
             if self.outcome(outcome.trial_id) is None:

@@ -35,8 +35,8 @@ class CallStore(StoreConnection):
             | {name: getattr(call.usage, name) for name in Usage.model_fields}
             for call in calls
         ]
-        with self._writing() as session:
-            session.connection().execute(_KEEP, rows)
+        with self._plainly_writing() as connection:
+            connection.execute(_KEEP, rows)
 
     def paid_calls(self, trial_id: str) -> list[ModelCall]:
         """Return the trial's own whose replies are kept, in the order they were paid for."""
@@ -47,8 +47,8 @@ class CallStore(StoreConnection):
         return self._calls(_JUDGED, trial_id)
 
     def _calls(self, query: sa.Select[Any], trial_id: str) -> list[ModelCall]:
-        with self._reading() as session:
-            rows = session.connection().execute(query, {"trial": trial_id}).mappings()
+        with self._plainly_reading() as connection:
+            rows = connection.execute(query, {"trial": trial_id}).mappings()
             return [_call(dict(row)) for row in rows]
 
     def forget_replies(self, run_id: str) -> None:

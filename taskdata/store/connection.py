@@ -40,6 +40,7 @@ class StoreConnection:
     def __init__(self, address: StoreAddress) -> None:
         self.address = address
         self._engine = _engine(address.database_url)
+        self._writes = self._engine.execution_options(writes=True)
         self._turn = RLock()
 
     @cached_property
@@ -58,14 +59,25 @@ class StoreConnection:
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:
-        writes = self._engine.execution_options(writes=True)
         with (
             self._turn_to_write(),
             _translated(self._engine),
-            Session(writes, expire_on_commit=False) as session,
+            Session(self._writes, expire_on_commit=False) as session,
             session.begin(),
         ):
             yield session
+
+    @contextmanager
+    def _plainly_reading(self) -> Iterator[Connection]:
+        """As `_reading`, for what every trial and call asks: a session costs more than it."""
+        with _translated(self._engine), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _plainly_writing(self) -> Iterator[Connection]:
+        """As `_writing`, in the same way."""
+        with self._turn_to_write(), _translated(self._engine), self._writes.begin() as connection:
+            yield connection
 
     def _turn_to_write(self) -> AbstractContextManager[Any]:
         # SQLite lets one write at a time and has the others look again after a sleep; threads of

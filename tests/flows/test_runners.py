@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -157,6 +158,15 @@ def test_a_scheduler_that_loses_its_workers_is_given_up(run, tmp_path, monkeypat
         ):
             run(noting, connected)
     assert time.monotonic() - began < 20
+
+
+def test_a_scheduler_that_is_lost_fails_the_stage(run, tmp_path):
+    with LocalCluster(n_workers=0, dashboard_address=None) as bare:
+        settings = Settings(home=tmp_path, dask_scheduler=bare.scheduler_address)
+        with pytest.raises(StageFailed, match="dask_scheduler .* was lost"):
+            with client(settings, workers=2) as connected:
+                threading.Timer(1.0, bare.close).start()
+                run(noting, connected)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "no such scheme://x", "tcp://127.0.0.1"])

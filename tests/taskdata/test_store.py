@@ -143,7 +143,7 @@ def test_a_trial_is_due_until_it_has_finished(store, planned):
     failed = outcome_of(trial, OutcomeStatus.INFRASTRUCTURE, error="model server is down")
     assert store.record_outcome(failed)
     assert store.trials_due_for_execution(run.id, 0) == [trial]
-    assert store.attempt_due(trial.id) == (trial, 2)
+    assert store.attempt_due(trial.id) == (trial, 2, False)
     assert store.failures(run.id, 0) == {trial.id: "model server is down"}
     assert store.record_outcome(outcome_of(trial, attempt=2))
     assert store.trials_due_for_execution(run.id, 0) == []

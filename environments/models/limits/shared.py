@@ -12,8 +12,8 @@ import os
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 
 from environments.models.limits.coordinator import EXCHANGE_SECONDS, Answer, Word
 from environments.models.limits.local import LocalLimiter
@@ -53,13 +53,11 @@ class SharedLimiter:
         self._is_out_of_reach = False
         self.purse = Purse(self._news.set)
 
-    @asynccontextmanager
-    async def slot(
+    def slot(
         self, provider: str, estimated_tokens: int, seconds: float
-    ) -> AsyncIterator[Slot]:
+    ) -> AbstractAsyncContextManager[Slot]:
         """Hold one of the provider's slots; see `Limiter`."""
-        async with self._local.slot(provider, estimated_tokens, seconds) as slot:
-            yield slot
+        return self._local.slot(provider, estimated_tokens, seconds)
 
     @contextmanager
     def running(self) -> Iterator["SharedLimiter"]:
