@@ -149,6 +149,29 @@ class RetriedCall:
             BudgetExhausted: The run's money does not suffice for an attempt. All of them carry
                 the failed attempts.
         """
+        try:
+            return await self._answered(attempt)
+        except AttemptFailed as exc:
+            raise self._exhausted(exc) from None
+        except (ModelUnavailable, ModelRejected, BudgetExhausted) as exc:
+            exc.failed_attempts = tuple(self.failed)
+            raise
+
+    async def _answered(self, attempt: Callable[[Try], Awaitable[T]]) -> T:
+        """Return the answer to the first attempt that brings one.
+
+        The first is made without tenacity, which costs a tenth of a call, and is told how it went.
+        """
+        try:
+            return await self._once(attempt)
+        except AttemptFailed as exc:
+            untold = [exc]
+
+        async def next_one() -> T:
+            if untold:
+                raise untold.pop()
+            return await self._once(attempt)
+
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(AttemptFailed),
             after=self._count,
@@ -157,13 +180,7 @@ class RetriedCall:
             before_sleep=_log,
             reraise=True,
         )
-        try:
-            return await retrying(self._once, attempt)
-        except AttemptFailed as exc:
-            raise self._exhausted(exc) from None
-        except (ModelUnavailable, ModelRejected, BudgetExhausted) as exc:
-            exc.failed_attempts = tuple(self.failed)
-            raise
+        return await retrying(next_one)
 
     async def _once(self, attempt: Callable[[Try], Awaitable[T]]) -> T:
         longest = max(0.0, self.total_seconds - self.waited_seconds)

@@ -7,12 +7,7 @@ is then waited for briefly only, for whoever waits for it must keep nobody out o
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    nullcontext,
-)
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from environments.models.limits.purse import MoneyHeld, Payment, Purse
@@ -54,24 +49,22 @@ async def admitted(
         MoneyHeld: Other calls held the run's money all the time.
         BudgetExhausted: So much is not left of the run's money.
     """
+    if purse is None or not usd:
+        async with line(seconds) as slot:
+            yield Leave(slot, Payment(), slot.waited_seconds)
+        return
     asked, ends = time.monotonic(), time.monotonic() + seconds
     while True:
         async with AsyncExitStack() as held:
             slot = await held.enter_async_context(line(max(0.0, ends - time.monotonic())))
-            money = _money(purse, usd, ends - time.monotonic())
+            briefly = max(0.0, min(SECONDS_FOR_MONEY, ends - time.monotonic()))
             try:
-                payment = await held.enter_async_context(money)
+                payment = await held.enter_async_context(purse.holding(usd, briefly))
             except MoneyHeld:
                 left = ends - time.monotonic()
-                if purse is not None and left <= 0:
+                if left <= 0:
                     raise purse.held_for(seconds) from None
             else:
                 yield Leave(slot, payment, time.monotonic() - asked)
                 return
         await asyncio.sleep(min(SECONDS_WITHOUT_MONEY, left / 2))
-
-
-def _money(purse: Purse | None, usd: float, seconds: float) -> AbstractAsyncContextManager[Payment]:
-    if purse is None or not usd:
-        return nullcontext(Payment())
-    return purse.holding(usd, max(0.0, min(SECONDS_FOR_MONEY, seconds)))
