@@ -12,6 +12,7 @@ from typing import Any
 
 from flows.hosting import spoken_to
 from stages.execute.slots.backlog import Ask, Backlog, Deal, Dealt
+from taskdata.errors import StageFailed
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,18 @@ def _begin(address: str, trials: Mapping[str, Sequence[str]], dask_scheduler: An
 
 
 def _done(address: str, dask_scheduler: Any = None) -> int:
-    backlog: Backlog = dask_scheduler.extensions[address]
-    return backlog.done
+    return _backlog(address, dask_scheduler).done
 
 
 def _given_up(address: str, dask_scheduler: Any = None) -> dict[str, list[str]]:
-    backlog: Backlog = dask_scheduler.extensions[address]
-    return dict(backlog.given_up)
+    return dict(_backlog(address, dask_scheduler).given_up)
+
+
+def _backlog(address: str, dask_scheduler: Any) -> Backlog:
+    found: Backlog | None = dask_scheduler.extensions.get(address)
+    if found is None:
+        raise StageFailed("the Dask scheduler has begun anew; what is not done stays due")
+    return found
 
 
 def _end(address: str, dask_scheduler: Any = None) -> None:

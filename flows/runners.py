@@ -101,7 +101,7 @@ def client(settings: Settings, workers: int) -> Iterator[Any]:
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
     from distributed import Client
-    from distributed.comm import CommClosedError
+    from distributed.comm.core import CommClosedError
 
     try:
         connected = Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)

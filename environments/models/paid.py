@@ -10,6 +10,7 @@ what the run has spent.
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
@@ -39,6 +40,8 @@ class CallWriter:
         self._store = store
         self._waiting: list[tuple[Sequence[ModelCall], asyncio.Future[None]]] = []
         self._writing: asyncio.Task[None] | None = None
+        # Its own, for it must not stand in line behind what trials have threads do.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="calls")
 
     async def __aenter__(self) -> Self:
         return self
@@ -73,6 +76,7 @@ class CallWriter:
             await asyncio.wait({self._writing})
         # A task that is cancelled before it has begun leaves everything.
         await self._write()
+        self._thread.shutdown(wait=False)
 
     async def _write(self) -> None:
         """Store all that waits, cancelled or not: it is paid for."""
@@ -82,7 +86,7 @@ class CallWriter:
             calls = [call for together, _ in batch for call in together]
             # Not a task of its own: the end of the loop cancels those.
             loop = asyncio.get_running_loop()
-            storing = loop.run_in_executor(None, self._store.keep_calls, calls)
+            storing = loop.run_in_executor(self._thread, self._store.keep_calls, calls)
             while not storing.done():
                 try:
                     await asyncio.wait({storing})

@@ -39,14 +39,16 @@ class Workbench:
     """Where MCP servers are installed."""
     ends_at: float = math.inf
     """When the stage's deadline comes, by the clock of the event loop."""
-    tasks: dict[str, Task] = field(default_factory=dict)
+    tasks: dict[str, asyncio.Future[Task]] = field(default_factory=dict)
     """Those that were read, by hash: most trials of a batch share theirs with others."""
 
     async def task(self, task_hash: str) -> Task:
-        """Return the task of that hash."""
-        if task_hash not in self.tasks:
-            self.tasks[task_hash] = await asyncio.to_thread(self.store.task, task_hash)
-        return self.tasks[task_hash]
+        """Return the task of that hash, read once."""
+        reading = self.tasks.get(task_hash)
+        if reading is None or (reading.done() and reading.exception() is not None):
+            reading = asyncio.ensure_future(asyncio.to_thread(self.store.task, task_hash))
+            self.tasks[task_hash] = reading
+        return await asyncio.shield(reading)
 
     @property
     def room(self) -> ServiceRoom:

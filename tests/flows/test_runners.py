@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -160,13 +161,25 @@ def test_a_scheduler_that_loses_its_workers_is_given_up(run, tmp_path, monkeypat
     assert time.monotonic() - began < 20
 
 
-def test_a_scheduler_that_is_lost_fails_the_stage(run, tmp_path):
+@contextmanager
+def soon(what):
+    """Do something a second after the block has begun."""
+    timer = threading.Timer(1.0, what)
+    timer.start()
+    yield
+    timer.join()
+
+
+def test_a_scheduler_that_is_lost_fails_the_stage(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(runners, "_SECONDS_TO_CONNECT", 2.0)
     with LocalCluster(n_workers=0, dashboard_address=None) as bare:
         settings = Settings(home=tmp_path, dask_scheduler=bare.scheduler_address)
-        with pytest.raises(StageFailed, match="dask_scheduler .* was lost"):
-            with client(settings, workers=2) as connected:
-                threading.Timer(1.0, bare.close).start()
-                run(noting, connected)
+        with (
+            pytest.raises(StageFailed, match=r"dask_scheduler .* was lost"),
+            client(settings, workers=2) as connected,
+            soon(bare.close),
+        ):
+            run(noting, connected)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "no such scheme://x", "tcp://127.0.0.1"])
