@@ -19,6 +19,7 @@ from quality.suites.expectations import empty, level_of, some_rows
 from quality.validation import NAN_COLUMN, Frame, Row, validate
 from taskdata.errors import GateFailed
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
+from taskdata.version import code_version
 
 if TYPE_CHECKING:
     from great_expectations.expectations.expectation import Expectation
@@ -86,8 +87,21 @@ def hold(suite: Suite, rows: Sequence[Row], run_id: str) -> tuple[GateResult, di
         expectations=len(results),
         failures=failures,
         quarantined=tuple(dict.fromkeys(row_id for row_id in ids if row_id in gone)),
+        code_version=code_version(),
     )
     return result, _joined(passes, results, result)
+
+
+def still_holds(results: Sequence[GateResult], gate: str) -> bool:
+    """Return whether the gate held under this very code, so that it would over the same rows.
+
+    Args:
+        results: What is recorded of the gates.
+        gate: Name of the suite.
+    """
+    version = code_version()
+    held = (r.success and r.code_version == version for r in results if r.gate == gate)
+    return not version.endswith(".dirty") and any(held)
 
 
 def require(result: GateResult) -> None:

@@ -22,7 +22,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,12 +49,23 @@ _SETTINGS = {
 """What we want of Prefect where the user's environment says nothing else."""
 
 
+def _import_flows() -> None:
+    importlib.import_module("flows.nightly")
+
+
 @contextmanager
-def prefect_server(home: Path, port: int, *, keep: bool = False) -> Iterator[str]:
+def prefect_server(
+    home: Path,
+    port: int,
+    *,
+    keep: bool = False,
+    meanwhile: Callable[[], None] = _import_flows,
+) -> Iterator[str]:
     """Yield the API URL of a healthy Prefect server, and put it into the environment.
 
     `PREFECT_API_URL` wins where it is set. Must be entered before the first `import prefect`,
     which reads the environment once. Flow runs that begin within the block are tagged as ours.
+    `meanwhile` is called once, while a server starts where one has to; it may import Prefect.
 
     Raises:
         Misuse: if the user's own server is to be kept, which is not ours to end.
@@ -63,27 +74,34 @@ def prefect_server(home: Path, port: int, *, keep: bool = False) -> Iterator[str
     """
     given = given_server()
     if given is None:
-        with _own_server(home, port, keep=keep) as url, _tagged():
+        with _own_server(home, port, meanwhile, keep=keep) as url, _tagged():
             yield url
         return
     if keep:
         raise Misuse(f"the Prefect server is {_GIVEN}={given}: it stays without --keep-server")
     os.environ.update(_SETTINGS | os.environ)
     require_answer(given)
+    meanwhile()
     with _tagged():
         yield given
 
 
 @contextmanager
-def _own_server(home: Path, port: int, *, keep: bool) -> Iterator[str]:
+def _own_server(
+    home: Path, port: int, meanwhile: Callable[[], None], *, keep: bool
+) -> Iterator[str]:
     folder = home.resolve() / "prefect"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "users.lock").open("a") as users:
         fcntl.flock(users, fcntl.LOCK_SH)
-        url = _running(folder) or _start(folder, port)
+        url = _running(folder)
+        if url is None:
+            url = _start(folder, port, meanwhile)
+        else:
+            os.environ.update(_environment(folder, url))
+            meanwhile()
         if keep:
             (folder / _KEEP).touch()
-        os.environ.update(_environment(folder, url))
         yield url
 
 
@@ -192,12 +210,14 @@ def _healthy(url: str) -> bool:
         return False
 
 
-def _start(folder: Path, port: int) -> str:
+def _start(folder: Path, port: int, meanwhile: Callable[[], None]) -> str:
     # One starter at a time: a second command waits here and then finds the first one's server.
     with (folder / "start.lock").open("a") as starting:
         fcntl.flock(starting, fcntl.LOCK_EX)
         found = _running(folder)
         if found:
+            os.environ.update(_environment(folder, found))
+            meanwhile()
             return found
         (folder / _KEEP).unlink(missing_ok=True)
         log_file = folder / "server.log"
@@ -216,9 +236,9 @@ def _start(folder: Path, port: int) -> str:
                 pass_fds=(listener.fileno(),),
             )
         deadline = time.monotonic() + _START_SECONDS
-        # Prefect reads it when it is imported, which is now.
+        # Prefect reads it when it is imported, which may be now.
         os.environ.update(_environment(folder, url))
-        _import_meanwhile()
+        meanwhile()
         while not _healthy(url):
             if server.poll() is not None or time.monotonic() > deadline:
                 server.kill()
@@ -226,12 +246,6 @@ def _start(folder: Path, port: int) -> str:
             time.sleep(0.25)
         (folder / "server.json").write_text(json.dumps({"port": port, "pid": server.pid}))
     return url
-
-
-def _import_meanwhile() -> None:
-    """Import, while the server starts, what its users need next and what takes seconds."""
-    for name in ("flows.nightly", "distributed", "great_expectations"):
-        importlib.import_module(name)
 
 
 def _listening(preferred: int) -> socket.socket:

@@ -21,6 +21,9 @@ from taskdata.schema.task import Capability, Category, Task, Tier
 if TYPE_CHECKING:
     from great_expectations.expectations.expectation import Expectation
 
+TASKS = "tasks"
+"""Name of the suite, and of the gate that it is."""
+
 ALWAYS_ALLOWED = frozenset({"finish", "list_files", "read_file"})
 """Tools that every agent has, whatever the task lists."""
 
@@ -91,7 +94,7 @@ def task_rows(
 def tasks_suite(rules: TaskRules) -> Suite:
     """Return the suite named `tasks` over `task_rows`."""
     return Suite(
-        name="tasks",
+        name=TASKS,
         id_column="task_id",
         columns=TASK_COLUMNS,
         expectations=lambda: task_expectations(rules),

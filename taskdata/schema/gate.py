@@ -44,3 +44,5 @@ class GateResult(Value):
     """The full validation result (JSON) in the artifact store."""
     docs_sha256: Sha256 | None = None
     """The same as a page to read (Data Docs, HTML)."""
+    code_version: str | None = None
+    """Of what held it; None: recorded before this was."""

@@ -1,5 +1,6 @@
 """Commands that refresh a task bank: refresh, refreshes."""
 
+import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -122,7 +123,10 @@ def _carry_on(
         if not as_json:
             console.say(f"Refresh {refresh_id}")
             console.say(opening_line())
-        with prefect_server(settings.home, settings.prefect_port) as api, watched(quiet=as_json):
+        with (
+            prefect_server(settings.home, settings.prefect_port, meanwhile=_begin) as api,
+            watched(quiet=as_json),
+        ):
             if not as_json:
                 console.say(f"Prefect UI: {ui_url(api)}")
             failure = None
@@ -135,6 +139,12 @@ def _carry_on(
         _close(store, found, as_json)
     if failure is not None:
         raise NightshiftError(f"{failure} (`nightshift refresh --resume {refresh_id}` carries on)")
+
+
+def _begin() -> None:
+    """Import what the refresh needs first, and what takes seconds."""
+    for name in ("flows.banks.refresh", "great_expectations"):
+        importlib.import_module(name)
 
 
 def _require_stage(name: str) -> None:

@@ -1,5 +1,8 @@
 """Commands that do the work: run, stage, serve."""
 
+import importlib
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -92,10 +95,17 @@ def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: 
     from flows.serving.prefect_server import opening_line, prefect_server, ui_url
 
     afterwards = _afterwards(keep_server)
-    with run_lock(settings, run_id):
+    with run_lock(settings, run_id), ExitStack() as workers:
         console.say(f"Run {run_id}: {len(config.agents)} agents on bank {config.bank}")
         console.say(opening_line())
-        with prefect_server(settings.home, settings.prefect_port, keep=keep_server) as api:
+        begin = partial(_begin, settings, run_id, config, workers)
+        with (
+            prefect_server(
+                settings.home, settings.prefect_port, keep=keep_server, meanwhile=begin
+            ) as api,
+            # They end before the server, which gets their last words.
+            workers,
+        ):
             console.say(f"Prefect UI: {ui_url(api)}")
             failure = None
             with watched():
@@ -107,6 +117,21 @@ def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: 
     if failure is not None:
         resume = f"`nightshift run --resume {run_id}` carries it on"
         raise NightshiftError(f"{failure} ({resume})")
+
+
+def _begin(settings: "Settings", run_id: str, config: "RunConfig", workers: ExitStack) -> None:
+    """Import what the night needs first, and start its workers."""
+    from flows.runners import cluster
+    from quality.gates import still_holds
+    from quality.suites.tasks import TASKS
+    from taskdata.store import Store
+
+    importlib.import_module("flows.nightly")
+    store = Store.open(settings.address)
+    if not still_holds(store.gates(run_id), TASKS):
+        importlib.import_module("great_expectations")
+    store.close()
+    workers.enter_context(cluster(settings, config.workers))
 
 
 def _evaluate(run_id: str, config: "RunConfig") -> None:
