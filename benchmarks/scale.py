@@ -63,9 +63,9 @@ class Night:
     command_s: float
     """Until it turns to the Prefect server."""
     server_s: float
-    """Until that is up."""
-    workers_s: float
-    """Until the flows are loaded and the workers up."""
+    """Until that is up, and the workers with it."""
+    gate_s: float
+    """Until the first stage, the gate of the tasks, has begun."""
     planned_s: float
     """Until the gate of the tasks was held and the trials are planned."""
     first_call_s: float
@@ -168,7 +168,7 @@ def resume_by_command(finished: int, whole: bool) -> Night:
         finished=finished,
         command_s=_at(lines, "Starting the local Prefect server"),
         server_s=_at(lines, "Prefect UI:"),
-        workers_s=round(gate, 1),
+        gate_s=round(gate, 1),
         planned_s=_at(lines, "prepare:"),
         first_call_s=round(first, 1),
         stages=took,
@@ -184,8 +184,8 @@ def _described(night: Night) -> str:
     stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in night.stages.items())
     return (
         f"resumed by the command with {night.finished} finished: Prefect asked for after "
-        f"{night.command_s} s and up after {night.server_s} s, workers up after "
-        f"{night.workers_s} s, trials planned after {night.planned_s} s, first call after "
+        f"{night.command_s} s and up with the workers after {night.server_s} s, first stage after "
+        f"{night.gate_s} s, trials planned after {night.planned_s} s, first call after "
         f"{night.first_call_s} s, all done after {night.whole_s} s\nseconds by stage: {stages}"
     )
 

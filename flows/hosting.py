@@ -33,6 +33,8 @@ def spoken_to(address: str, answers: type[Answer]) -> Callable[[Value], Answer]:
             worker=worker.address,
             callback_timeout=_SECONDS_TO_ANSWER,
         )
+        if answer is None:
+            raise ConnectionError("the scheduler has ended")
         return answers.model_validate(answer)
 
     return say

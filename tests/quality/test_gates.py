@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from quality.gates import Distribution, Suite, hold, quarantine_reasons, require
+from quality import gates
+from quality.gates import Distribution, Suite, hold, quarantine_reasons, require, still_holds
 from quality.suites.expectations import between, empty, quarantining, unique
 from taskdata.errors import GateFailed
 from taskdata.schema.gate import GateLevel
@@ -286,3 +287,22 @@ def test_a_quarantine_is_told_from_a_stop_by_great_expectations_as_well():
         if not r["success"]
     }
     assert severities == {"there is no fault": "warning", "a score is between 0 and 10": "critical"}
+
+
+def test_what_held_holds_again_under_the_same_code_alone(monkeypatch):
+    monkeypatch.setattr(gates, "code_version", lambda: "1.0+aaaa")
+    held, _ = hold(SCORES, [{"name": "a", "score": 3}], "r1")
+    broken, _ = hold(SCORES, [{"name": "a", "score": 99}], "r1")
+
+    assert still_holds([broken, held], "scores")
+    assert not still_holds([broken], "scores")
+    assert not still_holds([held], "tasks")
+    monkeypatch.setattr(gates, "code_version", lambda: "1.0+bbbb")
+    assert not still_holds([held], "scores")
+
+
+def test_code_that_nobody_can_name_is_never_the_same(monkeypatch):
+    monkeypatch.setattr(gates, "code_version", lambda: "1.0+aaaa.dirty")
+    held, _ = hold(SCORES, [{"name": "a", "score": 3}], "r1")
+
+    assert not still_holds([held], "scores")
