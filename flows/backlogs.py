@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from flows.hosting import spoken_to
+from flows.hosting import dropped, spoken_to
 from stages.execute.slots.backlog import Ask, Backlog, Deal, Dealt
 from taskdata.errors import StageFailed
 
@@ -50,7 +50,7 @@ def hosted(
     try:
         yield HostedBacklog(address, connected)
     finally:
-        connected.run_on_scheduler(_end, address)
+        dropped(connected, _end, address)
 
 
 def deal_at(address: str) -> Deal:

@@ -22,7 +22,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from flows.serving.schedule import Cron, TimeZone
+from flows.serving.schedule import TimeZone
 from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
@@ -59,7 +59,7 @@ class Settings(BaseSettings):
     """Port of the local Prefect server; another free one is taken where it is occupied."""
     dask_scheduler: str | None = None
     """Address of a Dask scheduler; None: a local cluster for the length of a stage."""
-    schedule: Cron = "0 2 * * *"
+    schedule: str = "0 2 * * *"
     """Cron expression of the nightly deployment."""
     schedule_timezone: TimeZone = "UTC"
     """What the schedule's hours are of."""

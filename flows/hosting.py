@@ -3,14 +3,31 @@
 Workers reach it over the connection that they have anyway, so it needs no server of its own.
 """
 
+import logging
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from taskdata.schema.base import Value
 
 _SECONDS_TO_ANSWER = 10
 
+_logger = logging.getLogger(__name__)
+
 Answer = TypeVar("Answer", bound=Value)
+
+
+def dropped(connected: Any, end: Callable[..., None], address: str) -> None:
+    """Have the scheduler drop what lives at `address`; one that is lost has dropped all.
+
+    Args:
+        connected: A Dask client.
+        end: Does it, in the scheduler.
+        address: As for `spoken_to`.
+    """
+    try:
+        connected.run_on_scheduler(end, address)
+    except (OSError, RuntimeError) as exc:
+        _logger.info("%s went with its Dask scheduler: %s", address, exc)
 
 
 def spoken_to(address: str, answers: type[Answer]) -> Callable[[Value], Answer]:

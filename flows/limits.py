@@ -13,7 +13,7 @@ from typing import Any
 
 from environments.models.limits.coordinator import Answer, Coordinator, Word
 from environments.models.limits.shared import Exchange
-from flows.hosting import spoken_to
+from flows.hosting import dropped, spoken_to
 from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.run import RunConfig
 
@@ -34,7 +34,7 @@ def coordinated(connected: Any, run_id: str, config: RunConfig, spent_usd: float
     try:
         yield address
     finally:
-        connected.run_on_scheduler(_end, address)
+        dropped(connected, _end, address)
 
 
 def exchange_at(address: str) -> Exchange:

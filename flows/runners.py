@@ -113,7 +113,10 @@ def _connected(address: str) -> Iterator[Any]:
     try:
         with connected:
             yield connected
-    except CommClosedError as exc:
+    except (OSError, RuntimeError) as exc:
+        is_lost = isinstance(exc, CommClosedError) or connected.status == "closed"
+        if not is_lost and address not in str(exc):
+            raise
         raise StageFailed(
             f"dask_scheduler {address}: was lost: {exc}; what is not done stays due"
         ) from exc

@@ -6,10 +6,11 @@ as it is for our own agents, and where no answer came, as attempts at a call wit
 
 import asyncio
 from dataclasses import replace
+from typing import Literal
 
 from environments.metering.calls import Call, Fault, Terms
 from environments.models.client import Answer
-from environments.models.faults import NotSent, lost_money, one_line
+from environments.models.faults import AttemptFailed, NotSent, lost_money, one_line
 from environments.models.limits.purse import MoneyHeld
 from environments.models.limits.seam import Outcome
 from environments.models.money.spending import Spending
@@ -81,11 +82,18 @@ class Books:
     def failed(self, call: Call, fault: Fault) -> None:
         """Book a call to the provider."""
         self.count(fault)
-        call.fault, call.outcome = fault, Outcome(kind="fault")
+        call.fault, call.outcome = fault, _outcome(fault)
+
+    def bears_another(self, call: Call) -> bool:
+        """Whether the trial's money lasts for what the attempt may be charged, and for the next."""
+        lost = _lost(call, self._failure(call))
+        return lost == 0 or self._terms.ledger.bears(lost)
 
     def asks_again(self, call: Call) -> None:
-        """Record an attempt that the provider turned down, and make the call ready for the next."""
-        if (failure := self._failure(call)) is not None:
+        """Count an attempt that the provider made fail, and make the call ready for the next."""
+        failure = self._failure(call)
+        self._terms.ledger.lose(_lost(call, failure))
+        if failure is not None:
             self._note(call, failure)
         # One call that failed, however often it was asked.
         self._faults -= 1
@@ -104,7 +112,9 @@ class Books:
         if call.kept is not None:
             cost = call.kept.cost_usd
         else:
-            cost = None if usage is None else self._terms.ledger.cost_usd(usage)
+            # No call uses no tokens: a server that says so has not counted.
+            is_counted = usage is not None and usage.total > 0
+            cost = self._terms.ledger.cost_usd(usage) if is_counted else None
         call.whole = call.reply(answer, self._terms.endpoint.spec.model, cost)
         self.forgive()
         self._spoken.add(call.dialect.name)
@@ -205,6 +215,14 @@ def _spent(call: Call, failure: FailedAttempt | None) -> Spending:
     if usage.total == 0:
         return bound
     return Spending(1, usage.total, bound.usd if cost is None else cost)
+
+
+def _outcome(fault: Fault) -> Outcome:
+    """Return what a fault of the provider's, or of ours, says of its limits."""
+    if not isinstance(fault, AttemptFailed):
+        return Outcome(kind="fault")
+    kind: Literal["limited", "fault"] = "limited" if fault.is_limit else "fault"
+    return Outcome(kind=kind, retry_after_seconds=fault.retry_after_seconds)
 
 
 def _lost(call: Call, failure: FailedAttempt | None) -> float | None:

@@ -146,8 +146,13 @@ class Forwarder:
             fault = call.fault
             if not isinstance(fault, AttemptFailed) or call.is_programs or not fault.is_limit:
                 return answer
+            if call.part is not None:
+                # Its program has seen the stream fail, so nobody would get another answer.
+                return answer
             pause = max(_pause(policy, number), fault.retry_after_seconds or 0.0)
             if number >= policy.attempts or pause >= seconds - call.waited:
+                return answer
+            if not self._books.bears_another(call):
                 return answer
             self._books.asks_again(call)
             with self._in_line(call):

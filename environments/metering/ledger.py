@@ -81,6 +81,11 @@ class Ledger:
         self.charge(usd)
         self.lost_usd += usd or 0.0
 
+    def bears(self, usd: float | None) -> bool:
+        """Whether so much may be lost and the money still lasts for all calls in flight."""
+        taken = self.spent + total(reservation.bound for reservation in self._in_flight)
+        return self._reached(taken + Spending(usd=usd)) is None
+
     @property
     def seconds_left(self) -> float:
         """Wall time left, never below 0; it stands still while a call stands in line."""

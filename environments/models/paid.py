@@ -42,6 +42,7 @@ class CallWriter:
         self._writing: asyncio.Task[None] | None = None
         # Its own, for it must not stand in line behind what trials have threads do.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="calls")
+        self._has_ended = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -76,6 +77,7 @@ class CallWriter:
             await asyncio.wait({self._writing})
         # A task that is cancelled before it has begun leaves everything.
         await self._write()
+        self._has_ended = True
         self._thread.shutdown(wait=False)
 
     async def _write(self) -> None:
@@ -86,7 +88,9 @@ class CallWriter:
             calls = [call for together, _ in batch for call in together]
             # Not a task of its own: the end of the loop cancels those.
             loop = asyncio.get_running_loop()
-            storing = loop.run_in_executor(self._thread, self._store.keep_calls, calls)
+            # What comes after the end, from a trial that was left to itself, is paid for, too.
+            thread = None if self._has_ended else self._thread
+            storing = loop.run_in_executor(thread, self._store.keep_calls, calls)
             while not storing.done():
                 try:
                     await asyncio.wait({storing})

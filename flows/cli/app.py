@@ -13,8 +13,6 @@ from taskdata.errors import BadTaskData, Misuse, NightshiftError
 
 _INTERRUPTED = 130
 
-_INTERRUPTED = 130
-
 app = typer.Typer(
     name="nightshift",
     help="Evaluate tool-using agents on real, long-horizon tasks, every night.",

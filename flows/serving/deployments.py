@@ -14,12 +14,11 @@ from prefect.client.schemas.filters import (
     FlowRunFilterStateType,
 )
 from prefect.client.schemas.objects import State, StateType
-from prefect.client.schemas.sorting import DeploymentSort, FlowRunSort
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments.runner import RunnerDeployment
 from prefect.events.actions import ChangeFlowRunState
 from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.exceptions import ObjectNotFound
-from prefect.schedules import Cron
 from prefect.settings import get_current_settings
 from prefect.states import Crashed
 from prefect.types.entrypoint import EntrypointType
@@ -29,6 +28,7 @@ from flows.banks.stages import REFRESH_FLOWS
 from flows.config import Settings
 from flows.nightly import nightly_evaluation
 from flows.serving.prefect_server import TAG
+from flows.serving.schedule import nightly_schedule
 from flows.stage_flows import STAGE_FLOWS
 
 _logger = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def deployments(settings: Settings) -> list[RunnerDeployment]:
     """Return the deployments: `nightly` on its schedule, `refresh`, and each of their stages."""
     night: Any = nightly_evaluation.to_deployment(
         "nightly",
-        schedule=Cron(settings.schedule, timezone=settings.schedule_timezone),
+        schedule=nightly_schedule(settings.schedule, settings.schedule_timezone),
         tags=[TAG],
         entrypoint_type=EntrypointType.MODULE_PATH,
         description="The whole nightly evaluation.",
@@ -90,18 +90,12 @@ def sweep_orphans() -> int:
         any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
     )
     with get_client(sync_client=True) as api:
-        ours = api.read_deployments(
+        orphans = api.read_flow_runs(
             deployment_filter=DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG])),
-            limit=100,
-            sort=DeploymentSort.NAME_ASC,
-        )
-        ids = {deployment.id for deployment in ours}
-        runs = api.read_flow_runs(
             flow_run_filter=FlowRunFilter(state=FlowRunFilterState(type=unfinished)),
             limit=200,
             sort=FlowRunSort.START_TIME_DESC,
         )
-        orphans = [run for run in runs if run.deployment_id in ids]
         for run in orphans:
             state: State[None] = Crashed(
                 message="orphaned: the server was restarted; Retry takes it up again"

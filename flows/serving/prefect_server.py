@@ -235,17 +235,26 @@ def _start(folder: Path, port: int, meanwhile: Callable[[], None]) -> str:
                 start_new_session=True,
                 pass_fds=(listener.fileno(),),
             )
-        deadline = time.monotonic() + _START_SECONDS
         # Prefect reads it when it is imported, which may be now.
         os.environ.update(_environment(folder, url))
-        meanwhile()
-        while not _healthy(url):
-            if server.poll() is not None or time.monotonic() > deadline:
-                server.kill()
-                raise NightshiftError(f"the Prefect server did not start; see {log_file}")
-            time.sleep(0.25)
+        try:
+            meanwhile()
+            _await_health(server, url, log_file)
+        except BaseException:
+            # Nobody would find it, and the next one may not have the database beside it.
+            server.kill()
+            server.wait()
+            raise
         (folder / "server.json").write_text(json.dumps({"port": port, "pid": server.pid}))
     return url
+
+
+def _await_health(server: "subprocess.Popen[bytes]", url: str, log_file: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while not _healthy(url):
+        if server.poll() is not None or time.monotonic() > deadline:
+            raise NightshiftError(f"the Prefect server did not start; see {log_file}")
+        time.sleep(0.25)
 
 
 def _listening(preferred: int) -> socket.socket:

@@ -1,67 +1,32 @@
 """When the night begins: a cron expression, and the time zone that it is read in.
 
-Prefect judges both only when the night is served, and takes seconds to import.
+Prefect judges the expression itself, and takes seconds to import: only where the night is served.
 """
 
-import re
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator
 
+from taskdata.errors import Misuse
 
-class _Field(NamedTuple):
-    name: str
-    least: int
-    most: int
-    names: tuple[str, ...] = ()
-    """Of the values from `least` on."""
-
-    def value(self, text: str) -> int:
-        """Return what a number or a name stands for."""
-        if text.lower() in self.names:
-            return self.least + self.names.index(text.lower())
-        if text.isdigit() and self.least <= int(text) <= self.most:
-            return int(text)
-        raise ValueError(f"{self.name} {text!r}: expected {self.least} to {self.most}")
+if TYPE_CHECKING:
+    from prefect.schedules import Schedule
 
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_FIELDS = (
-    _Field("minute", 0, 59),
-    _Field("hour", 0, 23),
-    _Field("day of the month", 1, 31),
-    _Field("month", 1, 12, _MONTHS),
-    _Field("day of the week", 0, 7, ("sun", "mon", "tue", "wed", "thu", "fri", "sat")),
-)
-_PART = re.compile(
-    r"(?:\*|(?P<first>\w{1,3})(?:-(?P<last>\w{1,3}))?)(?:/(?P<step>[1-9]\d?))?", re.ASCII
-)
-
-
-def cron_expression(text: str) -> str:
-    """Return a cron expression of five fields as it is.
+def nightly_schedule(cron: str, timezone: str) -> "Schedule":
+    """Return the schedule of the night.
 
     Raises:
-        ValueError: if it is none; says which field does not fit.
+        Misuse: if Prefect does not take the expression.
     """
-    words = text.split()
-    if len(words) != len(_FIELDS):
-        names = ", ".join(field.name for field in _FIELDS)
-        raise ValueError(f"has {len(words)} fields; expected {names}, such as '0 2 * * *'")
-    for field, word in zip(_FIELDS, words, strict=True):
-        for part in word.split(","):
-            _require_part(field, part)
-    return text
+    from prefect.schedules import Cron
 
-
-def _require_part(field: _Field, part: str) -> None:
-    found = _PART.fullmatch(part)
-    if found is None:
-        raise ValueError(f"{field.name} {part!r}: expected such as *, 5, 1-5, */10 or 1,3")
-    bounds = [field.value(text) for text in (found["first"], found["last"]) if text]
-    if bounds != sorted(bounds):
-        raise ValueError(f"{field.name} {part!r}: ends before it begins")
+    try:
+        return Cron(cron, timezone=timezone)
+    except ValueError as exc:
+        cause = " ".join(str(exc).split())
+        raise Misuse(f"schedule: {cause}; expected such as '0 2 * * *'") from exc
 
 
 def time_zone(name: str) -> str:
@@ -78,5 +43,4 @@ def time_zone(name: str) -> str:
     return name
 
 
-Cron = Annotated[str, AfterValidator(cron_expression)]
 TimeZone = Annotated[str, AfterValidator(time_zone)]

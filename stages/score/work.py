@@ -25,7 +25,6 @@ from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
 from stages.execute.harness import harness_kind
 from stages.execute.slots.backlog import (
-    NO_MODEL,
     Backlog,
     Deal,
     Dealt,
@@ -34,6 +33,7 @@ from stages.execute.slots.backlog import (
     provider_of,
 )
 from stages.execute.slots.filling import keep_filled, run_loop
+from stages.execute.slots.provider import NO_MODEL
 from stages.score.evidence import TrialEvidence
 from stages.score.judge import LeafJudge, RunJudge, no_judge
 from stages.score.library import run_check
@@ -242,7 +242,8 @@ def _judge(
 async def _recorded(bench: _Bench, trial_id: str) -> bool:
     """Score one trial; returns whether it is recorded what came of it."""
     try:
-        bench.failed += not await _one(bench, trial_id)
+        was_scored = await _one(bench, trial_id)
+        bench.failed += not was_scored
     # A score that cannot be recorded must not keep the other trials from theirs.
     except Exception as exc:  # noqa: BLE001
         _logger.warning("trial %s: not recorded: %s: %s", trial_id, type(exc).__name__, exc)

@@ -110,7 +110,10 @@ class CallStore(StoreConnection):
             return _effort(*session.connection().execute(query).one())
 
     def spent_usd(self, run_id: str) -> float | None:
-        """Return what the run has paid for in USD, tools and judge included; None: unknown.
+        """Return what the run has paid models for in USD; None: unknown.
+
+        Those behind tools and the judge are among them; pictures and clips, which a run with a
+        cap on money is not allowed, are not.
 
         A cost that is unknown counts as the most that it can be, and so does what attempts at
         calls may be charged though they brought no reply. What was paid for elsewhere, as kept

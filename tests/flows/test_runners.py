@@ -13,11 +13,13 @@ from distributed import LocalCluster
 from environments.models.money.prices import price_of
 from flows import runners
 from flows.config import Settings
+from flows.limits import coordinated
 from flows.runners import client, cluster, run_shifts
 from stages.execute.slots import provider
 from stages.execute.slots.backlog import LOST, holding
 from taskdata.errors import StageFailed
-from taskdata.schema.agent import ModelSpec
+from taskdata.schema.agent import AgentSpec, ModelSpec
+from taskdata.schema.run import RunConfig
 from taskdata.store import StoreAddress
 
 PRICES = """
@@ -174,9 +176,11 @@ def test_a_scheduler_that_is_lost_fails_the_stage(run, tmp_path, monkeypatch):
     monkeypatch.setattr(runners, "_SECONDS_TO_CONNECT", 2.0)
     with LocalCluster(n_workers=0, dashboard_address=None) as bare:
         settings = Settings(home=tmp_path, dask_scheduler=bare.scheduler_address)
+        config = RunConfig(bank="none", agents=(AgentSpec.parse("nop"),))
         with (
             pytest.raises(StageFailed, match=r"dask_scheduler .* was lost"),
             client(settings, workers=2) as connected,
+            coordinated(connected, "run-1", config, 0.0),
             soon(bare.close),
         ):
             run(noting, connected)

@@ -75,11 +75,18 @@ def read_request(dialect: Dialect, raw: bytes, model: str) -> Asked:
 
 
 def limited(asked: Asked, dialect: Dialect, reply_tokens: int) -> dict[str, Any]:
-    """Return the body to send, its reply held to so many tokens, and its thoughts with it."""
+    """Return the body to send, its reply held to so many tokens, and its thoughts with it.
+
+    A reply that would not hold the least that a provider lets a model think goes without.
+    """
     present = [field for field in dialect.limits if asked.body.get(field) is not None]
     body = asked.body | dict.fromkeys(present or dialect.limits[:1], reply_tokens)
     thought, wanted = _thought(asked.body), asked.reply_tokens or reply_tokens
-    if thought is not None and reply_tokens < wanted:
+    if thought is None or reply_tokens >= wanted:
+        return body
+    if reply_tokens <= _LEAST_THOUGHT:
+        del body["thinking"]
+    else:
         # A provider refuses thoughts that the reply does not hold, so they keep their share of it.
         share = max(_LEAST_THOUGHT, thought * reply_tokens // wanted)
         body["thinking"] = object_of(body["thinking"]) | {"budget_tokens": share}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from environments.models.limits.purse import MoneyHeld, Payment, Purse
 from environments.models.limits.seam import Slot
+from taskdata.errors import ModelUnavailable
 
 SECONDS_FOR_MONEY = 2.0
 """With a slot: a coordinator that has the money says so within a fraction of it."""
@@ -53,15 +54,22 @@ async def admitted(
         async with line(seconds) as slot:
             yield Leave(slot, Payment(), slot.waited_seconds)
         return
-    asked, ends = time.monotonic(), time.monotonic() + seconds
+    asked, ends, was_held = time.monotonic(), time.monotonic() + seconds, False
     while True:
-        async with AsyncExitStack() as held:
-            slot = await held.enter_async_context(line(max(0.0, ends - time.monotonic())))
+        async with AsyncExitStack() as both:
+            try:
+                slot = await both.enter_async_context(line(max(0.0, ends - time.monotonic())))
+            except ModelUnavailable:
+                if was_held:
+                    # There was room before, and no money: the provider is not to blame.
+                    raise purse.held_for(seconds) from None
+                raise
             briefly = max(0.0, min(SECONDS_FOR_MONEY, ends - time.monotonic()))
             try:
-                payment = await held.enter_async_context(purse.holding(usd, briefly))
+                payment = await both.enter_async_context(purse.holding(usd, briefly))
             except MoneyHeld:
-                left = ends - time.monotonic()
+                slot.give_back()
+                was_held, left = True, ends - time.monotonic()
                 if left <= 0:
                     raise purse.held_for(seconds) from None
             else:

@@ -160,6 +160,10 @@ class Governor:
             self._full_at = now
         self._take(1.0, float(tokens), now)
 
+    def forget(self, tokens: int, now: float) -> None:
+        """Let a call that started and was never sent count for no rate; it has still to `end`."""
+        self._take(-1.0, -float(tokens), now)
+
     def end(
         self, estimated_tokens: int, started_at: float, outcome: Outcome | None, now: float
     ) -> bool:

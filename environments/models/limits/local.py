@@ -42,10 +42,15 @@ class _Held:
 
     waited_seconds: float
     outcome: Outcome | None = None
+    is_unused: bool = False
 
     def report(self, outcome: Outcome) -> None:
         """Keep the outcome until the slot is given back."""
         self.outcome = outcome
+
+    def give_back(self) -> None:
+        """Note that no rate limit is to count it."""
+        self.is_unused = True
 
 
 @dataclass(eq=False)
@@ -92,10 +97,13 @@ class _Line:
             self.governor.deal(share, self.clock(), told)
             self._admit()
 
-    def leave(self, tokens: int, started_at: float, outcome: Outcome | None) -> None:
+    def leave(self, tokens: int, started_at: float, held: _Held) -> None:
         """Give the slot back."""
         with self.lock:
-            is_urgent = self.governor.end(tokens, started_at, outcome, self.clock())
+            now = self.clock()
+            if held.is_unused:
+                self.governor.forget(tokens, now)
+            is_urgent = self.governor.end(tokens, started_at, held.outcome, now)
             self._admit()
         if is_urgent:
             self.tell_soon()
@@ -174,7 +182,7 @@ class LocalLimiter:
         try:
             yield held
         finally:
-            line.leave(estimated_tokens, started_at, held.outcome)
+            line.leave(estimated_tokens, started_at, held)
 
     def wants(self) -> dict[str, Want]:
         """Return what to tell the coordinator, by provider that was ever called."""

@@ -90,6 +90,10 @@ class Slot(Protocol):
         """Tell how the attempt ended; without this nothing is learned from it."""
         ...
 
+    def give_back(self) -> None:
+        """Tell that nothing was sent, so that no rate limit counts it."""
+        ...
+
 
 class Limiter(Protocol):
     """Shares a provider's limits among all who call it; each provider by itself."""

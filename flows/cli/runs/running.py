@@ -248,7 +248,9 @@ def serve(
     console.say(opening_line())
     with prefect_server(settings.home, port or settings.prefect_port) as api:
         from flows.serving.deployments import serve_deployments
+        from flows.serving.schedule import nightly_schedule
 
+        nightly_schedule(settings.schedule, settings.schedule_timezone)
         console.say(f"Prefect UI: {ui_url(api)}")
         when = f"{settings.schedule!r} (cron, {settings.schedule_timezone})"
         console.say(f"Nightly at {when}. Ctrl-C stops serving.")

@@ -17,12 +17,10 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from stages.execute.slots.provider import Provider
+from stages.execute.slots.provider import NO_MODEL, Provider
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.base import Value
 
-NO_MODEL = "no model"
-"""The provider of agents that ask no model."""
 _LOCAL = "local"
 
 MOST_LOSSES = 5
@@ -42,7 +40,7 @@ class Ask(Value):
     done: tuple[str, ...] = ()
     """Trials that were recorded since it said something last."""
     answered: tuple[str, ...] = ()
-    """Trials that their provider has answered since then, for the first time."""
+    """Trials that their provider has answered since then, be it once more."""
     unanswered: tuple[str, ...] = ()
     """Trials that have ended since then because their provider gave not one answer."""
     leaves: bool = False
@@ -213,14 +211,13 @@ class Holder:
         self._name = uuid4().hex
         self._heard: set[str] = set()
         """Trials that were answered and are not done."""
-        self._answered: deque[str] = deque()
+        self._answered: set[str] = set()
         self._unanswered: deque[str] = deque()
 
     def answered(self, trial_id: str) -> None:
         """Note that its provider has answered a trial, be it once more."""
-        if trial_id not in self._heard:
-            self._heard.add(trial_id)
-            self._answered.append(trial_id)
+        self._heard.add(trial_id)
+        self._answered.add(trial_id)
 
     def unanswered(self, trial_id: str) -> None:
         """Note that a trial ends for want of an answer, be it that it had others before."""
@@ -245,9 +242,9 @@ class Holder:
         self._deal(Ask(holder=self._name, leaves=True))
 
 
-def _all_of(noted: deque[str]) -> tuple[str, ...]:
-    """Empty the queue, which another thread may be filling."""
-    return tuple(noted.popleft() for _ in range(len(noted)))
+def _all_of(noted: deque[str] | set[str]) -> tuple[str, ...]:
+    """Empty what is noted, which another thread may be adding to."""
+    return tuple(noted.pop() for _ in range(len(noted)))
 
 
 @contextmanager

@@ -39,6 +39,7 @@ async def keep_filled(
     loop, in_flight = asyncio.get_running_loop(), 0
     ended: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
     out_of_reach: Exception | None = None
+    all_recorded = True
 
     async def one(trial_id: str) -> None:
         ended.put_nowait((trial_id, await run(trial_id)))
@@ -49,7 +50,10 @@ async def keep_filled(
             for trial_id in dealt.trial_ids:
                 group.create_task(one(trial_id))
             in_flight += len(dealt.trial_ids)
-            more_may_come = dealt.waiting and in_flight < slots and loop.time() < ends_at
+            may_begin = in_flight < slots and loop.time() < ends_at
+            # One that was not recorded keeps its slot, and its provider from being probed, until
+            # the holder leaves.
+            more_may_come = dealt.waiting and may_begin and all_recorded
             if not in_flight and not more_may_come:
                 break
             over = await _all_in(ended, SECONDS_BETWEEN_ASKS if more_may_come else None)
@@ -57,6 +61,7 @@ async def keep_filled(
             if out_of_reach is not None:
                 continue
             done = [trial_id for trial_id, was_recorded in over if was_recorded]
+            all_recorded = all_recorded and len(done) == len(over)
             free = 0 if loop.time() >= ends_at else slots - in_flight
             try:
                 dealt = await asyncio.to_thread(holder.next, free, done)

@@ -8,6 +8,8 @@ so it is rarer while their trials wait.
 from collections import deque
 from dataclasses import dataclass
 
+NO_MODEL = "no model"
+"""The provider of agents that ask no model: nobody who could answer, or fall silent."""
 TRIALS_IN_A_ROW = 5
 """So many without an answer bring a provider into doubt."""
 SECONDS_BETWEEN_PROBES = 60.0
@@ -57,6 +59,8 @@ class Provider:
 
     def miss(self, trial_id: str, now: float) -> None:
         """Note that a trial is ending without an answer."""
+        if self.name == NO_MODEL:
+            return
         if not self.unanswered:
             self._silent_since = now
         self.unanswered += 1

@@ -18,6 +18,7 @@ from environments.metering.ledger import Ledger
 from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy, metering_proxy
 from environments.models.limits.purse import Purse
+from environments.models.limits.seam import Limiter
 from environments.models.money.prices import Price
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
@@ -130,6 +131,7 @@ def program(wire):
         price: Price | None = PRICE,
         paid: PaidAnswers | None = None,
         purse: Purse | None = None,
+        limiter: Limiter | None = None,
         policy: RetryPolicy = FAST,
         records_instructions: bool = False,
         **budget: Any,
@@ -141,6 +143,7 @@ def program(wire):
             Ledger(Budget.model_validate(budget), price),
             Recorded(),
             purse=purse,
+            limiter=limiter,
             paid=paid,
             policy=policy,
             records_instructions=records_instructions,

@@ -1,6 +1,7 @@
 """A provider that wants fewer calls is asked again, and is to blame if it never answers."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
@@ -14,6 +15,26 @@ from taskdata.errors import ModelUnavailable
 from taskdata.schema.agent import Budget, ModelSpec
 
 LIMITED = {"message": "Rate limit reached", "code": "rate_limit_exceeded"}
+LIMITED_ANSWER = {"error": {"message": "Rate limit reached", "code": 429}}
+"""With status 200, as gateways send it, so that it may be charged."""
+
+
+class ToldLimiter:
+    """Lets every call through and keeps what it is told of them."""
+
+    def __init__(self):
+        self.outcomes = []
+        self.waited_seconds = 0.0
+
+    @asynccontextmanager
+    async def slot(self, provider, estimated_tokens, seconds):
+        yield self
+
+    def report(self, outcome):
+        self.outcomes.append(outcome.kind)
+
+    def give_back(self):
+        pass
 
 
 async def test_a_refusal_for_a_rate_limit_does_not_reach_the_program(wire, program):
@@ -89,3 +110,51 @@ async def test_the_wait_that_a_provider_asks_for_is_all_callers_and_not_the_agen
         assert loop.time() - started >= 0.5
         assert ledger.seconds_left > 2.6
     assert record.replies[0].waited_seconds >= 0.45
+
+
+async def test_a_limit_within_an_answer_is_one_to_the_limiter_too(wire, program):
+    wire.then(wire.answers(LIMITED_ANSWER), wire.says("There."))
+    limiter = ToldLimiter()
+    async with program(limiter=limiter) as agent:
+        assert (await agent.chat())[0] == 200
+    assert limiter.outcomes == ["limited", "ok"]
+
+
+async def test_what_attempts_before_the_answer_may_be_charged_is_the_trials_money(wire, program):
+    wire.then(*[wire.answers(LIMITED_ANSWER)] * 2, wire.says("There."))
+    async with program(max_usd=1.0) as agent:
+        assert (await agent.chat(max_tokens=1_000))[0] == 200
+    (reply,) = agent.replies
+    lost_usd = sum(attempt.cost_at_most_usd for attempt in reply.failed_attempts)
+    assert lost_usd > 2 * 1_000 * 100e-6
+    ledger = agent.proxy.ledger
+    assert ledger.lost_usd == pytest.approx(lost_usd)
+    assert ledger.spent.usd == pytest.approx(lost_usd + reply.cost_usd)
+
+
+async def test_no_attempt_is_made_that_the_trials_money_might_not_bear(wire, program):
+    wire.respond = lambda seen: wire.answers(LIMITED_ANSWER)
+    async with program(max_usd=0.25) as agent:
+        # One of them costs 0.12 USD at most.
+        assert (await agent.chat(max_tokens=1_000))[0] == 502
+        with pytest.raises(ModelUnavailable, match="Rate limit reached"):
+            agent.proxy.require_provider()
+    assert len(wire.seen) == 2
+    assert 0.2 < agent.proxy.ledger.spent.usd <= 0.25
+
+
+async def test_a_stream_that_the_program_has_seen_fail_is_not_asked_for_again(
+    wire, program, streams
+):
+    begun = {"choices": [{"index": 0, "delta": {"content": "Paid"}, "finish_reason": None}]}
+    wire.then(streams(begun, LIMITED_ANSWER), wire.says("unseen"))
+    async with program() as agent:
+        with pytest.raises(aiohttp.ClientError):
+            await agent.stream("/v1/chat/completions")
+        await agent.proxy.settled()
+        with pytest.raises(ModelUnavailable, match="Rate limit reached"):
+            agent.proxy.require_provider()
+    assert len(wire.seen) == 1
+    assert agent.replies == []
+    ((attempt,),) = agent.recorded.unanswered
+    assert attempt.status == 429

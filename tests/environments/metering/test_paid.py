@@ -384,3 +384,15 @@ async def test_replies_of_our_own_agents_and_answers_to_programs_do_not_mix(
         async with attempt(number) as agent:
             assert await said(agent, "a") == "theirs"
     assert store.paid(trial.run_id)[0] == 2
+
+
+async def test_an_answer_that_counts_no_tokens_is_kept_at_its_most(wire, attempt, store, trial):
+    wire.then(wire.says("Hi", input_tokens=0, output_tokens=0))
+    async with attempt(1) as agent:
+        await said(agent, "a", max_tokens=500)
+    (reply,) = agent.replies
+    assert reply.cost_usd is None
+    (call,) = store.paid_calls(trial.id)
+    assert call.cost_usd is None
+    assert call.cost_at_most_usd == pytest.approx(agent.proxy.ledger.spent.usd)
+    assert store.spent_usd(trial.run_id) > 500 * 100e-6

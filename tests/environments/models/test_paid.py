@@ -266,3 +266,14 @@ def test_a_request_that_is_asked_again_is_charged_once_for_each_attempt(store, t
 
     asyncio.run(twice())
     assert store.spent_usd(trial.run_id) == 0.5
+
+
+def test_a_reply_that_comes_after_the_end_is_stored_all_the_same(store, trial):
+    async def late() -> None:
+        async with CallWriter(store) as writer:
+            client = PaidClient(Counting(), SPEC, None, writer, Attempt(trial.id, 1))
+        async with asyncio.timeout(5):
+            await client.reply(ask("a"))
+
+    asyncio.run(late())
+    assert len(store.paid_calls(trial.id)) == 1

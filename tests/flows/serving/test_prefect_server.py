@@ -124,3 +124,33 @@ def test_options_of_our_own_server_are_refused_beside_another(command, home, mon
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     done = command(*asked)
     assert (done.returncode, "PREFECT_API_URL" in done.stderr) == (2, True)
+
+
+FAILING = """
+import sys
+from pathlib import Path
+from flows.serving.prefect_server import prefect_server
+
+def fail():
+    raise SystemExit("no workers")
+
+with prefect_server(Path(sys.argv[1]), 0, meanwhile=fail):
+    pass
+"""
+
+
+def test_who_fails_while_the_server_starts_leaves_none(tmp_path):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
+    failed = subprocess.run(
+        [sys.executable, "-c", FAILING, str(tmp_path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert failed.stderr.strip().endswith("no workers")
+    servers = subprocess.run(
+        ["pgrep", "-f", f"flows.serving.prefect_server .*{tmp_path}"], capture_output=True
+    )
+    assert servers.stdout == b""

@@ -1,12 +1,14 @@
 """One thing that hangs costs its own deadline: a provider, a set-up, a stage."""
 
 import asyncio
+import os
 import time
 from pathlib import Path
 
 import pytest
 
 from environments.reaper.owner import RUN_VARIABLE
+from environments.reaper.owner import VARIABLE as OWNER_VARIABLE
 from environments.services.kinds import service_state
 from environments.services.mail import Mail
 from stages.execute import work
@@ -47,11 +49,13 @@ def agent(name: str, server: WireServer, **budget: object) -> AgentSpec:
 
 
 def processes(run_id: str) -> list[str]:
-    """Command lines of what still runs for a run."""
+    """Command lines of what this process still runs for a run: others have runs of that name."""
+    marks = (f"{RUN_VARIABLE}={run_id}\0".encode(), f"{OWNER_VARIABLE}={os.getpid()}-".encode())
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if f"{RUN_VARIABLE}={run_id}\0".encode() in (folder / "environ").read_bytes():
+            environment = (folder / "environ").read_bytes()
+            if all(mark in environment for mark in marks):
                 found.append((folder / "cmdline").read_text().replace("\0", " "))
         except OSError:
             continue

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from environments.models import retry
 from environments.models.retry import RetryPolicy
 from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.deadlines import Deadlines
@@ -52,12 +53,20 @@ def test_a_trial_that_was_never_answered_is_not_out_of_time(harness, trial, wire
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
-def test_a_provider_that_falls_silent_is_to_blame_for_it(harness, wire, ended):
+def test_a_provider_that_falls_silent_is_to_blame_for_it(harness, wire, ended, monkeypatch):
+    monkeypatch.setattr(retry, "_LEAST_PATIENCE_SECONDS", 1.0)
     wire.then(wire.says("", ("list_files", {})) if harness != "react" else wire.says("Hm."))
     wire.respond = lambda seen: never
     status, ending, error = ended(harness, 60, 3)
     assert (status, ending) == (OutcomeStatus.INFRASTRUCTURE, None)
     assert "no answer within" in error
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_who_begins_a_long_reply_with_little_time_left_runs_out_of_it(harness, wire, ended):
+    wire.then(wire.says("", ("list_files", {})) if harness != "react" else wire.says("Hm."))
+    wire.respond = lambda seen: never
+    assert ended(harness, 60, 2) == (OutcomeStatus.FINISHED, Ending.OUT_OF_TIME, "")
 
 
 @pytest.mark.parametrize("harness", HARNESSES)

@@ -237,7 +237,7 @@ def test_a_real_small_model_works_in_the_sandbox(store, plan, task, tmp_path: Pa
     assert outcome.model_id == "smollm2-135m"
     assert outcome.usage.output_tokens > 0
     assert outcome.cost_usd == 0
-    assert outcome.prompt_version == "react_compact_v1+task_v1"
+    assert outcome.prompt_version == "react_compact_v2+task_v1"
 
 
 def test_no_server_is_started_without_local_models(tmp_path: Path):

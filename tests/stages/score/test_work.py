@@ -74,6 +74,16 @@ def test_a_trial_that_cannot_be_scored_stays_due_and_is_taken_up_again(
     assert store.score(lost).root.score == 10
 
 
+def test_every_trial_that_cannot_be_scored_is_counted(store, new_run, task, finished, kept_file):
+    run = new_run(task)
+    lost = [finished(run, task, {"out.json": json.dumps({"lost": n}).encode()}) for n in range(2)]
+    for trial_id in lost:
+        path = kept_file(store.outcome(trial_id).deliverables[0].sha256)
+        path.rename(path.with_suffix(".away"))
+    good = finished(run, task, {"out.json": GOOD})
+    assert work.score_trials(store, run.id, [*lost, good]) == 2
+
+
 def test_a_trial_that_has_not_finished_is_not_scored(store, new_run, task, finished):
     run = new_run(task)
     trial_id = finished(

@@ -119,6 +119,13 @@ def test_thinking_stays_shorter_than_a_reply_that_became_shorter(budget_tokens, 
     assert asked.shortest_reply == 2_048
 
 
+@pytest.mark.parametrize("reply_tokens", [1, 64, 1_024])
+def test_a_reply_too_short_to_hold_any_thoughts_is_asked_for_without(reply_tokens):
+    body = limited(thinking(16_000), MESSAGES, reply_tokens)
+    assert "thinking" not in body
+    assert body["max_tokens"] == reply_tokens
+
+
 def test_thinking_goes_on_as_it_is_where_the_reply_may_be_as_long_as_asked_for():
     asked = thinking(31_999)
     assert limited(asked, MESSAGES, 32_000)["thinking"] == asked.body["thinking"]

@@ -9,14 +9,15 @@ from environments.models.faults import NotRecorded
 from environments.models.limits.local import LocalLimiter
 from environments.models.paid import Attempt, CallWriter
 from environments.models.registry import ModelClients
+from environments.models.retry import is_silence
 from environments.ports import Media, Message, ModelRequest
 from environments.tools.host.definition import Desk
 from environments.tools.host.services import ServiceLimits, open_services
 from environments.tools.states import READY, tool_state
 from environments.tools.toolbox import Toolbox
-from taskdata.errors import ModelRejected, ToolUnavailable
+from taskdata.errors import ModelRejected, ModelUnavailable, ToolUnavailable
 from taskdata.schema.ceilings import Ceilings
-from taskdata.schema.tool import ToolErrorKind, ToolResult
+from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 from taskdata.schema.tool_backends import ToolBackends
 from taskdata.schema.transcript import ToolCall
 
@@ -83,6 +84,22 @@ def test_without_services_a_host_tool_is_unavailable():
     call = ToolCall(id="1", tool="GoogleSearch", arguments={"query": "x"})
     with pytest.raises(ToolUnavailable, match="GoogleSearch: its service"):
         asyncio.run(box.call(call))
+
+
+class Silence:
+    """A tool whose model cannot be brought to answer."""
+
+    spec = ToolSpec(name="look", description="Look.", category="perception", parameters={})
+
+    async def run(self, arguments: object, sandbox: object) -> ToolResult:
+        raise ModelUnavailable("compatible/seer: no answer")
+
+
+def test_a_silent_model_behind_a_tool_is_the_tools_failure_and_no_silence_of_the_agents_model():
+    box = Toolbox([], NoSandbox(), more=[Silence()])
+    with pytest.raises(ToolUnavailable, match="look: compatible/seer: no answer") as failure:
+        asyncio.run(box.call(ToolCall(id="1", tool="look", arguments={})))
+    assert not is_silence(failure.value)
 
 
 def test_only_what_is_ready_is_opened(store, monkeypatch):

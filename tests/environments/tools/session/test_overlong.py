@@ -37,7 +37,7 @@ def use(*calls: tuple[str, dict[str, Any]]) -> list[ToolResult]:
     async def trial() -> list[ToolResult]:
         box = new_toolbox()
         return [
-            await box.call(ToolCall(id=str(n), tool=tool, arguments=arguments))
+            box.shown(await box.call(ToolCall(id=str(n), tool=tool, arguments=arguments)))
             for n, (tool, arguments) in enumerate(calls)
         ]
 
@@ -64,7 +64,9 @@ def test_the_tool_is_offered_once_there_is_something_to_read():
         box = new_toolbox()
         before = [spec.name for spec in box.specs]
         early = await box.call(ToolCall(id="1", tool=OVERLONG, arguments={"result": 1}))
-        await box.call(ToolCall(id="2", tool="read_log", arguments={}))
+        result = await box.call(ToolCall(id="2", tool="read_log", arguments={}))
+        assert result.text == LONG, "what a tool gave is whole, and cut where it is shown"
+        box.shown(result)
         return before, early, [spec.name for spec in box.specs]
 
     before, early, after = asyncio.run(trial())
@@ -105,7 +107,7 @@ def test_other_trials_go_on_while_one_searches(monkeypatch):
 
     async def trial() -> tuple[ToolResult, int]:
         box, turns_of_others = new_toolbox(), 0
-        await box.call(ToolCall(id="1", tool="read_log", arguments={}))
+        box.shown(await box.call(ToolCall(id="1", tool="read_log", arguments={})))
         call = ToolCall(id="2", tool=OVERLONG, arguments=nearly_everywhere)
         search = asyncio.create_task(box.call(call))
         while not search.done():
@@ -160,12 +162,13 @@ def test_where_less_is_shown_pages_are_shorter_and_leave_nothing_out(chars):
     async def trial() -> list[str]:
         box = new_toolbox()
         box.show(chars)
-        first = await box.call(ToolCall(id="0", tool="read_log", arguments={}))
+        first = box.shown(await box.call(ToolCall(id="0", tool="read_log", arguments={})))
         page = int(first.text.rpartition('"page": ')[2].partition("}")[0])
         texts = [first.text]
         while not texts[-1].endswith("that is the end]"):
             arguments = {"result": 1, "page": page}
-            result = await box.call(ToolCall(id=str(page), tool=OVERLONG, arguments=arguments))
+            call = ToolCall(id=str(page), tool=OVERLONG, arguments=arguments)
+            result = box.shown(await box.call(call))
             texts.append(result.text)
             page += 1
         return texts

@@ -134,11 +134,11 @@ def test_a_pass_that_was_cut_short_is_taken_up_where_it_stopped(store, bring, su
     real = executing.run_trial
     ended = []
 
-    async def dies_after_one(bench, trial, attempt):
+    async def dies_after_one(bench, due):
         if ended:
             raise KeyboardInterrupt
-        ended.append(trial.id)
-        return await real(bench, trial, attempt)
+        ended.append(due.trial.id)
+        return await real(bench, due)
 
     with monkeypatch.context() as patch:
         patch.setattr(executing, "run_trial", dies_after_one)

@@ -28,7 +28,14 @@ def test_kept_replies_are_no_news_of_the_provider_but_of_how_long_it_takes():
 
 
 @pytest.mark.parametrize(
-    ("waited", "longest", "hung"), [(1, None, True), (59, 6, False), (61, 6, True)]
+    ("waited", "longest", "hung"),
+    [
+        (1, None, True),
+        (119, 12, False),
+        (121, 12, True),
+        pytest.param(30, 2, False, id="what is left of its time is short"),
+        (61, 2, True),
+    ],
 )
 def test_a_provider_hangs_if_it_takes_many_times_as_long_as_before(waited, longest, hung):
     assert is_hung(waited, longest) is hung

@@ -4,7 +4,7 @@ from environments.tools.toolbox import Toolbox
 from stages.execute.dialogue import prompts
 from taskdata.schema.tool import ToolSpec
 
-OPENINGS = ("function_calling_v2", "react_compact_v1", "react_v1")
+OPENINGS = ("function_calling_v2", "react_compact_v2", "react_v2")
 
 
 @pytest.fixture
@@ -44,4 +44,4 @@ def test_tools_are_described_from_their_schema(specs):
 
 
 def test_versions_name_both_prompts():
-    assert prompts.version("react_v1") == "react_v1+task_v1"
+    assert prompts.version("react_v2") == "react_v2+task_v1"

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from environments.tools.toolkit import MAX_TEXT_CHARS
 from stages.execute.harness import HARNESSES, harness_kind
 from taskdata.errors import BadTaskData, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.task import ReferenceSolution, ReferenceStep
@@ -350,6 +351,31 @@ def test_a_local_model_reads_on_in_what_it_is_shown_the_beginning_of(wire, play,
     assert sorted(set(lines)) == list(range(max(lines) + 1)), "nothing is left out between them"
     assert max(lines) > 150
     assert "line 00299" in found
+    assert "line 00299" in transcript.tool_events[0].text, "what is on record is what the tool gave"
+    assert "[cut:" not in transcript.tool_events[0].text
+
+
+@pytest.mark.parametrize("agent", ["react:local/smollm2-135m", FunctionVoice.agent])
+def test_a_long_final_answer_is_whole_whatever_is_shown_of_results(wire, play, task, agent):
+    voice = ReactVoice if agent.startswith("react") else FunctionVoice
+    answer = "It is so. " * 9_000
+    wire.then(voice.call(wire, "finish", {"answer": answer}))
+
+    transcript = play(agent, task)
+
+    assert transcript.final_answer == answer
+    assert transcript.tool_events[0].text == answer
+
+
+def test_the_record_of_a_result_is_bounded(wire, play, task, voice):
+    code = "print('x' * 300_000)"
+    wire.then(voice.call(wire, "python_execute", {"code": code}), voice.answer(wire, "ok"))
+
+    (event,) = play(voice.agent, task).tool_events
+
+    assert len(event.text) == MAX_TEXT_CHARS
+    assert event.text.endswith("\n[cut: 100000 of 300000 characters are on record]")
+    assert "read on with handle_overlong_tool_outputs" in voice.observed(wire.seen[1])
 
 
 def test_a_query_cannot_add_messages_or_blanks(wire, play, new_task):

@@ -11,6 +11,8 @@ from taskdata.schema.task import ReferenceSolution, ReferenceStep
 from taskdata.schema.transcript import Ending, MessageEvent, ModelEvent, Prediction, ToolCall
 
 TEXT, NATIVE = "react_steps:compatible/m", "function_calling_steps:compatible/m"
+REFUSED = "the model refused to answer"
+TOO_LONG = "the conversation is too long for the model"
 COUNTED = ReferenceStep(
     tool="read_file",
     arguments={"path": "input/notes.txt"},
@@ -203,16 +205,16 @@ def test_a_spent_budget_keeps_the_predictions_so_far(wire, play, chain_task, age
 
 
 @pytest.mark.parametrize(
-    "refusal",
+    ("refusal", "error"),
     [
-        lambda wire: wire.says("", stop="content_filter"),
-        lambda wire: wire.fails(400, "flagged", code="content_policy_violation"),
-        lambda wire: wire.fails(400, "too long", code="context_length_exceeded"),
+        (lambda wire: wire.says("", stop="content_filter"), REFUSED),
+        (lambda wire: wire.fails(400, "flagged", code="content_policy_violation"), REFUSED),
+        (lambda wire: wire.fails(400, "too long", code="context_length_exceeded"), TOO_LONG),
     ],
 )
 @pytest.mark.parametrize("refused", [0, 1])
 def test_a_refused_step_is_wrong_and_the_next_one_is_asked(
-    wire, play, chain_task, agent, refusal, refused
+    wire, play, chain_task, agent, refusal, error, refused
 ):
     replies = [act(wire, agent, "Calculator", {"expression": "1 + 2"})] * 2
     replies[refused] = refusal(wire)
@@ -221,7 +223,7 @@ def test_a_refused_step_is_wrong_and_the_next_one_is_asked(
     transcript = play(agent, chain_task())
 
     assert (transcript.ending, transcript.final_answer) == (Ending.FINISHED, "Three.")
-    assert transcript.predictions[refused] == Prediction(error="the model refused to answer")
+    assert transcript.predictions[refused] == Prediction(error=error)
     assert [p.error for p in transcript.predictions].count(None) == 2
     opening, first, second = (seen.body["messages"] for seen in wire.seen)
     assert first[: len(opening)] == opening

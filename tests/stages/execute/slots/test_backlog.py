@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from stages.execute.slots.backlog import (
     LOST,
     MOST_LOSSES,
-    NO_MODEL,
     Ask,
     Backlog,
+    Dealt,
     Holder,
     by_provider,
     holding,
 )
 from stages.execute.slots.provider import (
+    NO_MODEL,
     SECONDS_BETWEEN_PROBES,
     SILENT_SECONDS,
     TRIALS_IN_A_ROW,
@@ -205,6 +206,45 @@ def test_one_answer_is_enough_and_need_not_wait_for_the_trials_end():
     work._holder.unanswered(probe)
     work.end(probe, answered=None)
     assert work.trials.providers["silent"].unanswered == 0, "it fell silent later"
+
+
+def test_further_answers_of_older_trials_end_doubt_too():
+    work = Silent(20, flaky=99)
+    work.fill()
+    older, newer = work.running[:15], work.running[15:]
+    for trial_id in older:
+        work._holder.answered(trial_id)
+    work._holder.next(0)
+    for trial_id in newer:
+        work.end(trial_id, fill=False)
+    assert work.fill() == (), "nothing was heard since"
+    work._holder.answered(older[0])
+    assert len(work.fill()) == 5
+
+
+def test_a_trial_tells_of_many_answers_in_one_go_but_once():
+    words: list[Ask] = []
+    trials = backlog(any=1)
+
+    def noted(ask: Ask) -> Dealt:
+        words.append(ask)
+        return trials.exchange(ask)
+
+    holder = Holder(noted)
+    (trial_id,) = holder.next(1).trial_ids
+    for _ in range(3):
+        holder.answered(trial_id)
+        holder.answered(trial_id)
+        holder.next(0)
+    assert [word.answered for word in words[1:]] == [(trial_id,)] * 3
+
+
+def test_agents_without_a_model_wait_for_no_answer():
+    work = Silent(4, **{NO_MODEL: 40})
+    work.fill()
+    for _ in range(2 * TRIALS_IN_A_ROW):
+        work.end(work.running[0])
+    assert len(work.running) == 4
 
 
 def test_answers_in_between_and_other_failures_bring_nobody_into_doubt():

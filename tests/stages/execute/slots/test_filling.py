@@ -7,8 +7,9 @@ import time
 import pytest
 
 from stages.execute.slots import filling
-from stages.execute.slots.backlog import Backlog, Holder
+from stages.execute.slots.backlog import Backlog, Holder, holding
 from stages.execute.slots.filling import keep_filled, run_loop
+from stages.execute.slots.provider import TRIALS_IN_A_ROW
 
 
 class Counting:
@@ -46,6 +47,23 @@ def test_a_trial_that_was_not_recorded_is_not_done():
     trials = Backlog.of({"any": ["good", "bad", "good too"]})
     fill(trials.exchange, 1, Counting("bad").run)
     assert (trials.done, len(trials.holders)) == (2, 1)
+
+
+def test_nobody_waits_for_a_probe_while_holding_a_trial_that_was_not_recorded(monkeypatch):
+    monkeypatch.setattr(filling, "SECONDS_BETWEEN_ASKS", 0.01)
+    trials = Backlog.of({"silent": [str(n) for n in range(20)]})
+    work = Counting("2")
+    with holding(trials.exchange) as holder:
+
+        async def run(trial_id: str) -> bool:
+            holder.unanswered(trial_id)
+            return await work.run(trial_id)
+
+        filled = keep_filled(holder, holder.next(1), 1, math.inf, run)
+        run_loop(asyncio.wait_for(filled, 5))
+    assert len(work.ran) == TRIALS_IN_A_ROW
+    assert trials.done == TRIALS_IN_A_ROW - 1
+    assert Holder(trials.exchange).next(0).waiting == 20 - trials.done, "it was given back"
 
 
 def test_nothing_is_begun_once_the_time_is_up():
