@@ -6,7 +6,6 @@ as it is for our own agents, and where no answer came, as attempts at a call wit
 
 import asyncio
 from dataclasses import replace
-from typing import Literal
 
 from environments.metering.calls import Call, Fault, Terms
 from environments.models.client import Answer
@@ -113,8 +112,8 @@ class Books:
             cost = call.kept.cost_usd
         else:
             # No call uses no tokens: a server that says so has not counted.
-            is_counted = usage is not None and usage.total > 0
-            cost = self._terms.ledger.cost_usd(usage) if is_counted else None
+            counted = usage if usage is not None and usage.total > 0 else None
+            cost = None if counted is None else self._terms.ledger.cost_usd(counted)
         call.whole = call.reply(answer, self._terms.endpoint.spec.model, cost)
         self.forgive()
         self._spoken.add(call.dialect.name)
@@ -221,8 +220,10 @@ def _outcome(fault: Fault) -> Outcome:
     """Return what a fault of the provider's, or of ours, says of its limits."""
     if not isinstance(fault, AttemptFailed):
         return Outcome(kind="fault")
-    kind: Literal["limited", "fault"] = "limited" if fault.is_limit else "fault"
-    return Outcome(kind=kind, retry_after_seconds=fault.retry_after_seconds)
+    return Outcome(
+        kind="limited" if fault.is_limit else "fault",
+        retry_after_seconds=fault.retry_after_seconds,
+    )
 
 
 def _lost(call: Call, failure: FailedAttempt | None) -> float | None:

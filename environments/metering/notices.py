@@ -6,6 +6,7 @@ from typing import Any
 from environments.metering.calls import Terms
 from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.instructions import MAX_TOOLS, read_instructions, read_tools
+from environments.metering.formats.requests import Asked, loses_thoughts
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import PROGRAMS_INSTRUCTIONS
 
@@ -34,11 +35,13 @@ class Notices:
             self._told.add(kind or text)
             self._record.message("system", text)
 
-    def reply_limit(self, wanted: int | None, given: int) -> None:
+    def reply_limit(self, asked: Asked, given: int) -> None:
         """Tell how many tokens a reply may have, where the program wanted more."""
+        wanted = asked.reply_tokens
         if wanted is not None and given < wanted:
             said = f"The program asked for a reply of up to {wanted} tokens; its budget allows"
-            self.once(f"{said} {given}.", kind="shorter reply")
+            more = ", too few for its model to think" if loses_thoughts(asked, given) else ""
+            self.once(f"{said} {given}{more}.", kind="shorter reply")
 
     def told(self, dialect: Dialect, body: Mapping[str, Any]) -> None:
         """Tell what a request tells the model and offers it, as far as that is new."""

@@ -182,7 +182,7 @@ class _Server:
             return self._error(429, "insufficient_quota", said)
         for notice in asked.notices:
             self._notices.once(notice)
-        self._notices.reply_limit(asked.reply_tokens, room.reply_tokens)
+        self._notices.reply_limit(asked, room.reply_tokens)
         self._notices.told(dialect, asked.body)
         return await self._forwarder.forward(dialect, request, asked, room)
 

@@ -33,6 +33,7 @@ from taskdata.schema.usage import FailedAttempt
 _logger = logging.getLogger(__name__)
 _CAUSE_CHARS = 300
 _PATIENCE = 10.0
+_LEAST_PATIENCE_SECONDS = 60.0
 T = TypeVar("T")
 
 
@@ -86,12 +87,15 @@ def is_hung(seconds: float, longest_reply_seconds: float | None) -> bool:
     """Return whether an answer that did not come is missing because the provider hangs.
 
     A trial whose time runs out while its model thinks has a slow model: its replies tell how slow.
+    Any model may think for a minute, so who asks with less time left runs out of it.
 
     Args:
         seconds: How long the answer was waited for.
         longest_reply_seconds: How long the trial's slowest reply took; None: it had none yet.
     """
-    return longest_reply_seconds is None or seconds > _PATIENCE * longest_reply_seconds
+    if longest_reply_seconds is None:
+        return True
+    return seconds > max(_LEAST_PATIENCE_SECONDS, _PATIENCE * longest_reply_seconds)
 
 
 def is_silence(fault: Exception) -> bool:

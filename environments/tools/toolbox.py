@@ -12,7 +12,7 @@ from environments.tools.session.managing_context import MANAGE_CONTEXT
 from environments.tools.session.overlong import OVERLONG, cut_overlong
 from environments.tools.session.turns import AgentContext
 from environments.tools.warm.python import WarmPython
-from taskdata.errors import BadTaskData
+from taskdata.errors import BadTaskData, ModelUnavailable, ToolUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 from taskdata.schema.transcript import ToolCall
 
@@ -84,13 +84,20 @@ class Toolbox:
         """Show at most so much of each result from now on; the rest can be read in pages."""
         self._desk.kept.show(chars)
 
+    def shown(self, result: ToolResult) -> ToolResult:
+        """Return a result as the agent is shown it, which it may then read on in."""
+        cut = cut_overlong(result, self._desk.kept)
+        if cut is not result:
+            self.offer(OVERLONG)
+        return cut
+
     async def call(self, call: ToolCall) -> ToolResult:
-        """Return the result of `call`, or an error result that says what would work.
+        """Return the whole result of `call`, or an error result that says what would work.
 
         Raises:
             SandboxFailed: our sandbox, not the agent, is at fault.
-            ToolUnavailable: the service behind a host tool is; so do `ModelUnavailable` and
-                `ModelRejected` come from its model.
+            ToolUnavailable: the service or the model behind a host tool is; `ModelRejected` where
+                that model turned us down.
         """
         tool = self._tools.get(call.tool)
         if tool is None:
@@ -106,11 +113,11 @@ class Toolbox:
                 f'object, such as {{"path": "input/data.csv"}}.{given}',
                 error=ToolErrorKind.BAD_ARGUMENTS,
             )
-        result = await tool.run(call.arguments, self._sandbox)
-        shown = cut_overlong(result, self._desk.kept)
-        if shown is not result:
-            self.offer(OVERLONG)
-        return shown
+        try:
+            return await tool.run(call.arguments, self._sandbox)
+        except ModelUnavailable as exc:
+            # As it stands it would say that the agent's own model does not answer.
+            raise ToolUnavailable(f"{call.tool}: {exc}") from exc
 
     def _placed(self, tool: Tool) -> Tool:
         if isinstance(tool, SandboxedTool):

@@ -39,6 +39,10 @@ class Tools(Protocol):
         """Show at most so much of each result from now on; the rest can be read in pages."""
         ...
 
+    def shown(self, result: ToolResult) -> ToolResult:
+        """Return a result as the agent is shown it."""
+        ...
+
     async def call(self, call: ToolCall) -> ToolResult:
         """Run one call; the agent's mistakes come back as error results."""
         ...
@@ -67,7 +71,8 @@ class Harness(Protocol):
     """A way of working on a task; one instance per trial.
 
     The agent's own failures are endings of the transcript. What is not the agent's doing is
-    raised: `ModelUnavailable`, `ModelRejected`, `SandboxFailed`.
+    raised: `ModelUnavailable` of its model alone, `ToolUnavailable`, `ModelRejected`,
+    `SandboxFailed`.
     """
 
     @property

@@ -88,7 +88,7 @@ def _terms(
 
 def _replies(agent: AgentSpec, model: ModelSpec) -> ReplyLimits:
     usual, said = Budget().max_reply_tokens, agent.budget.max_reply_tokens
-    if said != usual:
+    if said != usual or agent.budget.names_reply_limit:
         return ReplyLimits(said, said)
     window = agent.window_tokens or capabilities_of(model).window_tokens or 0
     return ReplyLimits(None, max(usual, min(UNASKED_REPLY_TOKENS, window // _WINDOWS_SHARE)))

@@ -41,8 +41,10 @@ class ModelSpec(Value):
         return cls(provider=provider, model=model)
 
 
-class Budget(Value):
+class Budget(GrowingValue):
     """What one trial may use; whichever is reached first ends it."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"names_reply_limit"})
 
     max_turns: int = Field(default=100, ge=1)
     max_tokens: int = Field(default=20_000_000, ge=1)
@@ -52,6 +54,9 @@ class Budget(Value):
     """Output tokens of one model call; `REASONING_REPLY_TOKENS` for an agent that reasons."""
     max_seconds: float = Field(default=1800, gt=0, allow_inf_nan=False)
     max_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    names_reply_limit: bool = False
+    """Whether `max_reply_tokens` was given, though it says what holds anyway: to a program, which
+    says itself how long its replies may be, only a limit that was given applies."""
 
 
 class AgentSpec(GrowingValue):
@@ -138,4 +143,14 @@ class AgentSpec(GrowingValue):
         model = None
         if match["provider"]:
             model = ModelSpec(provider=match["provider"], model=match["model"])
+        if "budget" in settings:
+            settings["budget"] = _noted(settings["budget"])
         return cls.model_validate({"harness": match["harness"], "model": model, **settings})
+
+
+def _noted(budget: object) -> object:
+    """Return a budget as given, with a note of a limit that would else look like the default."""
+    usual = Budget.model_fields["max_reply_tokens"].default
+    if isinstance(budget, dict) and budget.get("max_reply_tokens") == usual:
+        return {"names_reply_limit": True} | budget
+    return budget

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from functools import cache
+from functools import partial
+from operator import eq
 from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar
 
@@ -10,9 +11,7 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
-    SerializerFunctionWrapHandler,
     StringConstraints,
-    model_serializer,
 )
 
 
@@ -40,21 +39,13 @@ class GrowingValue(Value):
 
     added_later: ClassVar[frozenset[str]] = frozenset()
 
-    @model_serializer(mode="wrap")
-    def _without_unset_additions(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = write(self)
-        for name, default in _defaults_added_later(type(self)).items():
-            if getattr(self, name) == default:
-                data.pop(name, None)
-        return data
-
-
-@cache
-def _defaults_added_later(kind: type[GrowingValue]) -> dict[str, Any]:
-    return {
-        name: kind.model_fields[name].get_default(call_default_factory=True)
-        for name in kind.added_later
-    }
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Leave out, in the serializer itself, what is not set: transcripts have many of these."""
+        for name in cls.added_later:
+            field = cls.model_fields[name]
+            field.exclude_if = partial(eq, field.get_default(call_default_factory=True))
+        cls.model_rebuild(force=True)
 
 
 def _inside(path: str) -> str:

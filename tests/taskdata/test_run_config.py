@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from taskdata.errors import Misuse
-from taskdata.schema.agent import AgentSpec
+from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.run import RunConfig
 
 NOT_FINITE = (math.inf, -math.inf, math.nan)
@@ -49,3 +49,25 @@ def test_a_cap_that_no_run_can_have_is_refused_and_the_run_stays_as_it_was(store
     assert [known.config.max_usd for known in store.runs()] == [2.0]
     store.set_max_usd(run.id, 40.0)
     assert store.run(run.id).config == run.config.model_copy(update={"max_usd": 40.0})
+
+
+def test_a_limit_of_replies_that_was_named_is_told_from_the_default_also_when_stored():
+    named = AgentSpec.parse("command:openai/m", budget={"max_reply_tokens": 4_096})
+    silent = AgentSpec.parse("command:openai/m", budget={"max_turns": 100})
+    read = [AgentSpec.model_validate_json(each.canonical_json()) for each in (named, silent)]
+    assert [each.budget.names_reply_limit for each in read] == [True, False]
+    assert [each.budget.max_reply_tokens for each in read] == [4_096, 4_096]
+
+
+def test_budgets_are_stored_as_ever_where_no_such_limit_was_named():
+    stored = {
+        "max_turns": 100,
+        "max_tokens": 20_000_000,
+        "max_reply_tokens": 4_096,
+        "max_seconds": 1_800.0,
+        "max_usd": None,
+    }
+    assert AgentSpec.parse("nop").budget.model_dump(mode="json") == stored
+    assert not Budget.model_validate(stored).names_reply_limit
+    other = AgentSpec.parse("nop", budget={"max_reply_tokens": 9_000}).budget
+    assert other.model_dump(mode="json") == stored | {"max_reply_tokens": 9_000}

@@ -75,22 +75,23 @@ def read_request(dialect: Dialect, raw: bytes, model: str) -> Asked:
 
 
 def limited(asked: Asked, dialect: Dialect, reply_tokens: int) -> dict[str, Any]:
-    """Return the body to send, its reply held to so many tokens, and its thoughts with it.
-
-    A reply that would not hold the least that a provider lets a model think goes without.
-    """
+    """Return the body to send, its reply held to so many tokens, and its thoughts with it."""
     present = [field for field in dialect.limits if asked.body.get(field) is not None]
     body = asked.body | dict.fromkeys(present or dialect.limits[:1], reply_tokens)
     thought, wanted = _thought(asked.body), asked.reply_tokens or reply_tokens
-    if thought is None or reply_tokens >= wanted:
-        return body
-    if reply_tokens <= _LEAST_THOUGHT:
+    if loses_thoughts(asked, reply_tokens):
         del body["thinking"]
-    else:
+    elif thought is not None and reply_tokens < wanted:
         # A provider refuses thoughts that the reply does not hold, so they keep their share of it.
         share = max(_LEAST_THOUGHT, thought * reply_tokens // wanted)
         body["thinking"] = object_of(body["thinking"]) | {"budget_tokens": share}
     return body
+
+
+def loses_thoughts(asked: Asked, reply_tokens: int) -> bool:
+    """Return whether a reply held to so many tokens has no room for the thoughts it asks for."""
+    is_shorter = reply_tokens < (asked.reply_tokens or reply_tokens)
+    return is_shorter and reply_tokens <= _LEAST_THOUGHT and _thought(asked.body) is not None
 
 
 def _reply_tokens(dialect: Dialect, body: Mapping[str, Any]) -> int | None:

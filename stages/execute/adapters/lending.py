@@ -76,11 +76,12 @@ class Loan:
             self._failure = exc
             raise
         self._assignment.journal.tool_call(call, result, started_at, time.monotonic() - started)
+        shown = self._assignment.tools.shown(result).text
         if result.error is not None:
-            return f"Error: {result.text}"
+            return f"Error: {shown}"
         if tool in ENDING_TOOLS:
             self.answer = result.text
-        return result.text
+        return shown
 
     async def played(
         self, play: Callable[[], Awaitable[str]], own_faults: tuple[type[Exception], ...]

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -30,6 +30,7 @@ MAX_REPLY_SECONDS = 3600.0
 """Longest wait for one reply with all its retries, where the trial has more time than that: no
 model thinks for longer, so it is the provider's fault."""
 
+_REFUSED = "the model refused to answer"
 _LOOK_BACK = f"{HISTORY} finds what happened in them."
 _HALF_FULL = (
     f"Your context is half full. {MANAGE_CONTEXT} shows how full it is and drops old turns, such "
@@ -71,6 +72,8 @@ class Conversation:
         known = assignment.agent.window_tokens or capabilities_of(model).window_tokens
         self._window = Window(known)
         self._was_warned = False
+        self.refusal = _REFUSED
+        """What the last `Ending.REFUSED` stands for."""
         self._remedies = 0
         """How often the conversation was made shorter since the last reply."""
         assignment.tools.attach(self)
@@ -100,15 +103,14 @@ class Conversation:
         self._context.add(Message("user", text))
         self._journal.message("user", text)
 
-    def observe(self, text: str) -> None:
+    def observe(self, result: ToolResult, worded: Callable[[ToolResult], str]) -> None:
         """Give the agent a tool's result as text; the journal has it with the call."""
-        self._context.add(Message("user", text))
+        self._context.add(Message("user", worded(self._assignment.tools.shown(result))))
 
     def answer_call(self, call: ToolCall, result: ToolResult) -> None:
         """Give the agent a tool's result as the answer to its native call."""
-        self._context.add(
-            Message("tool", result.text, call_id=call.id, is_error=result.error is not None)
-        )
+        text = self._assignment.tools.shown(result).text
+        self._context.add(Message("tool", text, call_id=call.id, is_error=result.error is not None))
 
     def replace_turn(self, messages: Sequence[Message], given: GivenStep) -> None:
         """Go on as if the model's last turn had been these messages, which stand for `given`."""
@@ -136,6 +138,7 @@ class Conversation:
                 (`BudgetExhausted`).
         """
         self._watch_window()
+        self.refusal = _REFUSED
         while True:
             if (ending := self._meter.exhausted()) is not None:
                 return ending
@@ -168,6 +171,7 @@ class Conversation:
         if isinstance(fault, ConversationTooLong):
             if self._shorten() or self._hide_files():
                 return None
+            self.refusal = "the conversation is too long for the model"
             return self._refused(f"The conversation cannot go on: {fault}")
         if isinstance(fault, ConversationRefused):
             return self._refused(f"The provider refused: {fault}")
@@ -188,7 +192,7 @@ class Conversation:
         return Ending.REFUSED
 
     async def use(self, call: ToolCall) -> ToolResult | Ending:
-        """Return the result of a tool call, or that the trial's time ran out during it."""
+        """Return the whole result of a tool call, or that the trial's time ran out during it."""
         started_at, started = datetime.now(UTC), time.monotonic()
         try:
             async with asyncio.timeout(self._meter.seconds_left) as limit:
@@ -207,9 +211,9 @@ class Conversation:
         return result
 
     async def play(self, call: ToolCall) -> ToolResult:
-        """Return the result of a call that is not the agent's: of its budget it uses money alone.
+        """Return what the agent is shown of the result of a call that is not its own.
 
-        It is on record where it cost something.
+        Of its budget that uses money alone. It is on record where it cost something.
         """
         started = time.monotonic()
         result = await self._assignment.tools.call(call)
@@ -217,7 +221,7 @@ class Conversation:
         if result.cost_usd != 0:
             notice = f"Played for the agent: {call.tool}, which asks a model"
             self._journal.message("system", notice, cost_usd=result.cost_usd)
-        return result
+        return self._assignment.tools.shown(result)
 
     @property
     def window_tokens(self) -> int | None:

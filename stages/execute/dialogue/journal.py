@@ -22,6 +22,8 @@ from taskdata.schema.usage import FailedAttempt
 
 MAX_ANSWER_CHARS = 100_000
 """A longer final answer is cut: it is stored in the database."""
+MAX_RESULT_CHARS = 100_000
+"""A longer result is cut: every trial in flight holds its record in memory."""
 
 
 class Journal:
@@ -91,7 +93,7 @@ class Journal:
         self.events.append(
             ToolEvent(
                 call=call,
-                text=result.text,
+                text=_bounded(result.text),
                 files=result.files,
                 error=result.error,
                 usage=result.usage,
@@ -117,3 +119,10 @@ class Journal:
             has_unseen_calls=not self.calls_are_seen,
             predictions=tuple(predictions),
         )
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= MAX_RESULT_CHARS:
+        return text
+    notice = f"\n[cut: {MAX_RESULT_CHARS} of {len(text)} characters are on record]"
+    return text[: MAX_RESULT_CHARS - len(notice)] + notice

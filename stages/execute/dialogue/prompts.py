@@ -70,7 +70,7 @@ def opening(name: str, brief: TaskBrief, specs: Sequence[ToolSpec]) -> tuple[Mes
 
 
 def version(name: str) -> str:
-    """Return the prompt version that an outcome records, such as `react_v1+task_v1`."""
+    """Return the prompt version that an outcome records, such as `react_v2+task_v1`."""
     return f"{name}+{TASK_PROMPT}"
 
 

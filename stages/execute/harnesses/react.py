@@ -15,8 +15,8 @@ from stages.execute.harnesses.react_text import (
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.transcript import Ending, ToolCall, Transcript
 
-_FULL = "react_v1"
-_COMPACT = "react_compact_v1"
+_FULL = "react_v2"
+_COMPACT = "react_compact_v2"
 _COMPACT_SHOWN_CHARS = 1200
 """Of a result, to a small local model: reading them takes it seconds."""
 
@@ -71,4 +71,4 @@ class React:
                 return talk.end(result)
             if (answer := final_answer(call, result)) is not None:
                 return talk.end(Ending.FINISHED, answer)
-            talk.observe(observation(result))
+            talk.observe(result, observation)

@@ -68,7 +68,10 @@ class StepByStep:
             reply = await talk.ask()
             if isinstance(reply, Ending) and reply is not Ending.REFUSED:
                 return talk.end(reply, predictions=predictions)
-            predictions.append(self._prediction(reply, assignment.tools.specs))
+            if isinstance(reply, Ending):
+                predictions.append(Prediction(error=talk.refusal))
+            else:
+                predictions.append(_checked(protocol.read(reply), assignment.tools.specs))
             number = len(predictions)
             if number > len(results):
                 ending = reply if isinstance(reply, Ending) else Ending.FINISHED
@@ -80,11 +83,6 @@ class StepByStep:
                 protocol.given(call, step, result),
                 GivenStep(number=number, thought=step.thought, call=call, result=result),
             )
-
-    def _prediction(self, reply: ModelReply | Ending, specs: Sequence[ToolSpec]) -> Prediction:
-        if isinstance(reply, Ending):
-            return Prediction(error="the model refused to answer")
-        return _checked(self._protocol.read(reply), specs)
 
     async def _results(self, talk: Conversation) -> list[str]:
         """Return what the steps brought: as recorded, else as the tools answer now."""

@@ -68,6 +68,16 @@ async def test_a_reply_that_is_held_to_less_is_told_once(wire, program):
     assert agent.notices == [said]
 
 
+async def test_thoughts_that_a_short_reply_does_not_hold_are_told(wire, program):
+    wire.respond = lambda seen: wire.says("Hi")
+    thinking = {"type": "enabled", "budget_tokens": 1_024}
+    async with program("anthropic", max_reply_tokens=500) as agent:
+        await agent.message(max_tokens=2_000, thinking=thinking)
+    assert "thinking" not in wire.seen[0].body
+    (said,) = agent.notices
+    assert said.endswith("its budget allows 500, too few for its model to think.")
+
+
 async def test_a_reply_that_a_limit_of_ours_cut_is_told_once(wire, program):
     wire.respond = lambda seen: wire.says("Hi", stop="length")
     async with program(max_reply_tokens=500) as agent:

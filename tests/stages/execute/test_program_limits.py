@@ -71,6 +71,8 @@ def test_a_reply_is_as_long_as_the_program_asks(wire, evaluate, program, task):
         ("compatible/m", {}, 4_096),
         ("compatible/m", {"window_tokens": 40_000}, 10_000),
         ("compatible/m", {"budget": {"max_reply_tokens": 9_000}}, 9_000),
+        ("openai/gpt-5.2", {"budget": {"max_reply_tokens": 4_096}}, 4_096),
+        ("openai/gpt-5.2", {"budget": {"max_turns": 9}}, metered.UNASKED_REPLY_TOKENS),
     ],
 )
 def test_a_request_without_a_limit_gets_what_the_window_holds(
@@ -79,7 +81,7 @@ def test_a_request_without_a_limit_gets_what_the_window_holds(
     wire.then(wire.says("Fi", stop="length"))
     _, transcript = evaluate(program("ask()", model, **settings), task)
     body = wire.seen[0].body
-    assert body.get("max_tokens") or body.get("max_completion_tokens") == tokens
+    assert (body.get("max_tokens") or body.get("max_completion_tokens")) == tokens
     assert any(
         f"cut at {tokens} tokens" in event.text
         for event in transcript.events

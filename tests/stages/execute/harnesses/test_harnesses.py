@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from environments.tools.toolkit import MAX_TEXT_CHARS
+from stages.execute.dialogue.journal import MAX_RESULT_CHARS
 from stages.execute.harness import HARNESSES, harness_kind
 from taskdata.errors import BadTaskData, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.task import ReferenceSolution, ReferenceStep
@@ -373,7 +373,7 @@ def test_the_record_of_a_result_is_bounded(wire, play, task, voice):
 
     (event,) = play(voice.agent, task).tool_events
 
-    assert len(event.text) == MAX_TEXT_CHARS
+    assert len(event.text) == MAX_RESULT_CHARS
     assert event.text.endswith("\n[cut: 100000 of 300000 characters are on record]")
     assert "read on with handle_overlong_tool_outputs" in voice.observed(wire.seen[1])
 
