@@ -22,6 +22,7 @@ from load.model_server import model_server
 from load.planning import agent_of, new_store, plan
 from load.resumed_night import Line, carried_on, noting_server, serve_once
 
+from flows.gates import hold_gate
 from flows.summaries import summary_of
 from stages.execute import work
 from stages.prepare import work as preparing
@@ -151,10 +152,15 @@ def resume(url: str, finished: int) -> Resumed:
 
 
 def resume_by_command(finished: int, whole: bool) -> Night:
-    """Finish that many trials of a run, then time the command that begins, or does, the others."""
+    """Finish that many trials of a run, then time the command that begins, or does, the others.
+
+    The gate of the tasks has held, as it has in a run that was interrupted; only code that has not
+    changed since, all of it committed, believes it.
+    """
     with noting_server() as server, new_store() as (store, folder):
         trials = plan(store, "run", agent_of("openai", server.url), finished + LEFT, IN_FLIGHT)
         work.execute_trials(store, "run", trials[:finished], {}, folder)
+        hold_gate(store, "run", "tasks")
         server.asked.clear()
         server.was_asked.clear()
         serve_once(folder)

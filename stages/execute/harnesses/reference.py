@@ -38,4 +38,6 @@ class Reference:
             started_at, started = datetime.now(UTC), time.monotonic()
             result = await assignment.tools.call(call)
             journal.tool_call(call, result, started_at, time.monotonic() - started)
+            # As an agent's would be, a long result is kept: a later step may read on in it.
+            assignment.tools.shown(result)
         return journal.close(Ending.FINISHED, self._solution.final_answer)

@@ -58,28 +58,28 @@ def granted_late(seconds: float) -> Purse:
 
 async def test_a_wait_for_the_runs_money_leaves_the_trial_its_time(wire, asking, record):
     wire.respond = lambda seen: wire.says("x")
-    async with asking(0.7, purse=granted_late(0.5)) as (ask, proxy):
+    async with asking(2.0, purse=granted_late(0.8)) as (ask, proxy):
         for _ in range(3):
             assert await ask() == 200
-        assert proxy.ledger.seconds_left > 0.4
-    assert [reply.waited_seconds > 0.4 for reply in record.replies] == [True] * 3
+        assert proxy.ledger.seconds_left > 0.8
+    assert [reply.waited_seconds > 0.3 for reply in record.replies] == [True] * 3
 
 
 async def test_a_wait_for_the_providers_limits_leaves_the_trial_its_time(wire, asking, record):
     wire.respond = lambda seen: wire.waits(0.5, wire.says("x"))
     limiter = LocalLimiter({"openai": Ceilings(concurrency=1)})
-    async with asking(1.8, limiter=limiter) as (ask, proxy):
+    async with asking(4.0, limiter=limiter) as (ask, proxy):
         statuses = await asyncio.gather(*(ask() for _ in range(4)))
         # All but the last one's answer came while others stood in line.
         assert statuses == [200] * 4
-        assert 0.9 < proxy.ledger.seconds_left < 1.4
+        assert 2.5 < proxy.ledger.seconds_left < 3.6
     assert max(reply.waited_seconds for reply in record.replies) > 1.4
-    assert all(reply.seconds < 1.0 for reply in record.replies)
+    assert all(reply.seconds < 1.4 for reply in record.replies)
 
 
 async def test_time_that_runs_out_at_the_model_is_the_agents(wire, asking):
-    wire.then(wire.waits(0.3, wire.says("slow")), wire.waits(5, wire.says("late")))
-    async with asking(0.6, purse=granted_late(0.2)) as (ask, proxy):
+    wire.then(wire.waits(0.3, wire.says("slow")), wire.waits(20, wire.says("late")))
+    async with asking(2.0, purse=granted_late(0.2)) as (ask, proxy):
         assert [await ask() for _ in range(2)] == [200, 504]
         assert proxy.ledger.seconds_left == 0
         proxy.require_provider()

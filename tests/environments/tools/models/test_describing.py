@@ -7,7 +7,7 @@ import pytest
 from imageio_ffmpeg import get_ffmpeg_exe
 
 from environments.tools.host.services import ServiceLimits
-from taskdata.errors import ModelRejected, ModelUnavailable
+from taskdata.errors import ModelRejected, ToolUnavailable
 from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.transcript import Usage
 
@@ -82,7 +82,7 @@ def test_a_link_out_of_the_workspace_shows_nothing_of_the_host(wire, in_trial, t
 
 def test_a_model_that_is_out_of_reach_is_not_the_agents_fault(wire, in_trial, photo):
     wire.respond = lambda seen: wire.fails(503)
-    with pytest.raises(ModelUnavailable, match="HTTP 503"):
+    with pytest.raises(ToolUnavailable, match="HTTP 503"):
         in_trial(DESCRIBE, files={"photo.jpg": photo})
 
 

@@ -9,7 +9,7 @@ import pytest
 from imageio_ffmpeg import get_ffmpeg_exe
 from PIL import Image
 
-from taskdata.errors import ModelUnavailable
+from taskdata.errors import ToolUnavailable
 from taskdata.schema.tool import ToolErrorKind
 
 
@@ -70,7 +70,7 @@ def test_a_refused_prompt_is_an_observation_and_an_outage_is_not(wire, in_trial)
     wire.then(wire.fails(400, "no", code="content_policy_violation"))
     wire.respond = lambda seen: wire.fails(500)
     call = ("TextToImage", {"keywords": "boat"})
-    with pytest.raises(ModelUnavailable):
+    with pytest.raises(ToolUnavailable):
         in_trial(call, call)
     assert len(wire.seen) == 3
 

@@ -409,6 +409,17 @@ def test_reference_plays_its_steps_through_the_tools(play, new_task, wire):
     assert (transcript.turns, transcript.cost_usd, wire.seen) == (1, 0, [])
 
 
+def test_a_reference_may_read_on_in_a_long_result(play, new_task):
+    steps = (
+        ReferenceStep(tool="python_execute", arguments={"code": "print('x' * 150_000, 'end')"}),
+        ReferenceStep(
+            tool="handle_overlong_tool_outputs", arguments={"result": 1, "search": "end"}
+        ),
+    )
+    transcript = play("reference", new_task(reference=solution(*steps)))
+    assert errors(transcript) == [None, None]
+
+
 def test_a_reference_step_that_fails_is_recorded_and_the_rest_is_played(play, new_task):
     steps = (
         ReferenceStep(tool="read_file", arguments={"path": "input/gone.csv"}),
