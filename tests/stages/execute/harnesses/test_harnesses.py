@@ -1,59 +1,20 @@
 """What both harnesses over a model promise, each in its own protocol, over real tools."""
 
 import json
-import re
 
 import pytest
 
 from stages.execute.dialogue.journal import MAX_RESULT_CHARS
 from stages.execute.harness import HARNESSES, harness_kind
-from taskdata.errors import BadTaskData, Misuse, ModelRejected, ModelUnavailable
-from taskdata.schema.task import ReferenceSolution, ReferenceStep
+from taskdata.errors import Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolErrorKind
-from taskdata.schema.transcript import Ending, MessageEvent, ModelEvent, Transcript
-
-
-class ReactVoice:
-    """Says things in the text protocol."""
-
-    agent = "react:compatible/m"
-
-    @staticmethod
-    def call(wire, tool, arguments, **usage):
-        raw = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        return wire.says(f"Thought: on\nAction: {tool}\nAction Input: {raw}", **usage)
-
-    @staticmethod
-    def answer(wire, text):
-        return wire.says(f"Thought: done\nFinal Answer: {text}")
-
-    @staticmethod
-    def observed(seen) -> str:
-        """The newest thing the model was given."""
-        return seen.body["messages"][-1]["content"]
-
-
-class FunctionVoice(ReactVoice):
-    """Says things as native tool calls."""
-
-    agent = "function_calling:compatible/m"
-
-    @staticmethod
-    def call(wire, tool, arguments, **usage):
-        return wire.says("", (tool, arguments), **usage)
-
-    @staticmethod
-    def answer(wire, text):
-        return wire.says(text)
+from taskdata.schema.transcript import Ending, MessageEvent, ModelEvent
+from tests.stages.execute.harnesses.voices import FunctionVoice, ReactVoice, errors
 
 
 @pytest.fixture(params=[ReactVoice, FunctionVoice], ids=["react", "function_calling"])
 def voice(request):
     return request.param
-
-
-def errors(transcript: Transcript) -> list[ToolErrorKind | None]:
-    return [event.error for event in transcript.tool_events]
 
 
 def test_an_agent_reads_writes_and_answers(wire, play, task, voice):
@@ -322,39 +283,6 @@ def test_several_native_calls_are_answered_before_the_next_turn(wire, play, task
     assert transcript.final_answer == "ok"
 
 
-def test_a_local_model_gets_the_short_prompt_with_an_example(wire, play, task):
-    wire.then(ReactVoice.answer(wire, "ok"))
-
-    transcript = play("react:local/smollm2-135m", task)
-
-    roles = [m["role"] for m in wire.seen[0].body["messages"]]
-    assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
-    assert len(json.dumps(wire.seen[0].body)) < 2500
-    assert transcript.cost_usd == 0
-
-
-def test_a_local_model_reads_on_in_what_it_is_shown_the_beginning_of(wire, play, task):
-    code = "for n in range(300): print(f'line {n:05}')"
-    wire.then(
-        ReactVoice.call(wire, "python_execute", {"code": code}),
-        ReactVoice.call(wire, "handle_overlong_tool_outputs", {"result": 1, "page": 2}),
-        ReactVoice.call(wire, "handle_overlong_tool_outputs", {"result": 1, "search": "00299"}),
-        ReactVoice.answer(wire, "ok"),
-    )
-
-    transcript = play("react:local/smollm2-135m", task)
-
-    assert errors(transcript) == [None] * 3
-    cut, page, found = (ReactVoice.observed(seen) for seen in wire.seen[1:])
-    assert all(len(text) <= len("Observation: ") + 1_200 for text in (cut, page))
-    lines = [int(number) for number in re.findall(r"line (\d{5})$", f"{cut}{page}", re.MULTILINE)]
-    assert sorted(set(lines)) == list(range(max(lines) + 1)), "nothing is left out between them"
-    assert max(lines) > 150
-    assert "line 00299" in found
-    assert "line 00299" in transcript.tool_events[0].text, "what is on record is what the tool gave"
-    assert "[cut:" not in transcript.tool_events[0].text
-
-
 @pytest.mark.parametrize("agent", ["react:local/smollm2-135m", FunctionVoice.agent])
 def test_a_long_final_answer_is_whole_whatever_is_shown_of_results(wire, play, task, agent):
     voice = ReactVoice if agent.startswith("react") else FunctionVoice
@@ -387,52 +315,6 @@ def test_a_query_cannot_add_messages_or_blanks(wire, play, new_task):
     system, user = wire.seen[0].body["messages"]
     assert user["content"].startswith(hostile)
     assert system["role"] == "system"
-
-
-def test_nop_does_nothing(play, task, wire):
-    assert play("nop", task) == Transcript(events=(), final_answer="", ending=Ending.FINISHED)
-
-
-def solution(*steps: ReferenceStep) -> ReferenceSolution:
-    return ReferenceSolution(steps=steps, final_answer="5")
-
-
-def test_reference_plays_its_steps_through_the_tools(play, new_task, wire):
-    step = ReferenceStep(
-        tool="write_file", arguments={"path": "output/out.json", "content": '{"sum": 5}'}
-    )
-
-    transcript = play("reference", new_task(reference=solution(step)))
-
-    assert (transcript.ending, transcript.final_answer) == (Ending.FINISHED, "5")
-    assert [event.files for event in transcript.tool_events] == [("output/out.json",)]
-    assert (transcript.turns, transcript.cost_usd, wire.seen) == (1, 0, [])
-
-
-def test_a_reference_may_read_on_in_a_long_result(play, new_task):
-    steps = (
-        ReferenceStep(tool="python_execute", arguments={"code": "print('x' * 150_000, 'end')"}),
-        ReferenceStep(
-            tool="handle_overlong_tool_outputs", arguments={"result": 1, "search": "end"}
-        ),
-    )
-    transcript = play("reference", new_task(reference=solution(*steps)))
-    assert errors(transcript) == [None, None]
-
-
-def test_a_reference_step_that_fails_is_recorded_and_the_rest_is_played(play, new_task):
-    steps = (
-        ReferenceStep(tool="read_file", arguments={"path": "input/gone.csv"}),
-        ReferenceStep(tool="list_files"),
-    )
-    transcript = play("reference", new_task(reference=solution(*steps)))
-    assert [event.error is None for event in transcript.tool_events] == [False, True]
-    assert "gone.csv" in transcript.tool_events[0].text
-
-
-def test_a_task_without_a_reference_cannot_be_played(play, new_task):
-    with pytest.raises(BadTaskData, match="'sum-two': has no reference"):
-        play("reference", new_task())
 
 
 def test_unknown_harnesses_are_misuse():
