@@ -28,7 +28,7 @@ from environments.models.limits.seam import Want
 from environments.models.limits.shared import SharedLimiter
 from environments.models.registry import model_client
 from environments.ports import Message, ModelClient, ModelRequest
-from flows.limits import coordinated, exchange_at
+from flows.workers.limits import coordinated, exchange_at
 from taskdata.errors import ModelUnavailable
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.ceilings import Ceilings

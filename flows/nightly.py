@@ -14,9 +14,9 @@ from prefect.runtime import flow_run
 
 from flows import publishing
 from flows.config import Settings, load_settings, run_config
-from flows.runners import cluster
 from flows.serving.waking import call_deployed
 from flows.stage_flows import STAGE_FLOWS, kept_model_servers
+from flows.workers.runners import cluster
 from stages.prepare.select import select
 from stages.prepare.work import require
 from taskdata.schema.run import Run, RunConfig, RunStatus

@@ -24,11 +24,11 @@ from environments.models.limits.alone import spent_usd
 from flows import publishing
 from flows.config import Settings, load_settings
 from flows.gates import hold_gate
-from flows.limits import coordinated
 from flows.locks import run_lock
 from flows.progress import progress
-from flows.runners import ShiftWork, Spread, client, execute_shift, run_shifts, score_shift
 from flows.serving.waking import wake_parent
+from flows.workers.limits import coordinated
+from flows.workers.runners import ShiftWork, Spread, client, execute_shift, run_shifts, score_shift
 from taskdata.errors import StageFailed
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import StageReport

@@ -158,7 +158,7 @@ def _prefect(settings: "Settings") -> str:
 
 
 def _scheduler(settings: "Settings") -> str:
-    from flows.runners import client
+    from flows.workers.runners import client
 
     address = settings.dask_scheduler
     if address is None:

@@ -121,7 +121,7 @@ def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: 
 
 def _begin(settings: "Settings", run_id: str, config: "RunConfig", workers: ExitStack) -> None:
     """Import what the night needs first, and start its workers."""
-    from flows.runners import cluster
+    from flows.workers.runners import cluster
     from quality.gates import still_holds
     from quality.suites.tasks import TASKS
     from taskdata.store import Store

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from environments.models.money.prices import PRICES_VARIABLE, user_prices
-from flows.backlogs import HostedBacklog, deal_at, hosted
 from flows.config import Settings
+from flows.workers.backlogs import HostedBacklog, deal_at, hosted
 from stages.execute.slots.backlog import Deal
 from taskdata.errors import StageFailed
 from taskdata.store import Store, StoreAddress
@@ -367,7 +367,7 @@ def execute_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) 
 
     `extra`: `endpoints` of local models, `home` of MCP servers, `limits`: their address.
     """
-    from flows.limits import exchange_at
+    from flows.workers.limits import exchange_at
     from stages.execute.work import work_off
 
     exchange, home = exchange_at(extra["limits"]), Path(extra["home"])
@@ -376,7 +376,7 @@ def execute_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) 
 
 def score_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) -> None:
     """Score trials; `extra`: `endpoints` for a local judge, `limits`: their address."""
-    from flows.limits import exchange_at
+    from flows.workers.limits import exchange_at
     from stages.score.work import score_off
 
     exchange = exchange_at(extra["limits"])

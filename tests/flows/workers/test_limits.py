@@ -7,8 +7,8 @@ import time
 from environments.models.limits.coordinator import Word
 from environments.models.limits.seam import Want
 from flows.config import Settings
-from flows.limits import coordinated, exchange_at
-from flows.runners import client
+from flows.workers.limits import coordinated, exchange_at
+from flows.workers.runners import client
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.run import RunConfig

@@ -13,7 +13,7 @@ from typing import Any
 
 from environments.models.limits.coordinator import Answer, Coordinator, Word
 from environments.models.limits.shared import Exchange
-from flows.hosting import dropped, spoken_to
+from flows.workers.hosting import dropped, spoken_to
 from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.run import RunConfig
 

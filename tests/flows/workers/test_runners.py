@@ -11,10 +11,10 @@ import pytest
 from distributed import LocalCluster
 
 from environments.models.money.prices import price_of
-from flows import runners
 from flows.config import Settings
-from flows.limits import coordinated
-from flows.runners import client, cluster, run_shifts
+from flows.workers import runners
+from flows.workers.limits import coordinated
+from flows.workers.runners import client, cluster, run_shifts
 from stages.execute.slots import provider
 from stages.execute.slots.backlog import LOST, holding
 from taskdata.errors import StageFailed

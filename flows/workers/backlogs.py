@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from flows.hosting import dropped, spoken_to
+from flows.workers.hosting import dropped, spoken_to
 from stages.execute.slots.backlog import Ask, Backlog, Deal, Dealt
 from taskdata.errors import StageFailed
 
