@@ -18,8 +18,9 @@ ATTACKS = (
     "hoard = []\nwhile True: hoard.append(bytearray(8 << 20))",
     "import os\nos.symlink('/etc/passwd', 'output/link'); os.mkfifo('output/fifo')",
     "import os\nprint(os.environ, open('/proc/1/environ').read())",
-    # Last, because it stays full.
-    "i = 0\nwhile True:\n    i += 1\n    open(f'output/{i}', 'wb').write(bytes(1 << 20))",
+    # Last, because it stays full; with pauses, for of too many files only the first are named.
+    "import time\ni = 0\nwhile True:\n    i += 1\n    time.sleep(0.02)\n"
+    "    open(f'output/{i}', 'wb').write(bytes(1 << 20))",
 )
 
 
