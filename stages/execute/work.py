@@ -43,8 +43,9 @@ from taskdata.version import code_version
 STAGE = "execute"
 _logger = logging.getLogger(__name__)
 _HOME = Path(".nightshift")
-_COLLECT_AFTER = 100_000
-"""New objects: with its own threshold the collector looks at the trials in flight all the time."""
+_COLLECT_AFTER = (5_000, 5, 5)
+"""The collector's thresholds: with its own it looks at the trials in flight all the time, and with
+higher ones the garbage of those that have ended piles up (`benchmarks/throughput.py --soak`)."""
 
 
 class BatchCounts(NamedTuple):
@@ -129,7 +130,7 @@ def _spare_the_collector() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER)
+    gc.set_threshold(*_COLLECT_AFTER)
 
 
 @contextmanager
