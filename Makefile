@@ -1,7 +1,7 @@
 # The two commands a newcomer needs are `make evaluate` and `make test`; each sets itself up.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all evaluate test lint bench tools-doc serve image
+.PHONY: help setup setup-all evaluate test recipes lint bench tools-doc checks-doc serve image
 
 RUN := scripts/uv run --no-sync
 
@@ -11,7 +11,7 @@ help: ## List the targets
 setup: ## Install uv and the locked environment if they are missing
 	@scripts/setup
 
-setup-all: ## The same with every extra: what tests need
+setup-all: ## The same with every extra and with what tests need
 	@scripts/setup all
 
 evaluate: setup ## Evaluate the default agents on three starter tasks of each category
@@ -19,6 +19,9 @@ evaluate: setup ## Evaluate the default agents on three starter tasks of each ca
 
 test: setup-all ## Run every test
 	@$(RUN) pytest -n 2 --dist loadgroup
+
+recipes: setup-all ## Install the programs of docs/other-agents.md and let each do a task
+	@$(RUN) pytest -m recipes tests/stages/execute/recipes
 
 lint: setup-all ## Check style, types and import direction
 	@$(RUN) ruff check .
@@ -31,6 +34,9 @@ bench: setup-all ## Run the benchmarks
 
 tools-doc: setup ## Write docs/tools.md from the catalogue
 	@$(RUN) python -m environments.tools.document
+
+checks-doc: setup ## Write docs/checks.md from the library of checks
+	@$(RUN) python -m stages.score.guide.document
 
 serve: setup ## Serve the Prefect UI, the nightly schedule and every stage
 	@$(RUN) nightshift serve

@@ -19,6 +19,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from distributed import Client, LocalCluster, wait
 from load.model_server import model_server
@@ -28,6 +30,7 @@ from environments.models.limits.seam import Want
 from environments.models.limits.shared import SharedLimiter
 from environments.models.registry import model_client
 from environments.ports import Message, ModelClient, ModelRequest
+from flows.config import Settings
 from flows.workers.limits import coordinated, exchange_at
 from taskdata.errors import ModelUnavailable
 from taskdata.schema.agent import AgentSpec, ModelSpec
@@ -80,7 +83,7 @@ def call(url: str, address: str | None, seconds: float, callers: int, begin_at: 
 
     # Refusals are what is counted here, and no reason to warn.
     logging.getLogger("environments.models.retry").setLevel(logging.ERROR)
-    os.environ["COMPATIBLE_API_KEY"] = "sk-benchmark"
+    os.environ |= {"COMPATIBLE_API_KEY": "sk-benchmark", "COMPATIBLE_BASE_URL": url}
     limits = SharedLimiter(f"w{os.getpid()}", exchange)
     with limits.running():
         asyncio.run(all_call())
@@ -132,9 +135,10 @@ def _cluster(processes: int) -> Iterator[tuple[Client, str]]:
     """Yield a client of worker processes, and the address of a coordinator for them."""
     config = RunConfig(agents=(AgentSpec.parse("nop"),), limits=LIMITS)
     with (
+        TemporaryDirectory() as folder,
         LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
-        coordinated(client, "benchmark", config, 0.0) as address,
+        coordinated(client, Settings(home=Path(folder)), "benchmark", config, 0.0) as address,
     ):
         yield client, address
 

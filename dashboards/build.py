@@ -18,20 +18,24 @@ from dashboards.figures.task_scores import TaskScore, task_scores
 from dashboards.figures.timings import timings
 from dashboards.pages.answers import answers
 from dashboards.pages.lost_trials import lost_trials
-from dashboards.pages.page import PAGE_BYTES, embedded, page, themes
+from dashboards.pages.page import FILES_BYTES, PAGE_BYTES, embedded, page, themes
 from dashboards.pages.pairs import pairs
 from dashboards.pages.trial.caps import Cap
 from dashboards.pages.trial.details import Details, details
-from dashboards.pages.trial.packing import pack, pack_pictures
+from dashboards.pages.trial.packing import pack, pack_files, pack_pages, pack_pictures
 from dashboards.pages.trial_rows import trial_rows
 from dashboards.theme import PALETTE, AgentStyle, agent_styles
+from taskdata.schema.ranking import controls, ranked
+from taskdata.schema.reservations import reservations
 from taskdata.schema.run import TrialResult
-from taskdata.schema.summary import RunSummary
+from taskdata.schema.summary import AgentSummary, RunSummary
 from taskdata.schema.task import Task
 from taskdata.store import Store
 
 _PICTURES = 0.3
 """Part of the room for details that is kept for pictures."""
+_PAGES = 0.6
+"""Part of the room for files that is kept for pictures of their pages."""
 
 
 def build(store: Store, summary: RunSummary, data_docs: Collection[str] = ()) -> str:
@@ -47,16 +51,23 @@ def build(store: Store, summary: RunSummary, data_docs: Collection[str] = ()) ->
     """
     results = store.results(summary.run.id)
     tasks = store.tasks_of_run(summary.run.id)
-    styles = agent_styles([agent.agent for agent in summary.agents])
-    drawn = _figures(summary, results, styles)
+    apart = {agent.agent for agent in controls(summary.agents)}
+    styles = agent_styles([agent.agent for agent in summary.agents], apart)
+    ordered = (*ranked(summary.agents), *controls(summary.agents))
+    styles = {agent.agent: styles[agent.agent] for agent in ordered}
+    drawn = _figures(summary, ordered, results, styles)
     context = {
         "run": summary.run,
         "summary": summary,
+        "agents": ordered,
+        "competing": ranked(summary.agents),
+        "controls": controls(summary.agents),
         "styles": styles,
         "answers": answers(summary, results),
-        "pairs": pairs(summary.comparisons),
+        "reservations": reservations(summary),
+        "pairs": pairs(summary.comparisons, apart),
         "lost": lost_trials(results),
-        "rows": trial_rows(results, tasks, summary.run.threshold),
+        "rows": trial_rows(results, tasks, summary.run.success),
         "gates": summary.gates,
         "data_docs": data_docs,
         "heights": {name: figure.layout.height for name, figure in drawn.items()},
@@ -64,8 +75,11 @@ def build(store: Store, summary: RunSummary, data_docs: Collection[str] = ()) ->
     data: dict[str, Any] = {
         "figure-themes": themes(),
         "figures": {name: json.loads(figure.to_json()) for name, figure in drawn.items()},
+        "ranking": [agent.agent for agent in ordered],
         "trial-details": {},
         "pictures": {},
+        "pages": {},
+        "files": {},
     }
     room = PAGE_BYTES - len(page(context, data).encode())
     data |= _packed_trials(store, results, tasks, room)
@@ -73,9 +87,11 @@ def build(store: Store, summary: RunSummary, data_docs: Collection[str] = ()) ->
 
 
 def _figures(
-    summary: RunSummary, results: Sequence[TrialResult], styles: Mapping[str, AgentStyle]
+    summary: RunSummary,
+    agents: Sequence[AgentSummary],
+    results: Sequence[TrialResult],
+    styles: Mapping[str, AgentStyle],
 ) -> dict[str, go.Figure]:
-    agents = summary.agents
     firsts = [
         TaskScore(r.trial.agent, r.trial.task_id, r.root_score)
         for r in results
@@ -113,12 +129,19 @@ def _packed_trials(
         if result.trial.parent_trial_id is not None:
             later[result.trial.parent_trial_id].append(result.trial.id)
     pictures: set[str] = set()
+    pages: dict[str, int] = {}
+    sizes: dict[str, int] = {}
 
     def details_of(trial_id: str, cap: Cap) -> Details:
         result = by_id[trial_id]
         task = tasks[result.trial.task_hash]
         found = details(store, result, task, later[trial_id], cap)
         pictures.update(file["picture"] for file in found["deliverables"] if file["picture"])
+        for file in found["deliverables"]:
+            pages.update({sha256: place for place, sha256 in enumerate(file["pages"])})
+        if result.outcome is not None:
+            kept = result.outcome.deliverables[: cap.deliverables]
+            sizes.update({file.sha256: file.size_bytes for file in kept})
         return found
 
     packed = pack(list(by_id), details_of, int(room * (1 - _PICTURES)))
@@ -126,4 +149,6 @@ def _packed_trials(
     return {
         "trial-details": packed,
         "pictures": pack_pictures(store.artifacts, pictures, left),
+        "pages": pack_pages(store.artifacts, pages, int(FILES_BYTES * _PAGES)),
+        "files": pack_files(store.artifacts, sizes, int(FILES_BYTES * (1 - _PAGES))),
     }

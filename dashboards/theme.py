@@ -1,14 +1,25 @@
 """How figures and pages look: one colour per agent, two colour schemes, safe labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
 from dashboards.visible_text import visible
 
-PALETTE = ("#3a78d6", "#d3764b", "#20a882", "#9f4384", "#b33a42")
-"""Distinct also with protanopia, deuteranopia and tritanopia (CIELAB distance above 19), and
-readable as graphics on both papers (contrast above 3)."""
+PALETTE = (
+    "#4297eb",
+    "#b23d06",
+    "#077447",
+    "#bb8d03",
+    "#a2459a",
+    "#786eff",
+    "#ea0056",
+    "#9007ff",
+)
+"""Distinct from each other and from `CONTROL_COLOUR`, also with protanopia, deuteranopia and
+tritanopia (CIELAB distance of at least 18), and readable as graphics on both papers (contrast
+above 3)."""
+CONTROL_COLOUR = "#808891"
 SYMBOLS = (
     ("circle", "●"),
     ("diamond", "◆"),
@@ -16,8 +27,11 @@ SYMBOLS = (
     ("triangle-up", "▲"),
     ("cross", "✚"),
     ("star", "★"),
+    ("triangle-down", "▼"),
+    ("x", "✖"),
 )
 """Markers in figures, by Plotly's name, and the same in text."""
+CONTROL_SYMBOLS = (("circle-open", "○"), ("square-open", "□"))
 PATTERNS = ("", "/", ".", "x")
 """Fill of bars; the next one whenever the palette starts again."""
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -48,6 +62,9 @@ class Scheme(NamedTuple):
     good: str
     bad: str
     bad_panel: str
+    found: str
+    """Behind what a search has found."""
+    found_ink: str
 
 
 LIGHT = Scheme(
@@ -60,6 +77,8 @@ LIGHT = Scheme(
     good="#1a7f4b",
     bad="#b3261e",
     bad_panel="#fdf1ef",
+    found="#ffe08a",
+    found_ink="#1b1f24",
 )
 DARK = Scheme(
     paper="#15181d",
@@ -71,20 +90,34 @@ DARK = Scheme(
     good="#5cc98f",
     bad="#ff8a80",
     bad_panel="#2c1d1e",
+    found="#ffd34d",
+    found_ink="#15181d",
 )
 
 
-def agent_styles(agents: Sequence[str]) -> dict[str, AgentStyle]:
-    """Return the style of each agent; no two of the first twenty look the same as bars."""
-    return {
-        agent: AgentStyle(
-            colour=PALETTE[i % len(PALETTE)],
-            symbol=SYMBOLS[i % len(SYMBOLS)][0],
-            mark=SYMBOLS[i % len(SYMBOLS)][1],
-            pattern=PATTERNS[i // len(PALETTE) % len(PATTERNS)],
-        )
-        for i, agent in enumerate(agents)
-    }
+def agent_styles(agents: Sequence[str], controls: Collection[str]) -> dict[str, AgentStyle]:
+    """Return the style of each agent, in the order given.
+
+    No two of the first 64 that compete have the same colour and symbol, and no two of the first 32
+    look the same as bars. Controls are grey, so that they take no colour from an agent.
+    """
+    competing = [agent for agent in agents if agent not in controls]
+    apart = [agent for agent in agents if agent in controls]
+    found = {agent: _style(place) for place, agent in enumerate(competing)}
+    found |= {agent: _control_style(place) for place, agent in enumerate(apart)}
+    return {agent: found[agent] for agent in agents}
+
+
+def _control_style(place: int) -> AgentStyle:
+    symbol, mark = CONTROL_SYMBOLS[place % len(CONTROL_SYMBOLS)]
+    return AgentStyle(CONTROL_COLOUR, symbol, mark, PATTERNS[place % len(PATTERNS)])
+
+
+def _style(place: int) -> AgentStyle:
+    again, colour = divmod(place, len(PALETTE))
+    # Moved on by one at every new start of the palette, or each colour would keep its symbol.
+    symbol, mark = SYMBOLS[(place + again) % len(SYMBOLS)]
+    return AgentStyle(PALETTE[colour], symbol, mark, PATTERNS[again % len(PATTERNS)])
 
 
 def bar_marker(style: AgentStyle) -> dict[str, Any]:

@@ -216,10 +216,16 @@ class Workspace:
 
 @dataclass(frozen=True)
 class Mount:
-    """A host file or folder, read-only at `target` inside."""
+    """A host file or folder at `target` inside.
+
+    Providers resolve `source` each time they show it, so the folder that holds it must be one that
+    no sandbox can write to: whoever can replace a name decides what is mounted.
+    """
 
     source: Path
     target: str
+    writable: bool = False
+    """Programs inside may change it; what they put into it counts as disk space."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +241,8 @@ class Door:
     """The Unix socket on the host that a service listens on, alone in its folder.
 
     Anybody may write to it and enter the folder, as programs have a user of their own: who may not
-    is kept out by the folder around. It need not be there yet, and may be made anew.
+    is kept out by the folder around, which no sandbox can write to. The socket need not be there
+    yet, and may be made anew.
     """
     variables: tuple[tuple[str, str], ...] = ()
     """Environment variables that tell programs about it, such as `PGHOST`."""
@@ -257,6 +264,14 @@ class Process(Protocol):
         """Return what it has written to standard output since; nothing once that has ended.
 
         What is not read makes it wait, so a flood fills no memory of ours.
+        """
+        ...
+
+    async def renew(self) -> bool:
+        """Let it serve another call, and return whether it can, since it still runs.
+
+        It has the CPU time of its resources once more. Where an earlier call has filled the disk it
+        has been ended, so that the next call is not stopped for it.
         """
         ...
 

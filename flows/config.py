@@ -2,15 +2,15 @@
 
 Beside them the environment is read where something is needed: keys, tokens, a provider's account
 and base URL, which no setting may hold, for settings are stored with a run; `PREFECT_API_URL`,
-which is Prefect's own; what a child process is given; `NIGHTSHIFT_PRICES`, and `NIGHTSHIFT_HOME`
-as these settings have put it there.
+which is Prefect's own; what a child process is given; `NIGHTSHIFT_PRICES`; and, as these settings
+have put them there, `NIGHTSHIFT_HOME` and which servers get which keys.
 """
 
 import ipaddress
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
@@ -22,9 +22,11 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from environments.models.keys import pair_endpoints, pair_keys
 from flows.serving.schedule import TimeZone
 from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
+from taskdata.private_files import tighten
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 from taskdata.schema.base import Value
 from taskdata.schema.construct import RefreshConfig
@@ -33,7 +35,7 @@ from taskdata.store import StoreAddress
 
 DEFAULT_AGENTS = ("reference", "nop", "react:local/smollm2-135m")
 
-LOCAL_BUDGET = Budget(max_turns=2, max_reply_tokens=64, max_tokens=12_000, max_seconds=240)
+LOCAL_BUDGET = Budget(max_turns=2, max_reply_tokens=160, max_tokens=12_000, max_seconds=240)
 """For models on this machine's CPU: a whole default run must end within minutes."""
 
 
@@ -42,6 +44,15 @@ class StageDeadlines(Value):
 
     execute: float = Field(default=8 * 3600.0, gt=0)
     score: float = Field(default=4 * 3600.0, gt=0)
+
+
+class DaskTls(Value):
+    """The certificates with which a night speaks to a Dask scheduler of the user's."""
+
+    ca_file: Path
+    """Whose certificates are believed."""
+    cert: Path
+    key: Path
 
 
 class Settings(BaseSettings):
@@ -57,14 +68,28 @@ class Settings(BaseSettings):
     artifacts_url: str | None = None
     prefect_port: int = Field(default=4711, ge=1, le=65535)
     """Port of the local Prefect server; another free one is taken where it is occupied."""
+    dashboard_port: int = Field(default=4713, ge=1, le=65535)
+    """Port at which dashboards are served; another free one is taken where it is occupied."""
     dask_scheduler: str | None = None
     """Address of a Dask scheduler; None: a local cluster for the length of a stage."""
+    dask_tls: DaskTls | None = None
+    """The `[dask_tls]` table, for that scheduler; None: as Dask's own configuration says."""
+    dask_unencrypted: bool = False
+    """Whether that scheduler may be one that anybody who reaches it can run code on."""
     schedule: str = "0 2 * * *"
     """Cron expression of the nightly deployment."""
     schedule_timezone: TimeZone = "UTC"
     """What the schedule's hours are of."""
+    nights_at_once: int = Field(default=1, ge=1)
+    """So many flow runs of the deployment `nightly` may run at a time."""
+    refreshes_at_once: int = Field(default=1, ge=1)
+    """So many flow runs of the deployment `refresh` may run at a time."""
+    when_busy: Literal["wait", "skip"] = "wait"
+    """What becomes of a night or refresh beyond these: it runs later, or is cancelled."""
     stage_seconds: StageDeadlines = StageDeadlines()
     """The `[stage_seconds]` table; `inf` is no deadline."""
+    key_hosts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """The `[key_hosts]` table: servers, by provider, that get its key beside its own."""
     run: dict[str, Any] = Field(default_factory=dict)
     """The `[run]` table: defaults of every run."""
     refresh: dict[str, Any] = Field(default_factory=dict)
@@ -116,9 +141,34 @@ def load_settings() -> Settings:
     """
     settings = _found_settings()
     if settings.dask_scheduler is not None:
+        _require_encrypted(settings, settings.dask_scheduler)
         _require_within_reach(settings, settings.dask_scheduler)
     os.environ["NIGHTSHIFT_HOME"] = str(settings.home.resolve())
+    tighten(settings.home)
+    pair_keys(settings.key_hosts)
+    pair_endpoints(_endpoints(settings))
     return settings
+
+
+def _endpoints(settings: Settings) -> Iterator[tuple[ModelSpec, str | None]]:
+    """Yield the models that the settings name, each with its base URL, which pairs the two."""
+    config = _if_valid(run_config, settings)
+    if isinstance(config, RunConfig):
+        yield from ((agent.model, agent.base_url) for agent in config.agents if agent.model)
+        for name in ("judge", "tool_model", "image_model", "video_model"):
+            model = getattr(config, name)
+            if model is not None:
+                yield model, getattr(config, f"{name}_base_url")
+    refresh = _if_valid(refresh_config, settings)
+    if isinstance(refresh, RefreshConfig):
+        yield refresh.model, refresh.base_url
+
+
+def _if_valid(read: Callable[[Settings], Value], settings: Settings) -> Value | None:
+    try:
+        return read(settings)
+    except Misuse:
+        return None  # who wants it is told what is wrong with it, and nobody else is kept up
 
 
 def _found_settings() -> Settings:
@@ -133,6 +183,17 @@ def _found_settings() -> Settings:
         ) from exc
     except ValueError as exc:
         raise Misuse(f"nightshift.toml: {exc}") from exc
+
+
+def _require_encrypted(settings: Settings, scheduler: str) -> None:
+    """Refuse a scheduler that asks nobody for a certificate, unless that is what is wanted."""
+    if settings.dask_unencrypted or scheduler.startswith("tls://"):
+        return
+    raise Misuse(
+        f"dask_scheduler {scheduler}: whoever reaches it can run code on it: use tls://HOST:PORT "
+        "with certificates in [dask_tls], or, in a network that nobody else reaches, "
+        "dask_unencrypted = true"
+    )
 
 
 def _require_within_reach(settings: Settings, scheduler: str) -> None:

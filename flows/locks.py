@@ -1,40 +1,128 @@
 """One process works on a run at a time, so that nothing is paid for twice.
 
-Where a server keeps the database the lock is there, for hosts may share it; else it is a file.
+A run has two locks. A night that is served holds the first from its first stage to its last, and
+each of its stages, a process of its own, the second. A command holds both.
+
+Where a server keeps the database the locks are there, for hosts may share it; else they are files.
 """
 
 import fcntl
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import IO
 
 from flows.config import Settings
 from taskdata.errors import Misuse
+from taskdata.private_files import private_folder
 from taskdata.store import Store
+
+_TRIES = 10
+_SECONDS_BETWEEN_TRIES = 0.02
 
 
 @contextmanager
 def run_lock(settings: Settings, run_id: str) -> Iterator[None]:
-    """Hold the run for this process; the lock goes with the process however it ends.
+    """Hold the run, or the refresh, for this process alone: no other takes up a stage of it.
 
     Raises:
         Misuse: if another process is working on the run.
         StoreUnavailable: if the database does not answer.
     """
+    with night_lock(settings, run_id), stage_lock(settings, run_id):
+        yield
+
+
+@contextmanager
+def night_lock(settings: Settings, run_id: str) -> Iterator[None]:
+    """Hold the run for the process that starts its stages; each stage takes its own lock.
+
+    The lock goes with the process, however it ends. Raises as `run_lock`.
+    """
+    with _held(settings, run_id, _night(run_id)):
+        yield
+
+
+@contextmanager
+def stage_lock(settings: Settings, run_id: str) -> Iterator[None]:
+    """Hold the run for the process that works on one of its stages; raises as `run_lock`."""
+    with _held(settings, run_id, run_id):
+        yield
+
+
+@contextmanager
+def serve_lock(home: Path) -> Iterator[Callable[[str], None]]:
+    """Hold the home for the one `nightshift serve` that it may have; yield what notes its address.
+
+    Raises:
+        Misuse: if another one serves the home; names its address.
+    """
+    with _lock_file(home, "serve").open("a+") as lock:
+        if not _taken(lock):
+            lock.seek(0)
+            where = lock.read() or "its server is starting"
+            raise Misuse(f"`nightshift serve` is at work on {home} already: {where}")
+        lock.truncate(0)
+
+        def note(address: str) -> None:
+            lock.write(address)
+            lock.flush()
+
+        try:
+            yield note
+        finally:
+            lock.truncate(0)
+
+
+def is_served(home: Path) -> bool:
+    """Return whether a `nightshift serve` is at work on the home."""
+    return _file_is_held(home, "serve")
+
+
+def is_worked_on(settings: Settings, run_id: str) -> bool:
+    """Return whether some process holds the run: a command, a served night, or a stage."""
+    names = (_night(run_id), run_id)
     with closing(Store(settings.address)) as store:
-        taken = store.hold(run_id) if store.is_served else _file_held(settings.home, run_id)
+        if store.is_served:
+            return any(store.is_held(name) for name in names)
+    return any(_file_is_held(settings.home, name) for name in names)
+
+
+def _night(run_id: str) -> str:
+    return f"{run_id}.night"
+
+
+@contextmanager
+def _held(settings: Settings, run_id: str, name: str) -> Iterator[None]:
+    with closing(Store(settings.address)) as store:
+        taken = store.hold(name) if store.is_served else _file_held(settings.home, name)
         with taken as is_ours:
             if not is_ours:
                 raise Misuse(f"run {run_id} is being worked on by another process; wait for it")
             yield
 
 
-def is_worked_on(settings: Settings, run_id: str) -> bool:
-    """Return whether some process holds the run."""
-    with closing(Store(settings.address)) as store:
-        if store.is_served:
-            return store.is_held(run_id)
-    with _lock_file(settings.home, run_id).open("a") as lock:
+@contextmanager
+def _file_held(home: Path, name: str) -> Iterator[bool]:
+    with _lock_file(home, name).open("a") as lock:
+        yield _taken(lock)
+
+
+def _taken(lock: IO[str]) -> bool:
+    """Take the lock; a process that only looks whether it is held holds it for a moment."""
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_SECONDS_BETWEEN_TRIES)
+        else:
+            return True
+    return False
+
+
+def _file_is_held(home: Path, name: str) -> bool:
+    with _lock_file(home, name).open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -42,18 +130,10 @@ def is_worked_on(settings: Settings, run_id: str) -> bool:
         return False
 
 
-@contextmanager
-def _file_held(home: Path, run_id: str) -> Iterator[bool]:
-    with _lock_file(home, run_id).open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
-
-
-def _lock_file(home: Path, run_id: str) -> Path:
+def _lock_file(home: Path, name: str) -> Path:
+    if not name or Path(name).name != name:
+        raise Misuse(f"{name!r} is no id of a run; `nightshift runs` lists them")
     folder = home.resolve() / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{run_id}.lock"
+    private_folder(home)
+    private_folder(folder)
+    return folder / f"{name}.lock"

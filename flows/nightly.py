@@ -6,6 +6,7 @@ its own deployment (`nightshift serve`); either way they hand over through the s
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +15,12 @@ from prefect.runtime import flow_run
 
 from flows import publishing
 from flows.config import Settings, load_settings, run_config
-from flows.serving.waking import call_deployed
-from flows.stage_flows import STAGE_FLOWS, kept_model_servers
-from flows.workers.runners import cluster
+from flows.flow_runs import own_id, require_own
+from flows.serving.forms import AS_CONFIGURED, RunChanges
+from flows.serving.waking import Service, ServiceGone
+from flows.stage_flows import STAGE_FLOWS, held_all_night, holds_run, kept_model_servers
+from flows.stage_names import deployment_of
+from flows.workers.clusters import cluster
 from stages.prepare.select import select
 from stages.prepare.work import require
 from taskdata.schema.run import Run, RunConfig, RunStatus
@@ -50,52 +54,51 @@ def stages_of(config: RunConfig) -> Iterator[StageCall]:
 
 
 def _flow_run_name() -> str:
-    return str(flow_run.get_parameters().get("run_id") or _own_run_id())
-
-
-def _own_run_id() -> str:
-    """Return the id of a run that belongs to this flow run: a retry must meet it again."""
-    return f"night-{str(flow_run.get_id())[:13]}"
+    return str(flow_run.get_parameters().get("run_id") or own_id())
 
 
 @flow(name="nightly_evaluation", flow_run_name=_flow_run_name)
-def nightly_evaluation(
-    config: dict[str, Any] | None = None, run_id: str | None = None, in_process: bool = False
-) -> str:
+def nightly_evaluation(changes: RunChanges = AS_CONFIGURED, run_id: str = "") -> str:
     """Evaluate agents over a bank, from the tasks to the dashboard; returns the run's id.
 
+    Where the caller in this process holds the run, its stages run here; else each is a deployment
+    of its own.
+
     Args:
-        config: Changes to the configured defaults of a run (`[run]` in nightshift.toml).
-        run_id: Id of the run to start or to carry on; None: one that belongs to this flow run.
-        in_process: Run the stages here instead of as deployments of their own.
+        changes: What differs from the configured defaults of a run (`[run]` in nightshift.toml).
+        run_id: A run to carry on as it was configured; empty: a new one.
     """
     settings = load_settings()
-    run_id = run_id or _own_run_id()
-    store = Store.open(settings.address)
-    try:
-        known = store.find_run(run_id)
-        asked = known.config if known else run_config(settings, **(config or {}))
+    with ExitStack() as night:
+        store = night.enter_context(closing(Store.open(settings.address)))
+        night_id = store.run(run_id).id if run_id else own_id()
+        night.enter_context(held_all_night(settings, night_id))
+        known = store.find_run(night_id)
+        if known is not None and not run_id:
+            require_own(known, str(flow_run.get_id()))
+        asked = known.config if known else run_config(settings, **changes.model_dump())
         require(asked)
-        run = select(store, asked, run_id)
-        store.set_run_status(run_id, RunStatus.RUNNING)
+        run = select(store, asked, night_id, flow_run.get_id())
+        store.set_run_status(run.id, RunStatus.RUNNING)
         try:
-            _walk(settings, run, in_process=in_process)
-        except Exception as exc:
-            store.set_run_status(run_id, RunStatus.FAILED, f"{type(exc).__name__}: {exc}")
+            _walk(settings, run)
+        # The night has not failed: it was interrupted, and can be carried on.
+        except ServiceGone:
             raise
-        store.set_run_status(run_id, RunStatus.COMPLETED)
-        publishing.night_artifact(store, run_id)
-    finally:
-        store.close()
-    return run_id
+        except Exception as exc:
+            store.set_run_status(run.id, RunStatus.FAILED, f"{type(exc).__name__}: {exc}")
+            raise
+        store.set_run_status(run.id, RunStatus.COMPLETED)
+        publishing.night_artifact(store, run.id)
+    return night_id
 
 
-def _walk(settings: Settings, run: Run, *, in_process: bool) -> None:
-    if not in_process:
-        night = flow_run.get_id()
+def _walk(settings: Settings, run: Run) -> None:
+    if not holds_run.get():
+        night, service = flow_run.get_id(), Service()
         for call in stages_of(run.config):
-            call_deployed(
-                f"{call.stage}/{call.stage}",
+            service.call(
+                f"{call.stage}/{deployment_of(call.stage)}",
                 key=f"{night}:{call.key}",
                 run_name=f"{call.key}-{run.id}",
                 parameters={"run_id": run.id, **call.parameters},

@@ -16,7 +16,9 @@ from prefect.artifacts import (
 )
 from prefect.runtime import flow_run
 
+from dashboards.visible_text import visible
 from flows.config import Settings
+from flows.serving.dashboards import dashboard_url
 from flows.summaries import headline, summary_of
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import RunStatus, StageReport
@@ -59,18 +61,23 @@ def stage_artifact(report: StageReport) -> None:
     """Show a stage's counts on its flow run."""
     if not flow_run.get_id():
         return
-    rows = [{"what": name, "value": str(value)} for name, value in report.model_dump().items()]
-    create_table_artifact(rows, key=_key("stage", report.stage), description=report.note)
+    counts = report.model_dump(exclude={"note"})
+    rows = [{"what": name, "value": str(value)} for name, value in counts.items()]
+    create_table_artifact(rows, key=_key("stage", report.stage), description=plain(report.note))
 
 
 def gate_artifact(result: GateResult) -> None:
     """Show a gate's result on its flow run: every broken expectation with its rows."""
-    if not flow_run.get_id():
-        return
+    if flow_run.get_id():
+        create_markdown_artifact(gate_report(result), key=_key("gate", result.gate))
+
+
+def gate_report(result: GateResult) -> str:
+    """Return a gate's result as Markdown; what rows say is shown as it stands."""
     verdict = "holds" if result.success else "**does not hold**"
     lines = [
-        f"# Gate `{result.gate}` {verdict}",
-        f"{result.expectations} expectations over {result.rows} rows of `{result.run_id}`; "
+        f"# Gate {plain(result.gate)} {verdict}",
+        f"{result.expectations} expectations over {result.rows} rows of {plain(result.run_id)}; "
         f"{len(result.quarantined)} rows are quarantined.",
     ]
     for failure in result.failures:
@@ -78,7 +85,7 @@ def gate_artifact(result: GateResult) -> None:
         lines.append(f"{failure.unexpected_count} rows, level {failure.level.value}:")
         lines += [f"- {plain(row)}" for row in failure.rows]
     lines.append(f"Validation result: artifact `{result.validation_sha256}`.")
-    create_markdown_artifact("\n\n".join(lines), key=_key("gate", result.gate))
+    return "\n\n".join(lines)
 
 
 def night_artifact(store: Store, run_id: str) -> None:
@@ -88,9 +95,8 @@ def night_artifact(store: Store, run_id: str) -> None:
     summary = summary_of(store, run_id)
     create_table_artifact(headline(summary), key="headline", description=f"Run {run_id}")
     if summary.run.dashboard:
-        create_link_artifact(
-            f"file://{summary.run.dashboard}", link_text="Dashboard", key="dashboard"
-        )
+        where = dashboard_url(run_id) or f"file://{summary.run.dashboard}"
+        create_link_artifact(where, link_text="Dashboard", key="dashboard")
 
 
 @contextmanager
@@ -113,5 +119,13 @@ def _key(*parts: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text that a task or an agent wrote so that Markdown shows it as it stands."""
-    return re.sub(r"([\\`*_\[\]()<>#|!])", r"\\\1", text.replace("\n", " "))
+    """Return text that a task or an agent wrote so that Markdown shows it as it stands.
+
+    It is a span of code: everywhere else the Prefect UI makes links of bare addresses, however
+    they are escaped.
+    """
+    line = " ".join(visible(text).split())
+    longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    # With spaces around, for a span that begins or ends with a backtick; readers take them off.
+    return f"{fence} {line} {fence}" if line else ""

@@ -24,11 +24,12 @@ from environments.models.limits.alone import spent_usd
 from flows import publishing
 from flows.config import Settings, load_settings
 from flows.gates import hold_gate
-from flows.locks import run_lock
+from flows.locks import night_lock, stage_lock
 from flows.progress import progress
 from flows.serving.waking import wake_parent
+from flows.workers.clusters import client
 from flows.workers.limits import coordinated
-from flows.workers.runners import ShiftWork, Spread, client, execute_shift, run_shifts, score_shift
+from flows.workers.runners import ShiftWork, Spread, execute_shift, run_shifts, score_shift
 from taskdata.errors import StageFailed
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import StageReport
@@ -69,8 +70,13 @@ def kept_model_servers(models: Sequence[ModelSpec | None], home: Path) -> Iterat
 
 
 def held(settings: Settings, run_id: str) -> AbstractContextManager[None]:
-    """Hold a run, or a refresh, for this process unless the caller already does."""
-    return nullcontext() if holds_run.get() else run_lock(settings, run_id)
+    """Hold a run, or a refresh, for one of its stages unless the caller in this process does."""
+    return nullcontext() if holds_run.get() else stage_lock(settings, run_id)
+
+
+def held_all_night(settings: Settings, run_id: str) -> AbstractContextManager[None]:
+    """Hold a run, or a refresh, between its stages unless the caller in this process does."""
+    return nullcontext() if holds_run.get() else night_lock(settings, run_id)
 
 
 def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageReport]) -> None:
@@ -135,7 +141,9 @@ class _Shared:
         workers = run.config.workers
         with (
             client(self.settings, workers) as connected,
-            coordinated(connected, run.id, run.config, spent_usd(self.store, run)) as limits,
+            coordinated(
+                connected, self.settings, run.id, run.config, spent_usd(self.store, run)
+            ) as limits,
             publishing.progress_artifact(self.stage) as tell,
         ):
 
@@ -261,4 +269,4 @@ STAGE_FLOWS: dict[str, Flow[Any, None]] = {
     "refine": refine_flow,
     "publish": publish_flow,
 }
-"""Every stage by name; its deployment has the same name."""
+"""Every stage by name."""

@@ -17,3 +17,8 @@ REFRESH_STAGES = (
     "release",
 )
 """Of a refresh of a bank."""
+
+
+def deployment_of(stage: str) -> str:
+    """Return the name of a stage's deployment; in the UI they stand below `nightly`, `refresh`."""
+    return f"stage-{stage.replace('_', '-')}"

@@ -1,6 +1,7 @@
 """The numbers of a run for its readers; imports nothing of Prefect, so that reading is quick."""
 
-from taskdata.schema.summary import Estimate, RunSummary
+from taskdata.schema.ranking import controls, ranked
+from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
 from taskdata.store import Store
 
 
@@ -18,25 +19,55 @@ def summary_of(store: Store, run_id: str) -> RunSummary:
 
 
 def headline(summary: RunSummary) -> list[dict[str, str]]:
-    """Return one row per agent: the few numbers that are read first."""
-    return [
-        {
-            "agent": agent.agent,
-            "trials": str(agent.trials),
-            "errors": str(agent.errors),
-            "root score": _number(agent.root_score.mean),
-            "95 % interval": _interval(agent.root_score.ci95),
-            f"root SR > {summary.run.threshold:g}": _share(agent.root_sr),
-            "leaf SR": _share(agent.leaf_sr),
-            "tool SR": _share(agent.tool_sr),
-            "coverage": _share(agent.coverage),
-            "turns": "-" if agent.turns is None else f"{agent.turns:.1f}",
-            "cost": _money(agent.cost_usd),
-            **({"judge cost": _money(agent.judge_cost_usd)} if summary.run.judge else {}),
-            "time": "-" if agent.wall_s is None else f"{agent.wall_s:.0f} s",
-        }
-        for agent in summary.agents
-    ]
+    """Return one row per agent with all columns: ranked, the controls last."""
+    ordered = (*ranked(summary.agents), *controls(summary.agents))
+    return [wide_row(summary, agent) for agent in ordered]
+
+
+def brief_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
+    """Return what is read first of an agent: columns that fit a terminal of 80."""
+    mean, interval = _number(agent.root_score.mean), agent.root_score.ci95
+    return {
+        "agent": agent.agent,
+        "root score": mean if interval is None else f"{mean} ({_interval(interval)})",
+        f"root SR > {summary.run.threshold:g}": _share(agent.root_sr),
+        "trials": str(agent.trials),
+        "errors": str(agent.errors),
+        "cost": _money(agent.cost_usd),
+    }
+
+
+def wide_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
+    """Return the numbers of an agent that stand beside its score."""
+    return {
+        "agent": agent.agent,
+        "root score": _number(agent.root_score.mean),
+        "95 % interval": _interval(agent.root_score.ci95),
+        **_at_most(summary, _number(agent.missing.root_score_upper)),
+        f"root SR > {summary.run.threshold:g}": _share(agent.root_sr),
+        **_undecided(summary, agent),
+        "leaf SR": _share(agent.leaf_sr),
+        "tool SR": _share(agent.tool_sr),
+        "coverage": _share(agent.coverage),
+        "trials": str(agent.trials),
+        "errors": str(agent.errors),
+        "turns": "-" if agent.turns is None else f"{agent.turns:.1f}",
+        "cost": _money(agent.cost_usd),
+        **({"judge cost": _money(agent.judge_cost_usd)} if summary.run.judge else {}),
+        "time": "-" if agent.wall_s is None else f"{agent.wall_s:.0f} s",
+    }
+
+
+def _at_most(summary: RunSummary, most: str) -> dict[str, str]:
+    """Return the column of upper bounds, where verdicts are missing in the run."""
+    return {"at most": most} if any(a.missing.leaves for a in summary.agents) else {}
+
+
+def _undecided(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
+    """Return the column of undecided trials, where the run has some."""
+    if not any(a.undecided for a in summary.agents):
+        return {}
+    return {"undecided": str(agent.undecided)}
 
 
 def step_accuracies(summary: RunSummary) -> list[dict[str, str]]:
@@ -57,6 +88,22 @@ def step_accuracies(summary: RunSummary) -> list[dict[str, str]]:
     ]
 
 
+def gain_rows(summary: RunSummary) -> list[dict[str, str]]:
+    """Return one row per agent and refinement round: what the round changed."""
+    return [
+        {
+            "agent": gain.agent,
+            "round": str(gain.round),
+            "feedback": gain.feedback,
+            "trials": str(gain.trials),
+            "before": _number(gain.mean_before),
+            "after": _number(gain.mean_after),
+            "gain": _number(gain.gain.mean),
+        }
+        for gain in summary.refinement
+    ]
+
+
 def _accuracy(estimate: Estimate) -> str:
     if estimate.mean is None:
         return "-"
@@ -73,7 +120,7 @@ def _number(value: float | None) -> str:
 
 
 def _interval(interval: tuple[float, float] | None) -> str:
-    return "-" if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
+    return "-" if interval is None else "{:.2f} to {:.2f}".format(*interval)
 
 
 def _share(share: float | None) -> str:

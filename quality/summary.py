@@ -1,7 +1,8 @@
 """The summary of a run: what `results` prints and the dashboard draws, from stored facts alone.
 
 Scores are those of the first attempts (round 0); refinement rounds show as gains. Infrastructure
-errors stand beside the scores, never inside them.
+errors stand beside the scores, never inside them. A leaf that a verifier was asked about and gave
+no score on counts 0 in every number here that an agent is credited with.
 """
 
 from collections import Counter
@@ -12,9 +13,10 @@ from statistics import fmean
 from typing import Any
 
 from quality.atomic.step_by_step import step_accuracy
-from quality.statistics.intervals import clustered_mean, clustered_share
+from quality.statistics.intervals import clustered_mean
 from quality.statistics.paired import compare_by_task
-from quality.statistics.passk import mean_pass_at_k, mean_pass_hat_k
+from quality.success import success_rates
+from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.diagnosis import FailureLevels, FailureStage, FailureType
 from taskdata.schema.gate import GateResult
@@ -26,6 +28,7 @@ from taskdata.schema.run import (
     TrialOutcome,
     TrialResult,
 )
+from taskdata.schema.success import SuccessRule
 from taskdata.schema.summary import (
     AgentComparison,
     AgentSummary,
@@ -35,10 +38,8 @@ from taskdata.schema.summary import (
     RunSummary,
     StepAccuracy,
 )
-from taskdata.schema.task import Capability, Task
+from taskdata.schema.task import Task
 
-SUCCESS_THRESHOLDS = (5, 6, 7, 8, 9)
-"""The k of Root SR@k (GTA-2, section 6.4.1)."""
 ANSWER = "answer"
 """The deliverable type of leaves that look at the final answer."""
 _CAUSE_LENGTH = 160
@@ -59,14 +60,20 @@ def summarise(
     return RunSummary(
         run=_header(run, tasks),
         agents=tuple(
-            _agent(agent, [r for r in own if r.trial.round == 0], tasks, run.config.threshold)
-            for agent, own in by_agent.items()
+            _agent(
+                agent,
+                [r for r in by_agent[agent.name] if r.trial.round == 0],
+                tasks,
+                run.config.success,
+            )
+            for agent in run.config.agents
         ),
         refinement=tuple(
             _gain(agent, round_, run.config.feedback, own)
             for agent, own in by_agent.items()
             for round_ in sorted({r.trial.round for r in own} - {0})
         ),
+        unevaluated=sum(result.score is None for result in results),
         judging=_judging(results),
         comparisons=tuple(
             _comparison(first, second, by_agent) for first, second in combinations(by_agent, 2)
@@ -87,6 +94,7 @@ def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:
         created_at=run.created_at,
         finished_at=run.finished_at,
         threshold=config.threshold,
+        min_coverage=config.min_coverage,
         judge=None if config.judge is None else str(config.judge),
         sandbox=config.sandbox,
         repetitions=config.repetitions,
@@ -98,25 +106,22 @@ def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:
 
 
 def _agent(
-    agent: str, results: Sequence[TrialResult], tasks: Mapping[str, Task], threshold: float
+    agent: AgentSpec, results: Sequence[TrialResult], tasks: Mapping[str, Task], rule: SuccessRule
 ) -> AgentSummary:
     scored = [r for r in results if r.root_score is not None]
     errors = [r for r in results if r.is_infrastructure_error]
     leaves = _leaf_scores(scored, tasks)
     return AgentSummary(
-        agent=agent,
+        agent=agent.name,
+        is_control=agent.is_control,
         trials=len(results),
         scored=len(scored),
         errors=len(errors),
         pending=sum(r.score is None and not r.is_infrastructure_error for r in results),
         root_score=_root_score(scored),
-        root_sr=_root_sr(scored, threshold).mean,
-        root_sr_ci95=_root_sr(scored, threshold).ci95,
-        **_pass_k(scored, threshold),
-        root_sr_at={str(k): _root_sr(scored, k).mean for k in SUCCESS_THRESHOLDS},
-        leaf_sr=_mean([score > threshold for _, _, score in leaves]),
+        **success_rates(scored, tasks, rule),
+        leaf_sr=_mean([score > rule.threshold for _, _, score in leaves]),
         coverage=_mean([r.score.root.coverage for r in results if r.score is not None]),
-        capability_sr=_by_capability(scored, tasks, threshold),
         category=_grouped(results, lambda r: r.trial.category),
         deliverable_type=_by_deliverable(leaves, tasks),
         tier=_grouped(results, lambda r: r.trial.tier),
@@ -175,54 +180,54 @@ def _score_estimate(scores: Sequence[tuple[float, str]]) -> Estimate:
     return clustered_mean([s for s, _ in scores], [t for _, t in scores], lowest=0, highest=10)
 
 
-def _root_sr(scored: Sequence[TrialResult], threshold: float) -> Estimate:
-    successes = [r.root_score is not None and r.root_score > threshold for r in scored]
-    return clustered_share(successes, [r.trial.task_id for r in scored])
-
-
-def _by_task(scored: Sequence[TrialResult]) -> dict[str, list[float]]:
+def _by_task(
+    results: Sequence[TrialResult], score: Callable[[TrialResult], float | None]
+) -> dict[str, list[float]]:
     scores: dict[str, list[float]] = {}
-    for result in scored:
-        if result.root_score is not None:
-            scores.setdefault(result.trial.task_id, []).append(result.root_score)
+    for result in results:
+        known = score(result)
+        if known is not None:
+            scores.setdefault(result.trial.task_id, []).append(known)
     return scores
-
-
-def _pass_k(scored: Sequence[TrialResult], threshold: float) -> dict[str, Any]:
-    outcomes = {t: [s > threshold for s in scores] for t, scores in _by_task(scored).items()}
-    ks = range(1, max(map(len, outcomes.values()), default=0) + 1)
-    return {
-        "pass_at_k": {str(k): mean_pass_at_k(outcomes, k) for k in ks},
-        "pass_hat_k": {str(k): mean_pass_hat_k(outcomes, k) for k in ks},
-    }
 
 
 def _comparison(
     first: str, second: str, by_agent: Mapping[str, Sequence[TrialResult]]
 ) -> AgentComparison:
     """Compare first attempts, task by task."""
-    ours, theirs = (
-        _by_task([r for r in by_agent[name] if r.trial.round == 0]) for name in (first, second)
-    )
+    tried = [[r for r in by_agent[name] if r.trial.round == 0] for name in (first, second)]
+    ours, theirs = (_by_task(results, _least) for results in tried)
     found = compare_by_task(ours, theirs)
     return AgentComparison(
         first=first,
         second=second,
         tasks=found.tasks,
         difference=found.difference,
+        difference_range=_difference_range(*tried),
         p_value=found.p_value,
     )
 
 
-def _by_capability(
-    scored: Sequence[TrialResult], tasks: Mapping[str, Task], threshold: float
-) -> dict[str, float | None]:
-    """Return Root SR over the tasks that carry each capability (GTA-2, section 4.2.2)."""
-    shares = {}
-    for capability in Capability:
-        carrying = [r for r in scored if capability in tasks[r.trial.task_hash].capabilities]
-        shares[capability.value] = _root_sr(carrying, threshold).mean
-    return shares
+def _difference_range(
+    first: Sequence[TrialResult], second: Sequence[TrialResult]
+) -> tuple[float, float] | None:
+    """Return how far missing verdicts leave the difference open; None where none is missing."""
+    if not any(r.score.unanswered_leaves for r in (*first, *second) if r.score is not None):
+        return None
+    extremes = ((_most, _least), (_least, _most))
+    least, most = (
+        compare_by_task(_by_task(first, ours), _by_task(second, theirs)).difference.mean
+        for ours, theirs in extremes
+    )
+    return None if least is None or most is None else (least, most)
+
+
+def _least(result: TrialResult) -> float | None:
+    return result.root_score
+
+
+def _most(result: TrialResult) -> float | None:
+    return result.root_score_upper
 
 
 def _grouped(
@@ -235,13 +240,16 @@ def _grouped(
 def _leaf_scores(
     scored: Sequence[TrialResult], tasks: Mapping[str, Task]
 ) -> list[tuple[TrialResult, Checkpoint, float]]:
-    """Return the scored leaves with the trial and the checkpoint behind each."""
+    """Return the leaves that a verifier was asked about, with trial, checkpoint and score.
+
+    One that got no score counts 0.
+    """
     found = []
     for result in scored:
         checkpoints = {c.id: c for c in tasks[result.trial.task_hash].checkpoints.leaves()}
         for leaf in result.score.leaves if result.score else ():
-            if leaf.score is not None:
-                found.append((result, checkpoints[leaf.leaf_id], leaf.score))
+            if leaf.unscored is None or leaf.unscored.was_asked:
+                found.append((result, checkpoints[leaf.leaf_id], leaf.score or 0.0))
     return found
 
 
@@ -309,9 +317,10 @@ def _gain(agent: str, round_: int, feedback: str, results: Sequence[TrialResult]
     pairs = []
     for result in refined:
         parent = parents.get(result.trial.parent_trial_id or "")
-        if parent is None or parent.root_score is None or result.root_score is None:
+        before = None if parent is None else parent.root_score_upper
+        if before is None or result.root_score is None:
             continue
-        pairs.append((parent.root_score, result.root_score, result.trial.task_id))
+        pairs.append((before, result.root_score, result.trial.task_id))
     return RefinementGain(
         agent=agent,
         round=round_,

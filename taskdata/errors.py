@@ -70,6 +70,12 @@ class SandboxFailed(NightshiftError):
     transient = True
 
 
+class ChecksFailed(NightshiftError):
+    """The process that runs checks could not start or was lost; never the fault of the agent."""
+
+    transient = True
+
+
 class PreprocessFailed(NightshiftError):
     """The program that makes a task's initial state failed; never the fault of the agent."""
 

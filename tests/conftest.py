@@ -19,6 +19,7 @@ from types import ModuleType
 
 import pytest
 
+from environments.models.keys import PAIRS_VARIABLE, pair_keys
 from stages.prepare.work import first_trial
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Check, Checkpoint
@@ -36,7 +37,12 @@ from taskdata.schema.run import Run, RunConfig, RunStatus, StageReport, Trial
 from taskdata.schema.task import Capability, Category, DeliverableSpec, DeliverableType, Task, Tier
 from taskdata.store import Store, StoreAddress
 
-ENGINES = ("docker", "postgres", "browser", "node")
+# A Rich console fixes its size, colours and terminal when its module is imported, so the terminal
+# of the person who runs the tests must be gone before that.
+for _name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+    os.environ.pop(_name, None)
+
+ENGINES = ("docker", "postgres", "browser", "node", "office")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -173,9 +179,11 @@ def load_module() -> Callable[[Path], ModuleType]:
 
 
 @pytest.fixture
-def wire() -> Iterator[object]:
-    """A scripted model provider on this machine; see `wire_server.py`."""
+def wire(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """A scripted model provider on this machine, which may get keys; see `wire_server.py`."""
     with _load_module(Path(__file__).with_name("wire_server.py")).running_wire_server() as server:
+        monkeypatch.setenv(PAIRS_VARIABLE, "")
+        pair_keys({name: [server.url] for name in ("openai", "anthropic", "compatible")})
         yield server
 
 
@@ -251,6 +259,17 @@ def make_task(task_id: str = "sum-two", **changes: object) -> Task:
     return Task.model_validate(fields | changes)
 
 
+def make_answer_task(task_id: str = "sum-two", **changes: object) -> Task:
+    """The same without a file to write: whatever an agent answers first may be its last reply."""
+    check = Check(name="answer_contains", args={"all": [["5"]]})
+    fields: dict[str, object] = {
+        "query": "Please put the sum, difference and product of 3 and 2 into your answer.",
+        "deliverables": (),
+        "checkpoints": Checkpoint(id="sum", requirement="The sum is right.", verifier=check),
+    }
+    return make_task(task_id, **(fields | changes))
+
+
 @pytest.fixture
 def task() -> Task:
     return make_task()
@@ -260,6 +279,12 @@ def task() -> Task:
 def new_task():
     """The factory behind `task`, for tests that vary it."""
     return make_task
+
+
+@pytest.fixture
+def new_answer_task():
+    """The factory of tasks that ask for an answer alone."""
+    return make_answer_task
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from environments.models.keys import pair_keys
 from load.model_server import TOOL
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Checkpoint, ToolResultCheck
@@ -46,6 +47,7 @@ def agent_of(wire: str, root_url: str) -> AgentSpec:
     """Return the agent that works over that wire format at the server; sets its key."""
     os.environ[_KEYS[wire]] = "sk-benchmark"
     base_url = f"{root_url}/v1" if wire == "openai" else root_url
+    pair_keys({PROVIDERS[wire]: [base_url]})
     return AgentSpec.parse(f"function_calling:{PROVIDERS[wire]}/benchmark", base_url=base_url)
 
 

@@ -31,7 +31,8 @@ def headline(
     for agent in agents:
         style = styles[agent.agent]
         figure.add_trace(_point(agent.agent, agent.root_score, style, ".2f"), row=1, col=1)
-        success = Estimate(mean=agent.root_sr, ci95=agent.root_sr_ci95, n=agent.root_score.n)
+        decided = agent.scored - agent.undecided
+        success = Estimate(mean=agent.root_sr, ci95=agent.root_sr_ci95, n=decided)
         figure.add_trace(_point(agent.agent, success, style, ".0%"), row=1, col=2)
     figure.update_xaxes(SCORE_AXIS, row=1, col=1)
     figure.update_xaxes(SHARE_AXIS, row=1, col=2)

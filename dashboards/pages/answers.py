@@ -1,4 +1,4 @@
-"""The first screen: who is better, is it real, what did it cost, did anything go wrong."""
+"""The first screen: who is better, is it real, what did it cost, did the evaluation work."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from dashboards.pages import formats
 from dashboards.pages.pairs import pairs
+from taskdata.schema.ranking import MUST_SCORE, controls, ranked
 from taskdata.schema.run import RunStatus, TrialResult
 from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
 
-CONTROLS = {"reference": (10.0, 10.0), "nop": (0.0, 1.0)}
-"""Agents that measure the bank rather than themselves, with the root scores they must have."""
 _IDLE = "nop"
 """Whom an agent must beat that has no competitor."""
 _OTHERS = 2
@@ -29,19 +28,13 @@ class Answer(NamedTuple):
 
 def answers(summary: RunSummary, results: Sequence[TrialResult]) -> list[Answer]:
     """Return the four answers, in the order they are read."""
-    ranked = _ranked(summary.agents)
+    competing = [agent for agent in ranked(summary.agents) if agent.root_score.mean is not None]
     return [
-        _who_is_better(ranked, summary.agents),
-        _is_it_real(ranked, summary, results),
+        _who_is_better(competing, summary.agents),
+        _is_it_real(competing, summary, results),
         _what_did_it_cost(summary, results),
-        _what_went_wrong(summary, results),
+        _did_the_evaluation_work(summary, results),
     ]
-
-
-def _ranked(agents: Sequence[AgentSummary]) -> list[AgentSummary]:
-    """Return the agents that compete and have a score, the best first."""
-    competing = [a for a in agents if a.agent not in CONTROLS and a.root_score.mean is not None]
-    return sorted(competing, key=lambda a: a.root_score.mean or 0.0, reverse=True)
 
 
 def _scored(estimate: Estimate) -> str:
@@ -49,29 +42,29 @@ def _scored(estimate: Estimate) -> str:
     return formats.score(estimate.mean) + (f" ({interval})" if interval else "")
 
 
-def _who_is_better(ranked: Sequence[AgentSummary], agents: Sequence[AgentSummary]) -> Answer:
-    question = "Who is better?"
-    controls = [
+def _who_is_better(competing: Sequence[AgentSummary], agents: Sequence[AgentSummary]) -> Answer:
+    question = "Who is better?" if len(competing) != 1 else "How good is the agent?"
+    beside = [
         f"{a.agent}, a control: {_scored(a.root_score)}"
-        for a in agents
-        if a.agent in CONTROLS and a.root_score.mean is not None
+        for a in controls(agents)
+        if a.root_score.mean is not None
     ]
-    if not ranked:
-        return Answer(question, "No competing agent has a score", tuple(controls))
-    best, others = ranked[0], ranked[1 : 1 + _OTHERS]
+    if not competing:
+        return Answer(question, "No competing agent has a score", tuple(beside))
+    best, others = competing[0], competing[1 : 1 + _OTHERS]
     first = f"{_scored(best.root_score)} of 10, root SR {formats.share(best.root_sr)}"
     rest = [f"{a.agent}: {_scored(a.root_score)}" for a in others]
-    rest = rest or ["the only agent that competes", *controls]
+    rest = rest or ["the only agent that competes", *beside]
     return Answer(question, best.agent, (first, *rest))
 
 
 def _is_it_real(
-    ranked: Sequence[AgentSummary], summary: RunSummary, results: Sequence[TrialResult]
+    competing: Sequence[AgentSummary], summary: RunSummary, results: Sequence[TrialResult]
 ) -> Answer:
     question = "Is the difference real?"
-    rivals = {agent.agent for agent in ranked[:2]} if len(ranked) > 1 else {_IDLE}
-    rivals |= {agent.agent for agent in ranked[:1]}
-    found = [pair for pair in pairs(summary.comparisons) if {pair.ahead, pair.behind} == rivals]
+    rivals = {agent.agent for agent in competing[:2]} if len(competing) > 1 else {_IDLE}
+    rivals |= {agent.agent for agent in competing[:1]}
+    found = [pair for pair in pairs(summary.comparisons, ()) if {pair.ahead, pair.behind} == rivals]
     if not found:
         return Answer(question, "Nothing to compare", ("It takes two agents with scores.",))
     pair = found[0]
@@ -82,6 +75,8 @@ def _is_it_real(
         return Answer(question, "Not known", (*details, "It takes two tasks for an interval."))
     lead = f"{formats.gain(pair.lead)} ({formats.gain_interval(pair.ci95)})"
     details.append(f"{lead}, p-value {formats.probability(pair.p_value)}")
+    if pair.could_be is not None:
+        details.append(f"{formats.gain_interval(pair.could_be)} with the verdicts that are missing")
     if pair.is_clear:
         return Answer(question, "Yes", tuple(details), "good")
     return Answer(question, "Not shown by this run", tuple(details))
@@ -134,8 +129,10 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
     return Answer("What did it cost?", headline if outcomes else "Nothing has run", tuple(details))
 
 
-def _what_went_wrong(summary: RunSummary, results: Sequence[TrialResult]) -> Answer:
-    question = "Did anything go wrong?"
+def _did_the_evaluation_work(summary: RunSummary, results: Sequence[TrialResult]) -> Answer:
+    """Answer for the infrastructure alone, and name the agents' own failures beside it."""
+    question = "Did the evaluation itself work?"
+    beside = _own_failures(summary.agents, summary.run.threshold)
     troubles = [] if summary.run.error is None else [f"run: {summary.run.error}"]
     lost = sum(r.is_infrastructure_error for r in results)
     if lost:
@@ -146,22 +143,37 @@ def _what_went_wrong(summary: RunSummary, results: Sequence[TrialResult]) -> Ans
     troubles += [f"gate {gate.gate} does not hold" for gate in summary.gates if not gate.success]
     troubles += [t for agent in summary.agents if (t := _control_trouble(agent))]
     if troubles:
-        return Answer(question, "Yes", tuple(troubles), "bad")
+        return Answer(question, "No, see below", (*troubles, *beside), "bad")
     if due:
-        return Answer(question, "Not so far", (f"{formats.plural(due, 'trial')} still to come",))
+        to_come = f"{formats.plural(due, 'trial')} still to come"
+        return Answer(question, "So far, yes", (to_come, *beside))
     if not results:
         return Answer(question, "Nothing has run", ())
     held = f"{formats.plural(len(summary.gates), 'gate')} held" if summary.gates else "no gate yet"
-    return Answer(
-        question, "No", (f"all {len(results):,} trials finished and scored", held), "good"
+    finished = f"every one of {formats.plural(len(results), 'trial')} finished and scored, {held}"
+    return Answer(question, "Yes", (finished, *beside), "good")
+
+
+def _own_failures(agents: Sequence[AgentSummary], threshold: float) -> tuple[str, ...]:
+    """Return how often the competing agents fell short: no fault of the evaluation."""
+    scored = [(a.scored - a.undecided, a.root_sr) for a in ranked(agents) if a.root_sr is not None]
+    if not scored:
+        return ()
+    tried = sum(trials for trials, _ in scored)
+    short = tried - sum(round(trials * share) for trials, share in scored)
+    return (
+        f"the agents' own failures do not count here: {short:,} of "
+        f"{formats.plural(tried, 'first attempt')} did not get above {threshold:g}",
     )
 
 
 def _control_trouble(agent: AgentSummary) -> str | None:
-    if agent.agent not in CONTROLS or agent.root_score.mean is None:
+    if agent.agent not in MUST_SCORE or agent.root_score.mean is None:
         return None
-    low, high = CONTROLS[agent.agent]
-    if low - _SLACK <= agent.root_score.mean <= high + _SLACK:
+    low, high = MUST_SCORE[agent.agent]
+    # A verdict that is missing is the judge's failure, and none of the task's.
+    most = agent.missing.root_score_upper or agent.root_score.mean
+    if low - _SLACK <= most and agent.root_score.mean <= high + _SLACK:
         return None
     must = f"{low:g}" if low == high else f"at most {high:g}"
     return f"control {agent.agent} has {formats.score(agent.root_score.mean)}, must be {must}"

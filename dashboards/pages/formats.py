@@ -24,6 +24,11 @@ def score_interval(ci95: tuple[float, float] | None) -> str:
     return "" if ci95 is None else f"{ci95[0]:.2f} to {ci95[1]:.2f}"
 
 
+def score_range(lower: float | None, upper: float | None) -> str:
+    """Return a score, or its bounds where verdicts are missing."""
+    return score(lower) if lower == upper else f"{score(lower)} to {score(upper)}"
+
+
 def share_interval(ci95: tuple[float, float] | None) -> str:
     """Return the interval of a share, or nothing where there is none."""
     return "" if ci95 is None else f"{share(ci95[0])} to {share(ci95[1])}"

@@ -22,10 +22,21 @@ from dashboards.theme import DARK, LIGHT, plotly_template
 from dashboards.visible_text import visible
 
 PAGE_BYTES = 8_000_000
-"""Largest page; what does not fit is left out, and the page says so."""
+"""Largest page without files; what does not fit is left out, and the page says so."""
+FILES_BYTES = 10_000_000
+"""Most that deliverables and pictures of their pages take beside it."""
 
 _HERE = Path(__file__).parent
-RUN_SCRIPTS = ("figures.js", "elements.js", "trials.js", "details.js")
+RUN_SCRIPTS = (
+    "figures.js",
+    "elements.js",
+    "trials.js",
+    "files.js",
+    "transcript.js",
+    "trial.js",
+    "compare.js",
+    "views.js",
+)
 BANK_SCRIPTS = ("figures.js",)
 
 
@@ -40,10 +51,10 @@ def page(
     Args:
         context: What the templates need.
         data: JSON values for the scripts, by the id of the element that carries each.
-        template: What it shows: `run.html` or `bank.html`.
-        own_scripts: The scripts that it runs beside Plotly's.
+        template: What it shows: `run.html`, `bank.html` or `index.html`.
+        own_scripts: The scripts that it runs beside Plotly's; none: not that one either.
     """
-    scripts = [_plotly(), *(_asset(name) for name in own_scripts)]
+    scripts = [_plotly(), *(_asset(name) for name in own_scripts)] if own_scripts else []
     html = _templates().get_template(template)
     return html.render(
         **context,
@@ -82,7 +93,7 @@ def _policy(scripts: list[str]) -> str:
     hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
     allowed = " ".join(f"'sha256-{value}'" for value in hashes)
     return (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; media-src blob:; "
         f"style-src 'unsafe-inline'; script-src {allowed}"
     )
 

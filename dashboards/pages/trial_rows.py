@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from dashboards.pages import formats
 from taskdata.schema.run import TrialResult
+from taskdata.schema.success import SuccessRule
 from taskdata.schema.task import Task
 
 
@@ -19,8 +20,11 @@ class TrialRow(NamedTuple):
     round: int
     repetition: int
     score: float | None
+    upper: float | None
+    """What the score would be if no verdict were missing from it; else the same."""
     verdict: str
-    """`succeeded`, `failed`, `unscored`, `infrastructure` or `due`: the coarsest filter."""
+    """`succeeded`, `failed`, `open`, `undecided`, `unscored`, `infrastructure` or `due`: the
+    coarsest filter."""
     state: str
     failure_stage: str
     turns: int | None
@@ -28,10 +32,10 @@ class TrialRow(NamedTuple):
 
 
 def trial_rows(
-    results: Sequence[TrialResult], tasks: Mapping[str, Task], threshold: float
+    results: Sequence[TrialResult], tasks: Mapping[str, Task], rule: SuccessRule
 ) -> list[TrialRow]:
     """Return one row per trial; `tasks` by content hash."""
-    return [_row(result, tasks[result.trial.task_hash], threshold) for result in results]
+    return [_row(result, tasks[result.trial.task_hash], rule) for result in results]
 
 
 def state(result: TrialResult) -> str:
@@ -44,7 +48,7 @@ def state(result: TrialResult) -> str:
     return formats.words(ending.value) if ending else formats.words(result.outcome.status.value)
 
 
-def _row(result: TrialResult, task: Task, threshold: float) -> TrialRow:
+def _row(result: TrialResult, task: Task, rule: SuccessRule) -> TrialRow:
     trial, outcome, diagnosis = result.trial, result.outcome, result.diagnosis
     stage = None if diagnosis is None else diagnosis.stage
     return TrialRow(
@@ -56,19 +60,19 @@ def _row(result: TrialResult, task: Task, threshold: float) -> TrialRow:
         round=trial.round,
         repetition=trial.repetition,
         score=result.root_score,
-        verdict=_verdict(result, threshold),
+        upper=result.root_score_upper,
+        verdict=_verdict(result, rule),
         state=state(result),
-        failure_stage="" if stage is None else stage.value,
+        failure_stage="" if stage is None else formats.words(stage.value),
         turns=None if outcome is None else outcome.turns,
         seconds=None if outcome is None else outcome.wall_seconds,
     )
 
 
-def _verdict(result: TrialResult, threshold: float) -> str:
+def _verdict(result: TrialResult, rule: SuccessRule) -> str:
     if result.is_infrastructure_error:
         return "infrastructure"
     if result.outcome is None:
         return "due"
-    if result.root_score is None:
-        return "unscored"
-    return "succeeded" if result.root_score > threshold else "failed"
+    verdict = result.verdict(rule)
+    return "unscored" if verdict is None else verdict.value

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from environments.models.azure import not_found_at
 from environments.models.limits.headers import retry_after
 from environments.models.wire.arguments import clean_text
 from taskdata.errors import BudgetExhausted, ModelRejected, ModelUnavailable
@@ -139,7 +140,8 @@ def _fault(
         return ConversationTooLong(message)
     if words & _CONTENT_CODES:
         return ConversationRefused(message)
-    return ModelRejected(message)
+    advice = not_found_at(where) if status == 404 else None
+    return ModelRejected(f"{message}: {advice}" if advice else message)
 
 
 def says_too_large(body: object) -> bool:

@@ -1,8 +1,30 @@
-"""API keys: from the environment, else from the keyring of the machine, and from nowhere else."""
+"""API keys: from the environment, else from the keyring of the machine, and from nowhere else.
 
+A key is sent to the servers that it is paired with, and to no other. A run's configuration pairs
+nothing, for it may come from anybody who can start a run: who could name the server there would
+get the key. `nightshift.toml` does, and what it pairs is handed down to other processes, also on
+other machines, in the environment variable `PAIRS_VARIABLE`.
+"""
+
+import json
 import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from urllib.parse import urlsplit
 
+from environments.models.providers import PROVIDERS, Provider
 from taskdata.errors import Misuse
+from taskdata.schema.agent import ModelSpec
+
+PAIRS_VARIABLE = "NIGHTSHIFT_KEY_PAIRS"
+"""Servers by the name of the key that they may get, as JSON."""
+
+_PORTS = {"http": 80, "https": 443}
+_PRINTED = re.compile(r"[!-\[\]-~]+")  # ASCII without spaces and backslash
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
+
+_NO_KEY = "none"  # servers that want no key take any
 
 KEYRING_SERVICE = "nightshift"
 """Name under which keys lie in the keyring, each as the user of its environment variable."""
@@ -23,6 +45,109 @@ def required_key(variable: str) -> str:
             f"`keyring set {KEYRING_SERVICE} {variable}`"
         )
     return key
+
+
+def key_for(spec: ModelSpec, provider: Provider, url: str) -> str:
+    """Return the key for the server at that URL, or what stands for none.
+
+    Raises:
+        Misuse: if there is none where one is needed, or if that server must not get it.
+    """
+    variable = provider.key_variable
+    if variable is None:
+        return _NO_KEY
+    try:
+        key = required_key(variable) if provider.key_required else find_key(variable)
+    except Misuse as exc:
+        raise Misuse(f"model {spec}: {exc}") from None
+    if key is None:
+        return _NO_KEY
+    server = _server_of(url)
+    if not (_is_own(provider, server) or _is_paired(variable, server)):
+        raise Misuse(
+            f"model {spec}: {variable} is not sent to {server}: nothing of yours pairs them; "
+            f'under [key_hosts] in nightshift.toml `{spec.provider} = ["{server}"]` does'
+        )
+    return key
+
+
+def _is_own(provider: Provider, server: str) -> bool:
+    """Whether a server is the provider's, or the one that the environment names beside the key."""
+    beside = os.environ.get(provider.base_url_variable or "")
+    if beside and server == _server_of(beside):
+        return True
+    if provider.base_url is None:
+        return False
+    own = _server_of(provider.base_url).removeprefix("https://")
+    # Providers have servers of regions, such as eu.api.openai.com.
+    return server == f"https://{own}" or (
+        server.startswith("https://") and server.endswith(f".{own}")
+    )
+
+
+def pair_keys(servers: Mapping[str, Iterable[str]]) -> None:
+    """Have keys sent to servers beside their provider's own, which are given by provider.
+
+    Raises:
+        Misuse: if a provider is unknown or has no key, or what is given is no URL of a server.
+    """
+    for name, urls in servers.items():
+        variable = PROVIDERS.get(name, Provider()).key_variable
+        if variable is None:
+            known = ", ".join(name for name, provider in PROVIDERS.items() if provider.key_variable)
+            raise Misuse(f"key_hosts.{name}: no provider with a key; there are {known}")
+        _pair(variable, urls)
+
+
+def pair_endpoints(endpoints: Iterable[tuple[ModelSpec, str | None]]) -> None:
+    """Have the keys of those models' providers sent to their base URLs."""
+    for spec, url in endpoints:
+        variable = PROVIDERS.get(spec.provider, Provider()).key_variable
+        if variable and url:
+            # One that cannot be asked is for whoever asks it to hear of.
+            with suppress(Misuse):
+                _pair(variable, [url])
+
+
+def _pair(variable: str, urls: Iterable[str]) -> None:
+    """Have this process, and those that it starts, send the key to the servers of those URLs.
+
+    Raises:
+        Misuse: if one of them is no URL of a server.
+    """
+    pairs = _pairs()
+    known = set(pairs.get(variable, ()))
+    pairs[variable] = sorted(known | {_server_of(url) for url in urls})
+    os.environ[PAIRS_VARIABLE] = json.dumps(pairs)
+
+
+def _is_paired(variable: str, url: str) -> bool:
+    """Return whether the key may be sent to the server of that URL."""
+    return _server_of(url) in _pairs().get(variable, ())
+
+
+def _server_of(url: str) -> str:
+    """Return scheme, name and port of a URL: the part that says who gets what is sent there.
+
+    Raises:
+        Misuse: if it is no URL of a server.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        host = ""
+    # What readers of URLs may take for different hosts is taken for none.
+    if not (_PRINTED.fullmatch(url) and _HOST.fullmatch(host)) or parts.scheme not in _PORTS:
+        named = "a URL with a login" if "@" in url else repr(url)
+        raise Misuse(f"{named}: expected the URL of a server, such as https://llm.example.org")
+    written = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{written}:{port or _PORTS[parts.scheme]}"
+
+
+def _pairs() -> dict[str, list[str]]:
+    pairs: dict[str, list[str]] = json.loads(os.environ.get(PAIRS_VARIABLE) or "{}")
+    return pairs
 
 
 def _in_keyring(variable: str) -> str | None:

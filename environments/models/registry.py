@@ -1,16 +1,17 @@
-"""Model providers by name: which exist, what each needs, and how to get a client."""
+"""How to get a client of a model, by the name of its provider, and what each one needs."""
 
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
-from environments.models.keys import find_key, required_key
+from environments.models.azure import unsupported_path
+from environments.models.keys import key_for
 from environments.models.limits.seam import limited_as
 from environments.models.local.serving import model_file
+from environments.models.providers import PROVIDERS, Provider
 from environments.ports import ImageModel, ModelClient, VideoModel
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
@@ -21,38 +22,6 @@ if TYPE_CHECKING:
     from environments.models.limits.purse import Purse
     from environments.models.limits.seam import Limiter
     from environments.models.wire.transport import Endpoint
-
-
-@dataclass(frozen=True)
-class Provider:
-    """What there is to know about a provider before its client is loaded."""
-
-    key_variable: str | None = None
-    key_required: bool = True
-    base_url: str | None = None
-    """Used when neither the agent nor the environment names another."""
-    base_url_variable: str | None = None
-
-
-_OPENAI = Provider(
-    "OPENAI_API_KEY",
-    base_url="https://api.openai.com/v1",
-    base_url_variable="OPENAI_BASE_URL",
-)
-
-PROVIDERS: Mapping[str, Provider] = {
-    "openai": _OPENAI,
-    "anthropic": Provider(
-        "ANTHROPIC_API_KEY",
-        base_url="https://api.anthropic.com",
-        base_url_variable="ANTHROPIC_BASE_URL",
-    ),
-    "compatible": Provider("COMPATIBLE_API_KEY", key_required=False),
-    "local": Provider(),
-    "openai-chat": _OPENAI,
-    "openai-responses": _OPENAI,
-}
-"""`openai` asks in the format that suits the model; the last two settle which it is."""
 
 # They think between tool calls, and only the responses format gives them those thoughts back.
 _REASONING = re.compile(r"^(?:o[1-9]|gpt-(?:[5-9]|[1-9]\d)|codex-)", re.ASCII)
@@ -72,8 +41,7 @@ def require_model(spec: ModelSpec, base_url: str | None, *, is_asked: bool = Tru
         return
     if not is_asked:
         return
-    _base_url(spec, provider, base_url)
-    _key(spec, provider)
+    key_for(spec, provider, _base_url(spec, provider, base_url))
 
 
 def require_limited(names: Iterable[str]) -> None:
@@ -152,7 +120,8 @@ def model_endpoint(spec: ModelSpec, base_url: str | None) -> "Endpoint":
     provider = _provider(spec)
     if spec.provider == "local" and base_url is None:
         raise Misuse(f"model {spec}: its server is not running; start the run with `nightshift`")
-    return Endpoint(spec, _base_url(spec, provider, base_url), _key(spec, provider))
+    url = _base_url(spec, provider, base_url)
+    return Endpoint(spec, url, key_for(spec, provider, url))
 
 
 def redirected_to(spec: ModelSpec) -> str | None:
@@ -241,7 +210,8 @@ def _generator(spec: ModelSpec, base_url: str | None, makes: str) -> "Endpoint":
 
     require_generator(spec, base_url, makes)
     provider = _provider(spec)
-    return Endpoint(spec, _base_url(spec, provider, base_url), _key(spec, provider))
+    url = _base_url(spec, provider, base_url)
+    return Endpoint(spec, url, key_for(spec, provider, url))
 
 
 class ModelClients:
@@ -316,17 +286,6 @@ def _provider(spec: ModelSpec) -> Provider:
         raise Misuse(f"model {spec}: unknown provider; there are {known}") from None
 
 
-def _key(spec: ModelSpec, provider: Provider) -> str:
-    variable = provider.key_variable
-    if variable and provider.key_required:
-        try:
-            return required_key(variable)
-        except Misuse as exc:
-            raise Misuse(f"model {spec}: {exc}") from None
-    # Servers that want no key take any.
-    return (find_key(variable) if variable else None) or "none"
-
-
 def _base_url(spec: ModelSpec, provider: Provider, base_url: str | None) -> str:
     variable = provider.base_url_variable
     named = base_url or (os.environ.get(variable) if variable else None) or provider.base_url
@@ -336,9 +295,14 @@ def _base_url(spec: ModelSpec, provider: Provider, base_url: str | None) -> str:
             "`base_url` of its agent in nightshift.toml; a judge's is `judge_base_url` there, that "
             "of tools `tool_model_base_url`"
         )
-    url = urlsplit(named)
+    try:
+        url = urlsplit(named)
+    except ValueError:
+        url = urlsplit("")
     if url.scheme not in ("http", "https") or not url.hostname:
         raise Misuse(f"model {spec}: the base URL must start with http:// or https://")
+    if (reason := unsupported_path(named)) is not None:
+        raise Misuse(f"model {spec}: {reason}")
     if base_url and (url.username or url.password):
         raise Misuse(
             f"model {spec}: the base URL holds a login, which would be stored with the run; give "

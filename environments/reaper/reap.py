@@ -35,13 +35,14 @@ class Reaped:
     containers: int = 0
     folders: int = 0
     """With the workspaces and temporary files in them."""
+    unseen_containers: str = ""
+    """Why nobody can say whether containers are left, where the engine does not answer."""
 
 
 def reap() -> Reaped:
     """Remove whatever dead processes of this user left on this machine; blocks.
 
-    Nothing of a living process is touched. What cannot be removed now is left for the next time,
-    with a warning.
+    Nothing of a living process is touched. What cannot be removed now is left for the next time.
 
     Raises:
         SandboxFailed: the temporary folder is not ours alone.
@@ -55,14 +56,14 @@ def reap() -> Reaped:
                 locks.callback(os.close, descriptor)
                 dead.append(owner)
         processes = _kill_processes({owner.name for owner in dead})
-        containers = _remove_containers(base, dead)
+        containers, unseen = _remove_containers(base, dead)
         folders = 0
         for owner in dead:
             folders += owner.folder.exists()
             if remove_tree(owner.folder):
                 owner.lock.unlink(missing_ok=True)
-    reaped = Reaped(len(dead), processes, containers, folders)
-    if reaped != Reaped():
+    reaped = Reaped(len(dead), processes, containers, folders, unseen)
+    if reaped.owners or reaped.containers:
         _logger.info("removed what was left of killed processes: %s", reaped)
     return reaped
 
@@ -77,9 +78,10 @@ def reaped() -> Iterator[None]:
         reap()
 
 
-def _remove_containers(base: Path, dead: Collection[Owner]) -> int:
+def _remove_containers(base: Path, dead: Collection[Owner]) -> tuple[int, str]:
+    """Return how many were removed, and why nobody can say whether more are left."""
     if not in_use(base):
-        return 0
+        return 0, ""
     names = {owner.name for owner in dead}
 
     def is_dead(name: str) -> bool:
@@ -91,9 +93,9 @@ def _remove_containers(base: Path, dead: Collection[Owner]) -> int:
             time.sleep(_SECONDS_TO_SETTLE)
             removed += remove_leftovers(base, is_dead)
     except SandboxFailed as error:
-        _logger.warning("containers of killed processes may be left: %s", error)
-        return 0
-    return removed
+        # Docker may be off for good on a machine that once used it: `doctor` tells, not each stage.
+        return 0, str(error)
+    return removed, ""
 
 
 def _kill_processes(names: Collection[str]) -> int:

@@ -6,7 +6,6 @@ from email.message import EmailMessage, Message, MIMEPart
 from email.policy import default
 from pathlib import Path
 
-from environments.renderers.html import html_view
 from environments.renderers.limits import (
     MAX_MESSAGE_PARTS,
     Meter,
@@ -14,6 +13,7 @@ from environments.renderers.limits import (
     read_bytes,
     refuse_beyond,
 )
+from environments.renderers.web.html import html_view
 from taskdata.schema.views import Attachment, MailView
 
 

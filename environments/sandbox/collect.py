@@ -6,7 +6,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from environments.sandbox.walking import MAX_ENTRIES, Found, TooManyEntries, walk
+from environments.sandbox.walking import MAX_ENTRIES, Found, TooManyEntries, opened, walk
 from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
 
@@ -89,10 +89,8 @@ class _Taking:
 
     def _copy(self, found: Found) -> str:
         """Return why `found` was not copied, or an empty string."""
-        # O_NONBLOCK: a name swapped for a FIFO after lstat must not block us.
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
-            source = os.open(found.name, flags, dir_fd=found.folder_fd)
+            source = opened(found.name, found.folder_fd)
         except OSError as error:
             if error.errno == errno.ELOOP:
                 return "is a symbolic link"
@@ -164,8 +162,10 @@ def _bad_name(path: str) -> str:
     if len(path) > MAX_PATH_CHARACTERS:
         return f"has a path longer than {MAX_PATH_CHARACTERS} characters"
     # isprintable is False for control and bidi characters, line separators and surrogates.
-    if not path.isprintable() or "\\" in path:
-        return "has characters in its name that a file name may not hold here"
+    if not path.isprintable():
+        return "has a line break, a control character or one that cannot be shown in its name"
+    if "\\" in path:
+        return "has a backslash in its name"
     if any(part != part.strip() for part in path.split("/")):
         return "has a name that starts or ends with white space"
     return ""

@@ -40,6 +40,19 @@ def owner_of_output(output: Path) -> tuple[int, int]:
     return owner, owner
 
 
+def give_to_programs(folder: Path, output: Path) -> None:
+    """Let the programs that write to `output` write to `folder`, which is ours, as well.
+
+    Raises:
+        SandboxFailed: the folder cannot be given away.
+    """
+    owner = owner_of_output(output)
+    try:
+        os.chown(folder, *owner, follow_symlinks=False)
+    except OSError as error:
+        raise SandboxFailed(f"cannot hand over {folder}: {error.strerror}") from error
+
+
 def _fresh_id() -> int:
     owner = _FREE_IDS.start + secrets.randbelow(len(_FREE_IDS))
     return owner if any(owner in ids for ids in _ids_there_are()) else NOBODY

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from environments.ports import Door
+from environments.ports import Door, Mount, Workspace
 from environments.sandbox.walking import TooManyEntries, walk
 from taskdata.schema.limits import EnforcedLimit
 from taskdata.schema.task import Resources
@@ -56,21 +56,38 @@ class Capture:
         return bytes(self._kept)
 
 
-class Space:
-    """What a folder may hold while one program runs.
+def filled_folders(workspace: Workspace, mounts: Sequence[Mount] = ()) -> tuple[Path, ...]:
+    """Return the host folders that a program fills which sees `mounts` besides the workspace."""
+    return (workspace.output, *(mount.source for mount in mounts if mount.writable))
 
-    That is the limit, or what was in it before: a program may tidy up after one that was stopped,
-    but not make it worse.
+
+class Space:
+    """What the folders that one program fills may hold together while it runs.
+
+    That is the limit, or what was in them before: a program may tidy up after one that was
+    stopped, but not make it worse.
     """
 
-    def __init__(self, folder: Path, limit_bytes: int) -> None:
-        self._folder = folder
-        used = used_bytes(folder)
+    def __init__(self, folders: Sequence[Path], limit_bytes: int) -> None:
+        self._folders = folders
+        used = sum(used_bytes(folder) for folder in folders)
         self._allowed = max(limit_bytes, used) if math.isfinite(used) else limit_bytes
 
+    def left(self) -> float:
+        """Return how many more bytes they may hold, negative where they hold too much.
+
+        Folders that are built so that nobody can tell hold too much.
+        """
+        left = self._allowed
+        for folder in self._folders:
+            left -= used_bytes(folder, enough=left)
+            if left < 0:
+                break
+        return left
+
     def exceeded(self) -> bool:
-        """Return whether it holds more, or is built so that nobody can tell."""
-        return used_bytes(self._folder, enough=self._allowed) > self._allowed
+        """Return whether they hold too much."""
+        return self.left() < 0
 
 
 def used_bytes(folder: Path, enough: float = math.inf) -> float:
@@ -81,6 +98,7 @@ def used_bytes(folder: Path, enough: float = math.inf) -> float:
     """
     used = 0
     try:
+        # A program may close the folder itself to us.
         for found in walk(folder):
             if found.status is None:
                 if _still_there(found.folder_fd, found.name):
@@ -90,7 +108,7 @@ def used_bytes(folder: Path, enough: float = math.inf) -> float:
                 used += found.status.st_blocks * 512
             if used > enough:
                 break
-    except TooManyEntries:
+    except (TooManyEntries, PermissionError):
         return math.inf
     return used
 

@@ -10,6 +10,8 @@ from pathlib import Path
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 16
 
+# O_NONBLOCK: a FIFO must not block us.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -46,7 +48,25 @@ def walk(folder: Path) -> Iterator[Found]:
         TooManyEntries: there are more than `MAX_ENTRIES` of them, directories included.
         OSError: `folder` itself cannot be opened.
     """
-    yield from _below(os.open(folder, _FOLDER), "", 1, itertools.count(1))
+    yield from _below(opened_folder(folder), "", 1, itertools.count(1))
+
+
+def opened(name: str, folder_fd: int) -> int:
+    """Return a descriptor of what has that name in a folder; never of what a link leads to.
+
+    Raises:
+        OSError: it is a link (ELOOP), or cannot be opened.
+    """
+    return os.open(name, _FILE, dir_fd=folder_fd)
+
+
+def opened_folder(folder: Path) -> int:
+    """Return a descriptor of a folder whose last part is no link.
+
+    Raises:
+        OSError: it is a link or no folder, or cannot be opened.
+    """
+    return os.open(folder, _FOLDER)
 
 
 def _below(folder_fd: int, prefix: str, depth: int, seen: Iterator[int]) -> Iterator[Found]:

@@ -9,11 +9,13 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from environments.ports import Mount, Sandbox, Workspace
+from environments.sandbox.walking import opened, opened_folder
 from environments.services.inside.template import TEMPLATE, TEMPLATE_MOUNT
 from environments.services.postgresql_binaries import MISSING, newest_binaries
 from environments.services.program import Program, ServiceStopped
@@ -72,7 +74,7 @@ class Postgresql:
             raise ServiceFailed(f"PostgreSQL's initdb: {error}") from error
         finally:
             await program.close()
-        await asyncio.to_thread(_keep, workspace.output / TEMPLATE, template)
+        await asyncio.to_thread(_keep, workspace.output, template)
 
 
 def _identity(image: str | None) -> str:
@@ -95,21 +97,33 @@ def _passwd(workspace: Workspace) -> Mount:
     return Mount(file, "/etc/passwd")
 
 
-def _keep(made: Path, template: Path) -> None:
+def _keep(output: Path, template: Path) -> None:
     """Move the file into place at once, for another trial may be doing the same."""
     try:
-        template.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=template.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as target, made.open("rb") as source:
-                shutil.copyfileobj(source, target, 1 << 20)
-            os.chmod(name, 0o644)
-            os.replace(name, template)
-        except BaseException:
-            os.unlink(name)
-            raise
-        made.unlink()
+        with _made(output) as source:
+            template.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(dir=template.parent)
+            try:
+                with os.fdopen(descriptor, "wb") as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
+                os.chmod(name, 0o644)
+                os.replace(name, template)
+            except BaseException:
+                os.unlink(name)
+                raise
     except OSError as error:
         raise ServiceFailed(
             f"cannot keep PostgreSQL's empty cluster in {template.parent}: {error.strerror}"
         ) from error
+
+
+@contextmanager
+def _made(output: Path) -> Iterator[BinaryIO]:
+    """Yield the packed cluster that a sandbox has written, and remove it."""
+    folder = opened_folder(output)
+    try:
+        with os.fdopen(opened(TEMPLATE, folder), "rb") as source:
+            yield source
+        os.unlink(TEMPLATE, dir_fd=folder)
+    finally:
+        os.close(folder)

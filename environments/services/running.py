@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from environments.ports import Door, SandboxProvider, Workspace
+from environments.ports import Door, Mount, SandboxProvider, Workspace
 from environments.sandbox.collect import CollectedFile, collect
+from environments.sandbox.identity import give_to_programs
 from environments.sandbox.workspace import new_workspace
-from environments.services.inside.lines import DOORS, STATE
+from environments.services.inside.lines import SOCKETS, STATE
 from environments.services.kinds import KINDS, READY, service_state
 from environments.services.program import Program, ServiceStopped, ServiceUnable
 from taskdata.artifacts import ArtifactStore
-from taskdata.errors import ServiceFailed
+from taskdata.errors import SandboxFailed, ServiceFailed
 from taskdata.schema.limits import ServiceFacts
 from taskdata.schema.service import FOLDER, Service, ports_of
 from taskdata.schema.task import Resources
@@ -29,6 +30,9 @@ READY_SECONDS = 120.0
 """A service that is not healthy by then has failed."""
 
 STATE_SECONDS = 120.0
+
+_SOCKETS = "sockets"
+"""Folder beside a service's workspace folders that holds a folder for each of its sockets."""
 
 RESOURCES = Resources(
     cpu_seconds=3600,
@@ -155,8 +159,11 @@ async def _started(
     workspace = await asyncio.to_thread(stack.enter_context, new_workspace(room.folder, files))
     sandbox = await stack.enter_async_context(room.provider.open(workspace, RESOURCES, room.label))
     mounts = await server.mounts(sandbox, workspace, room.home)
+    sockets = await asyncio.to_thread(_socket_folders, workspace, server.sockets)
     settings = server.settings(service)
-    program = await Program.started(service.name, sandbox, server.program, settings, mounts)
+    program = await Program.started(
+        service.name, sandbox, server.program, settings, (*mounts, *sockets)
+    )
     try:
         version = await program.answer("ready", READY_SECONDS)
     except ServiceStopped as error:
@@ -164,11 +171,32 @@ async def _started(
     seconds = time.monotonic() - began
     variables = server.variables(service, ports)
     doors = tuple(
-        Door(port, workspace.output / DOORS / socket, named if is_first else ())
+        Door(port, workspace.root / _SOCKETS / socket, named if is_first else ())
         for port, socket, named in zip(ports, server.sockets, variables, strict=True)
     )
     facts = ServiceFacts(name=service.name, kind=service.kind, version=version, seconds=seconds)
     return _Running(service, facts, doors, workspace, program)
+
+
+def _socket_folders(workspace: Workspace, sockets: Sequence[str]) -> tuple[Mount, ...]:
+    """Make the folders of a service's sockets, which it may fill and not replace.
+
+    Other sandboxes will see them, so they lie beside what the service's own can change.
+    """
+    mounts = []
+    for socket in sockets:
+        name = Path(socket).parent
+        folder = workspace.root / _SOCKETS / name
+        try:
+            folder.mkdir(parents=True)
+            # Whatever our umask: programs have a user of their own.
+            for made in (folder.parent, folder):
+                made.chmod(0o755)
+        except OSError as error:
+            raise SandboxFailed(f"cannot make {folder}: {error.strerror}") from error
+        give_to_programs(folder, workspace.output)
+        mounts.append(Mount(folder, str(SOCKETS / name), writable=True))
+    return tuple(mounts)
 
 
 async def _state(one: _Running) -> FinalState:

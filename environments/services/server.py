@@ -22,7 +22,10 @@ class Server(Protocol[S_contra]):
 
     @property
     def sockets(self) -> tuple[str, ...]:
-        """Paths of the Unix sockets below `doors/`, one for each port."""
+        """Paths of the Unix sockets below `SOCKETS` inside, one for each port.
+
+        Each is alone in its folder.
+        """
         ...
 
     def missing(self) -> str | None:

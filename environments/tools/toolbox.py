@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from environments.models.wire.arguments import fault_of
 from environments.ports import Sandbox, Tool
-from environments.tools.catalogue import catalogue
+from environments.tools.catalogue import catalogue, type_text
 from environments.tools.host.definition import Desk, HostTool, TrialMoney
+from environments.tools.naming import nearest_name
 from environments.tools.sandboxed import SandboxedTool
 from environments.tools.session.finish import FINISH
 from environments.tools.session.looking_back import HISTORY
@@ -101,25 +103,40 @@ class Toolbox:
         """
         tool = self._tools.get(call.tool)
         if tool is None:
-            return ToolResult(
-                text=f"There is no tool {call.tool[:_MAX_RAW_SHOWN]!r}. "
-                f"Tools: {', '.join(self._tools)}.",
-                error=ToolErrorKind.UNKNOWN_TOOL,
-            )
+            return self._unknown(call)
         if call.arguments is None:
-            given = f" Given: {call.raw[:_MAX_RAW_SHOWN]!r}." if call.raw else ""
-            return ToolResult(
-                text=f"The arguments of {call.tool} could not be read: they must be one JSON "
-                f'object, such as {{"path": "input/data.csv"}}.{given}',
-                error=ToolErrorKind.BAD_ARGUMENTS,
-            )
+            return _unreadable(call, tool.spec)
         try:
             return await tool.run(call.arguments, self._sandbox)
         except ModelUnavailable as exc:
             # As it stands it would say that the agent's own model does not answer.
             raise ToolUnavailable(f"{call.tool}: {exc}") from exc
 
+    def _unknown(self, call: ToolCall) -> ToolResult:
+        meant = nearest_name(call.tool, self._tools)
+        hint = f" Did you mean {meant}? Call it by exactly this name." if meant else ""
+        return ToolResult(
+            text=f"There is no tool {call.tool[:_MAX_RAW_SHOWN]!r}.{hint} "
+            f"Tools: {', '.join(self._tools)}.",
+            error=ToolErrorKind.UNKNOWN_TOOL,
+        )
+
     def _placed(self, tool: Tool) -> Tool:
         if isinstance(tool, SandboxedTool):
             return tool.at(self._python)
         return tool.at(self._desk) if isinstance(tool, HostTool) else tool
+
+
+def _unreadable(call: ToolCall, spec: ToolSpec) -> ToolResult:
+    """Return why the arguments could not be read, and which the tool takes."""
+    schema = spec.parameters
+    named = (
+        f"{name}: {type_text(part)}{'' if name in schema.get('required', ()) else ' (optional)'}"
+        for name, part in schema.get("properties", {}).items()
+    )
+    given = f" Given: {call.raw[:_MAX_RAW_SHOWN]!r}." if call.raw else ""
+    return ToolResult(
+        text=f"The arguments of {call.tool} could not be read: {fault_of(call.raw)}. They must be "
+        f"one JSON object. {call.tool} takes {', '.join(named) or 'none: {}'}.{given}",
+        error=ToolErrorKind.BAD_ARGUMENTS,
+    )

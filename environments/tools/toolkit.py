@@ -7,6 +7,7 @@ Arguments are read in pydantic's lax mode: `"3"` passes for a number and `3` for
 such slips harm nobody; unknown and missing arguments are errors that name the field.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,17 @@ InputPath = Annotated[
 OutputPath = Annotated[
     str, Field(description="Path below output/, such as output/report.docx.", min_length=1)
 ]
+
+
+_READ_FILE = re.compile(r"^Path (?:of|in) .*such as input/")
+
+
+def reads_a_file(schema: Mapping[str, Any]) -> bool:
+    """Return whether an argument is the path of a file that must be there, by its description.
+
+    Those of our tools say so in the same words, as `InputPath` does; a server's tools say nothing.
+    """
+    return _READ_FILE.match(str(schema.get("description", ""))) is not None
 
 
 @dataclass(frozen=True, kw_only=True)

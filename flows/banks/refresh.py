@@ -9,6 +9,7 @@ serve`); either way they hand over through the store, keyed by refresh.
 
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,23 @@ from prefect import flow
 from prefect.runtime import flow_run
 
 from flows.banks.stages import REFRESH_FLOWS
-from flows.config import load_settings, refresh_config
-from flows.serving.waking import call_deployed
-from flows.stage_flows import kept_model_servers
+from flows.config import Settings, load_settings, refresh_config
+from flows.flow_runs import own_id, require_own
+from flows.serving.forms import REFRESH_AS_CONFIGURED, RefreshChanges
+from flows.serving.waking import Service, ServiceGone
+from flows.stage_flows import held_all_night, holds_run, kept_model_servers
+from flows.stage_names import deployment_of
 from stages.construct.intake.inbox import take_in
 from stages.construct.intake.rows import Defaults
 from stages.construct.releasing.review import awaiting
 from stages.construct.start import start_refresh
-from taskdata.schema.construct import CandidateStatus, Construction, Refresh, RefreshStatus
+from taskdata.schema.construct import (
+    CandidateStatus,
+    Construction,
+    Refresh,
+    RefreshConfig,
+    RefreshStatus,
+)
 from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
@@ -72,49 +82,56 @@ def _making(pass_: str, rewrites: int) -> Iterator[RefreshCall]:
 
 
 def _flow_run_name() -> str:
-    return str(flow_run.get_parameters().get("refresh_id") or _own_refresh_id())
-
-
-def _own_refresh_id() -> str:
-    """Return the id of a refresh that belongs to this flow run: a retry must meet it again."""
-    return f"refresh-{str(flow_run.get_id())[:13]}"
+    return str(flow_run.get_parameters().get("refresh_id") or own_id())
 
 
 @flow(name="refresh_task_bank", flow_run_name=_flow_run_name)
-def refresh_task_bank(
-    config: dict[str, Any] | None = None, refresh_id: str | None = None, in_process: bool = False
-) -> str:
+def refresh_task_bank(changes: RefreshChanges = REFRESH_AS_CONFIGURED, refresh_id: str = "") -> str:
     """Turn seeds into a new release of a bank; returns the refresh's id.
 
+    Where the caller in this process holds the refresh, its stages run here; else each is a
+    deployment of its own.
+
     Args:
-        config: Changes to the configured defaults of a refresh (`[refresh]` in nightshift.toml).
-        refresh_id: Id of the refresh to start or to carry on; None: one of this flow run's own.
-        in_process: Run the stages here instead of as deployments of their own.
+        changes: What differs from the configured defaults (`[refresh]` in nightshift.toml).
+        refresh_id: A refresh to carry on as it was configured; empty: a new one.
     """
     settings = load_settings()
-    refresh_id = refresh_id or _own_refresh_id()
-    store = Store.open(settings.address)
-    try:
-        refresh = store.find_refresh(refresh_id)
+    with ExitStack() as night:
+        store = night.enter_context(closing(Store.open(settings.address)))
+        own = store.refresh(refresh_id).id if refresh_id else own_id()
+        night.enter_context(held_all_night(settings, own))
+        refresh = store.find_refresh(own)
+        if refresh is not None and not refresh_id:
+            require_own(refresh, str(flow_run.get_id()))
         if refresh is None:
-            asked = refresh_config(settings, **(config or {}))
-            _take_in(store, settings.inbox)
-            refresh = start_refresh(store, asked, refresh_id)
-        store.set_refresh_status(refresh_id, RefreshStatus.RUNNING)
+            asked = refresh_config(settings, **changes.model_dump())
+            refresh = begin(settings, store, asked, own, flow_run.get_id())
+        store.set_refresh_status(own, RefreshStatus.RUNNING)
         try:
-            if in_process:
+            if holds_run.get():
                 with kept_model_servers([refresh.config.model], settings.home):
                     _walk(store, refresh, _called_here(refresh))
             else:
                 _walk(store, refresh, _called_deployed(refresh))
-        except Exception as exc:
-            store.set_refresh_status(
-                refresh_id, RefreshStatus.FAILED, f"{type(exc).__name__}: {exc}"
-            )
+        except ServiceGone:
             raise
-    finally:
-        store.close()
-    return refresh_id
+        except Exception as exc:
+            store.set_refresh_status(own, RefreshStatus.FAILED, f"{type(exc).__name__}: {exc}")
+            raise
+    return own
+
+
+def begin(
+    settings: Settings,
+    store: Store,
+    config: RefreshConfig,
+    refresh_id: str,
+    flow_run_id: str | None = None,
+) -> Refresh:
+    """Store a refresh with its candidates, from the seeds in the inbox too."""
+    _take_in(store, settings.inbox)
+    return start_refresh(store, config, refresh_id, flow_run_id)
 
 
 def _take_in(store: Store, inbox: Path) -> None:
@@ -152,11 +169,11 @@ def _called_here(refresh: Refresh) -> Callable[[RefreshCall], None]:
 
 
 def _called_deployed(refresh: Refresh) -> Callable[[RefreshCall], None]:
-    parent = flow_run.get_id()
+    parent, service = flow_run.get_id(), Service()
 
     def call(stage: RefreshCall) -> None:
-        call_deployed(
-            f"{stage.stage}/{stage.stage}",
+        service.call(
+            f"{stage.stage}/{deployment_of(stage.stage)}",
             key=f"{parent}:{stage.key}",
             run_name=f"{stage.key}-{refresh.id}",
             parameters={"refresh_id": refresh.id, **stage.parameters},

@@ -186,4 +186,4 @@ REFRESH_FLOWS: dict[str, Flow[Any, None]] = {
     "review": review_flow,
     "release": release_flow,
 }
-"""Every stage of a refresh by name; its deployment has the same name."""
+"""Every stage of a refresh by name."""

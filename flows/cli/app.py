@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import console, doctor, mcp
-from flows.cli.bank import banks, refreshing, releases, reviews, seeds
-from flows.cli.runs import exporting, reading, running
+from flows.cli import console, doctor, interruption, mcp
+from flows.cli.bank import banks, checking, refreshing, releases, reviews, seeds
+from flows.cli.runs import exporting, listing, reading, running
+from flows.cli.trials import showing
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
-
-_INTERRUPTED = 130
 
 app = typer.Typer(
     name="nightshift",
@@ -23,14 +22,15 @@ app = typer.Typer(
 app.command("run")(running.run)
 app.command("stage")(running.stage)
 app.command("serve")(running.serve)
-app.command("runs")(reading.runs)
+app.command("runs")(listing.runs)
 app.command("results")(reading.results)
-app.command("show")(reading.show)
+app.command("show")(showing.show)
 app.command("report")(reading.report)
 app.command("export")(exporting.export)
 app.command("doctor")(doctor.doctor)
 app.command("refresh")(refreshing.refresh)
 app.command("refreshes")(refreshing.refreshes)
+banks.app.command("check")(checking.check)
 banks.app.command("diff")(releases.diff)
 banks.app.command("release")(releases.release)
 app.add_typer(banks.app, name="bank", help="Look at, exchange and release task banks.")
@@ -56,16 +56,15 @@ def options(
     ] = False,
 ) -> None:
     """Evaluate tool-using agents on real, long-horizon tasks, every night."""
-    from pythonjsonlogger.json import JsonFormatter
-
     console.debug = debug
-    handler = logging.StreamHandler()
-    handler.setLevel(logging.DEBUG if debug else logging.ERROR)
-    handler.setFormatter(JsonFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    level = logging.DEBUG if debug else logging.ERROR
+    handler = console.LogLines(level)
     if not debug:
         # What fails a flow fails the command too, and is then said in one line without traceback.
         handler.addFilter(lambda record: record.name != "prefect.flow_runs")
-    logging.basicConfig(level=logging.DEBUG if debug else logging.ERROR, handlers=[handler])
+    logging.basicConfig(level=level, handlers=[handler])
+    # At DEBUG it writes out a connection's messages, and the first is the Prefect server's login.
+    logging.getLogger("websockets").setLevel(logging.INFO)
 
 
 def main() -> None:
@@ -87,7 +86,7 @@ def main() -> None:
             raise
         console.error(f"internal error, {type(exc).__name__}: {exc}; --debug shows the traceback")
         sys.exit(1)
-    if code == _INTERRUPTED:
+    if code == interruption.EXIT_CODE and not interruption.told.is_set():
         console.error("interrupted; what was finished is kept")
     sys.exit(code)
 

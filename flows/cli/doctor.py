@@ -43,7 +43,7 @@ def _say_ready(what: str, states: Sequence[dict[str, str]]) -> None:
     ready = [one["name"] for one in states if one["state"] == READY]
     console.say(f"{what}: {len(ready)} of {len(states)} ready")
     if ready:
-        console.say("  " + ", ".join(ready))
+        console.block(", ".join(ready))
     if lacking:
         console.table([{"not ready": one["name"], "why": one["state"]} for one in lacking])
 
@@ -55,6 +55,7 @@ def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     yield "free space", _space(settings)
     for name in ("bubblewrap", "docker"):
         yield f"sandbox {name}", _sandbox(name)
+    yield "page pictures", _page_pictures()
     for model in ("openai/any", "anthropic/any", "local/smollm2-135m"):
         yield f"models {model.partition('/')[0]}", _model(model)
     yield "prefect server", _prefect(settings)
@@ -117,6 +118,18 @@ def _sandbox(name: str) -> str:
         return str(exc)
 
 
+def _page_pictures() -> str:
+    from environments.renderers.pages.formats import has_converter
+
+    if has_converter():
+        return f"{READY}: PDF, and office files by LibreOffice"
+    return (
+        "PDF only: no LibreOffice for office files, whose text is shown all the same; on Debian, "
+        "apt install --no-install-recommends libreoffice-writer libreoffice-calc "
+        "libreoffice-impress"
+    )
+
+
 def _model(name: str) -> str:
     from environments.models.registry import require_model
     from taskdata.schema.agent import ModelSpec
@@ -135,6 +148,8 @@ def _leftovers() -> str:
         found = reap()
     except NightshiftError as exc:
         return str(exc)
+    if found.unseen_containers:
+        return f"containers of killed processes may be left: {found.unseen_containers}"
     if not found.owners:
         return f"{READY}: none"
     return (
@@ -158,7 +173,7 @@ def _prefect(settings: "Settings") -> str:
 
 
 def _scheduler(settings: "Settings") -> str:
-    from flows.workers.runners import client
+    from flows.workers.clusters import client
 
     address = settings.dask_scheduler
     if address is None:

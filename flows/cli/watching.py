@@ -1,33 +1,72 @@
 """Progress of a run: bars over the trials at a terminal, plain lines elsewhere."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from flows.cli import console
 from flows.progress import progress
-from taskdata.schema.run import StageReport
+from taskdata.schema.run import RunFigures, StageReport
+
+if TYPE_CHECKING:
+    from flows.config import Settings
+    from taskdata.schema.run import RunConfig
+
+Figures = Callable[[], RunFigures]
+"""Asks the store for the numbers of the run as they are now."""
+
+_SECONDS_BETWEEN_LOOKS = 5.0
+_BAR_WIDTH = 8
+
+
+class _Pace:
+    """How fast a stage is, and what the run has come to, in a few words."""
+
+    def __init__(self, total: int, figures: Figures | None) -> None:
+        self._total = total
+        self._figures = figures
+        self._began = time.monotonic()
+        self._looked_at = 0.0
+        self._standing = ""
+
+    def words(self, done: int, *, now: bool = False) -> str:
+        """Return rate, time left, cost and score so far; the store is asked every few seconds."""
+        parts = [self._rate(done), self._numbers(now=now)]
+        return ", ".join(filter(None, parts))
+
+    def _rate(self, done: int) -> str:
+        seconds = time.monotonic() - self._began
+        if not done or not seconds:
+            return ""
+        rate, left = 60 * done / seconds, seconds / done * (self._total - done)
+        return f"{rate:.{0 if rate >= 10 else 1}f}/min, {_duration(left)} left"
+
+    def _numbers(self, *, now: bool) -> str:
+        if self._figures is None:
+            return ""
+        if now or time.monotonic() - self._looked_at >= _SECONDS_BETWEEN_LOOKS:
+            self._standing = _standing(self._figures())
+            self._looked_at = time.monotonic()
+        return self._standing
 
 
 class PlainLines:
     """One line when a stage begins, at every quarter, and when it ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, figures: Figures | None = None) -> None:
+        self._figures = figures
         self._totals: dict[str, int] = {}
         self._quarters: dict[str, int] = {}
+        self._paces: dict[str, _Pace] = {}
 
     def started(self, stage: str, total: int) -> None:
         """Say how much is due."""
         self._totals[stage] = total
         self._quarters[stage] = 0
+        self._paces[stage] = _Pace(total, self._figures)
         console.say(f"{stage}: {total} trials due")
 
     def advanced(self, stage: str, done: int) -> None:
@@ -36,7 +75,8 @@ class PlainLines:
         quarter = 4 * done // total if total else 4
         if quarter > self._quarters[stage] and done < total:
             self._quarters[stage] = quarter
-            console.say(f"{stage}: {done}/{total}")
+            words = self._paces[stage].words(done, now=True)
+            console.say(f"{stage}: {done}/{total}, {words}")
 
     def ended(self, stage: str, report: StageReport) -> None:
         """Say how it went."""
@@ -46,18 +86,22 @@ class PlainLines:
 class Bars:
     """A bar per stage that works on trials, a line per stage that has ended."""
 
-    def __init__(self, bars: Progress) -> None:
+    def __init__(self, bars: Progress, figures: Figures | None = None) -> None:
         self._bars = bars
+        self._figures = figures
         self._tasks: dict[str, TaskID] = {}
+        self._paces: dict[str, _Pace] = {}
 
     def started(self, stage: str, total: int) -> None:
         """Add the stage's bar."""
         if total:
-            self._tasks[stage] = self._bars.add_task(stage, total=total)
+            self._paces[stage] = _Pace(total, self._figures)
+            self._tasks[stage] = self._bars.add_task(stage, total=total, words="")
 
     def advanced(self, stage: str, done: int) -> None:
         """Move the bar."""
-        self._bars.update(self._tasks[stage], completed=done)
+        words = self._paces[stage].words(done)
+        self._bars.update(self._tasks[stage], completed=done, words=words)
 
     def ended(self, stage: str, report: StageReport) -> None:
         """Replace the bar by a line."""
@@ -68,13 +112,18 @@ class Bars:
 
 
 @contextmanager
-def watched(*, quiet: bool = False) -> Iterator[None]:
-    """Show the progress of every stage that runs in the block; in the log alone if `quiet`."""
+def watched(*, quiet: bool = False, figures: Figures | None = None) -> Iterator[None]:
+    """Show the progress of every stage that runs in the block; in the log alone if `quiet`.
+
+    Args:
+        quiet: Show nothing.
+        figures: What the run has come to so far, which is shown beside each stage's progress.
+    """
     if quiet:
         yield
         return
     if not console.out.is_terminal:
-        token = progress.set(PlainLines())
+        token = progress.set(PlainLines(figures))
         try:
             yield
         finally:
@@ -82,16 +131,50 @@ def watched(*, quiet: bool = False) -> Iterator[None]:
         return
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(_BAR_WIDTH),
         MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        TextColumn("{task.fields[words]}", markup=False),
     )
-    with Progress(*columns, console=console.out, transient=True) as bars:
-        token = progress.set(Bars(bars))
+    # While bars are shown, whatever is written on standard error goes above them, unless that is
+    # no terminal but a file.
+    with Progress(
+        *columns, console=console.out, transient=True, redirect_stderr=console.err.is_terminal
+    ) as bars:
+        token = progress.set(Bars(bars, figures))
         try:
             yield
         finally:
             progress.reset(token)
+
+
+def figures_of(settings: "Settings", run_id: str, config: "RunConfig") -> Figures:
+    """Return a function that asks the store for a run's figures; of controls it takes no score."""
+    from taskdata.store import Store
+
+    competing = {agent.name for agent in config.agents if not agent.is_control}
+
+    def figures() -> RunFigures:
+        with closing(Store(settings.address)) as store:
+            found = store.figures(run_id).get(run_id, RunFigures())
+        scores = {agent: mean for agent, mean in found.scores.items() if agent in competing}
+        return found.model_copy(update={"scores": scores})
+
+    return figures
+
+
+def _standing(figures: RunFigures) -> str:
+    cost = "cost unknown" if figures.cost_usd is None else f"${figures.cost_usd:.2f}"
+    if not figures.scores:
+        return cost
+    return f"{cost}, best {max(figures.scores.values()):.2f}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 def _sentence(stage: str, report: StageReport) -> str:

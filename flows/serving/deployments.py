@@ -13,7 +13,12 @@ from prefect.client.schemas.filters import (
     FlowRunFilterState,
     FlowRunFilterStateType,
 )
-from prefect.client.schemas.objects import State, StateType
+from prefect.client.schemas.objects import (
+    ConcurrencyLimitConfig,
+    ConcurrencyLimitStrategy,
+    State,
+    StateType,
+)
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments.runner import RunnerDeployment
 from prefect.events.actions import ChangeFlowRunState
@@ -30,14 +35,15 @@ from flows.nightly import nightly_evaluation
 from flows.serving.prefect_server import TAG
 from flows.serving.schedule import nightly_schedule
 from flows.stage_flows import STAGE_FLOWS
+from flows.stage_names import deployment_of
 
 _logger = logging.getLogger(__name__)
 
 _ZOMBIES = "nightshift-crash-zombie-runs"
 # One may be late or lost on its way to the server.
 _HEARTBEATS_MISSED = 3
-# A waiting night counts too, so the limit must exceed the nights at once by the stages at once.
-_RUNS_AT_ONCE = 8
+# Stages that people run again while nights and refreshes are at work.
+_STAGES_BY_HAND = 4
 
 
 def serve_deployments(settings: Settings) -> None:
@@ -50,7 +56,24 @@ def serve_deployments(settings: Settings) -> None:
     if swept:
         _logger.warning("%d orphaned flow runs marked crashed", swept)
     install_heartbeat_automation()
-    serve(*deployments(settings), limit=_RUNS_AT_ONCE, print_starting_message=False)
+    serve(*deployments(settings), limit=runs_at_once(settings), print_starting_message=False)
+
+
+def runs_at_once(settings: Settings) -> int:
+    """Return how many flow runs may have a process at a time.
+
+    A night that waits for its stage is one of them, so each needs a second place for the stage:
+    with fewer, nights would wait for stages that wait for a place.
+    """
+    return 2 * (settings.nights_at_once + settings.refreshes_at_once) + _STAGES_BY_HAND
+
+
+def _at_once(settings: Settings, limit: int) -> ConcurrencyLimitConfig:
+    strategy = {
+        "wait": ConcurrencyLimitStrategy.ENQUEUE,
+        "skip": ConcurrencyLimitStrategy.CANCEL_NEW,
+    }
+    return ConcurrencyLimitConfig(limit=limit, collision_strategy=strategy[settings.when_busy])
 
 
 def deployments(settings: Settings) -> list[RunnerDeployment]:
@@ -58,13 +81,14 @@ def deployments(settings: Settings) -> list[RunnerDeployment]:
     night: Any = nightly_evaluation.to_deployment(
         "nightly",
         schedule=nightly_schedule(settings.schedule, settings.schedule_timezone),
+        concurrency_limit=_at_once(settings, settings.nights_at_once),
         tags=[TAG],
         entrypoint_type=EntrypointType.MODULE_PATH,
         description="The whole nightly evaluation.",
     )
     stages: list[Any] = [
         stage.to_deployment(
-            name,
+            deployment_of(name),
             tags=[TAG],
             entrypoint_type=EntrypointType.MODULE_PATH,
             description=stage.description,
@@ -74,7 +98,8 @@ def deployments(settings: Settings) -> list[RunnerDeployment]:
     refresh: Any = refresh_task_bank.to_deployment(
         "refresh",
         tags=[TAG],
-        parameters={"config": {"review": "wait"}},
+        parameters={"changes": {"review": "wait"}},
+        concurrency_limit=_at_once(settings, settings.refreshes_at_once),
         entrypoint_type=EntrypointType.MODULE_PATH,
         description="From seeds to a reviewed release of a task bank.",
     )

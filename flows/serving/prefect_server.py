@@ -2,13 +2,13 @@
 
 The user's own server, named by `PREFECT_API_URL`, takes its place.
 
-Every command that needs the server holds a shared lock on one file. The server process itself
-watches that lock and stops when nobody holds it any more, so it survives neither a normal end nor
-a kill -9 of its users, and two commands at once share it. `--keep-server` tells it not to watch,
-`serve --stop` to watch again.
+Every command that needs the server holds a shared lock on one file, and the server process
+(`flows.serving.server_process`) ends with the last of them, so two commands at once share it.
+`--keep-server` tells it to stay, `serve --stop` to end with its users again.
 
-Run as `python -m flows.serving.prefect_server SOCKET FOLDER` this module is that server process;
-SOCKET is the number of the listening descriptor it was handed.
+Whoever may use Prefect's API may run code as the server's user, so the API asks for a login,
+which lies in a file of the home that nobody else can read. Commands put it into their environment,
+where Prefect's clients look for it: also those in flow runs, which are processes of their own.
 """
 
 import fcntl
@@ -18,21 +18,25 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
+from flows.serving.dashboards import ADDRESS_VARIABLE
+from flows.serving.ports import address_of, listening
+from flows.serving.server_process import KEEP, USERS, server_environment
+from flows.serving.tokens import login_file, login_of
 from taskdata.errors import Misuse, NightshiftError
+from taskdata.private_files import private_folder
 
 _START_SECONDS = 120
-_WATCH_SECONDS = 2.0
-_KEEP = "keep"
-_BACKLOG = 2048
 _GIVEN = "PREFECT_API_URL"
+_LOG = "server.log"
+_LOGIN = "PREFECT_API_AUTH_STRING"
 
 TAG = "nightshift"
 """On our deployments and on every flow run of ours, for a Prefect server has others, too."""
@@ -41,12 +45,22 @@ _SETTINGS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_RUNNER_POLL_FREQUENCY": "2",
+    "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "10",
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
     "PREFECT_LOGGING_EXTRA_LOGGERS": "flows,stages,environments,quality,dashboards,taskdata",
     "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR",
+    # What a Dask worker logs belongs to no flow run of this process.
+    "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
     "DO_NOT_TRACK": "1",
 }
 """What we want of Prefect where the user's environment says nothing else."""
+
+
+class _Server(NamedTuple):
+    """Our own server, by the addresses of its parts."""
+
+    api: str
+    dashboards: str
 
 
 def _import_flows() -> None:
@@ -58,14 +72,16 @@ def prefect_server(
     home: Path,
     port: int,
     *,
+    dashboard_port: int = 0,
     keep: bool = False,
     meanwhile: Callable[[], None] = _import_flows,
 ) -> Iterator[str]:
     """Yield the API URL of a healthy Prefect server, and put it into the environment.
 
-    `PREFECT_API_URL` wins where it is set. Must be entered before the first `import prefect`,
-    which reads the environment once. Flow runs that begin within the block are tagged as ours.
-    `meanwhile` is called once, while a server starts where one has to; it may import Prefect.
+    Our own serves the home's dashboards beside it; `PREFECT_API_URL` wins where it is set. Must be
+    entered before the first `import prefect`, which reads the environment once. Flow runs that
+    begin within the block are tagged as ours. `meanwhile` is called once, while a server starts
+    where one has to; it may import Prefect.
 
     Raises:
         Misuse: if the user's own server is to be kept, which is not ours to end.
@@ -74,7 +90,8 @@ def prefect_server(
     """
     given = given_server()
     if given is None:
-        with _own_server(home, port, meanwhile, keep=keep) as url, _tagged():
+        ports = (port, dashboard_port)
+        with _own_server(home, ports, meanwhile, keep=keep) as url, _tagged():
             yield url
         return
     if keep:
@@ -88,21 +105,22 @@ def prefect_server(
 
 @contextmanager
 def _own_server(
-    home: Path, port: int, meanwhile: Callable[[], None], *, keep: bool
+    home: Path, ports: tuple[int, int], meanwhile: Callable[[], None], *, keep: bool
 ) -> Iterator[str]:
     folder = home.resolve() / "prefect"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "users.lock").open("a") as users:
+    private_folder(home)
+    private_folder(folder)
+    with (folder / USERS).open("a") as users:
         fcntl.flock(users, fcntl.LOCK_SH)
-        url = _running(folder)
-        if url is None:
-            url = _start(folder, port, meanwhile)
+        server = _running(folder)
+        if server is None:
+            server = _start(folder, ports, meanwhile)
         else:
-            os.environ.update(_environment(folder, url))
+            os.environ.update(_environment(folder, server))
             meanwhile()
         if keep:
-            (folder / _KEEP).touch()
-        yield url
+            (folder / KEEP).touch()
+        yield server.api
 
 
 @contextmanager
@@ -161,16 +179,21 @@ def _fault() -> Exception | None:
 
 def let_go(home: Path) -> bool:
     """Let a server that was kept end with its last user; return whether one was kept."""
-    keep = home.resolve() / "prefect" / _KEEP
+    keep = home.resolve() / "prefect" / KEEP
     was_kept = keep.exists()
     keep.unlink(missing_ok=True)
     return was_kept
 
 
+def is_kept(home: Path) -> bool:
+    """Return whether this home's server was told to stay without users."""
+    return (home.resolve() / "prefect" / KEEP).exists()
+
+
 def running_server(home: Path) -> str | None:
     """Return the UI address of this home's server if it is up, else None."""
-    url = _running(home.resolve() / "prefect")
-    return ui_url(url) if url else None
+    server = _running(home.resolve() / "prefect")
+    return ui_url(server.api) if server else None
 
 
 def ui_url(api_url: str) -> str:
@@ -178,19 +201,31 @@ def ui_url(api_url: str) -> str:
     return api_url.removesuffix("/").removesuffix("/api")
 
 
-def _environment(folder: Path, url: str) -> dict[str, str]:
+def ui_line(home: Path, api_url: str) -> str:
+    """Return what people are told of the UI at an API address within `prefect_server`."""
+    address = f"Prefect UI: {ui_url(api_url)}"
+    is_ours = os.environ.get("PREFECT_HOME") == str(home.resolve() / "prefect")
+    return f"{address} (login: in {login_file(home)})" if is_ours else address
+
+
+def _environment(folder: Path, server: _Server) -> dict[str, str]:
     """Return the whole environment of what uses the server of that folder."""
-    return _SETTINGS | os.environ | {"PREFECT_HOME": str(folder), _GIVEN: url}
+    ours = {
+        "PREFECT_HOME": str(folder),
+        _GIVEN: server.api,
+        _LOGIN: login_of(folder.parent),
+        ADDRESS_VARIABLE: server.dashboards,
+    }
+    return _SETTINGS | os.environ | ours
 
 
-def _running(folder: Path) -> str | None:
+def _running(folder: Path) -> _Server | None:
     try:
         known = json.loads((folder / "server.json").read_text())
-        port, pid = int(known["port"]), int(known["pid"])
-    except (OSError, ValueError, KeyError):
+        server, pid = _Server(str(known["api"]), str(known["dashboards"])), int(known["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
         return None  # never started, or written by a server that died while starting
-    url = f"http://127.0.0.1:{port}/api"
-    return url if _serves(pid, folder) and _healthy(url) else None
+    return server if _serves(pid, folder) and _healthy(server.api) else None
 
 
 def _serves(pid: int, folder: Path) -> bool:
@@ -210,7 +245,7 @@ def _healthy(url: str) -> bool:
         return False
 
 
-def _start(folder: Path, port: int, meanwhile: Callable[[], None]) -> str:
+def _start(folder: Path, ports: tuple[int, int], meanwhile: Callable[[], None]) -> _Server:
     # One starter at a time: a second command waits here and then finds the first one's server.
     with (folder / "start.lock").open("a") as starting:
         fcntl.flock(starting, fcntl.LOCK_EX)
@@ -219,34 +254,42 @@ def _start(folder: Path, port: int, meanwhile: Callable[[], None]) -> str:
             os.environ.update(_environment(folder, found))
             meanwhile()
             return found
-        (folder / _KEEP).unlink(missing_ok=True)
-        log_file = folder / "server.log"
-        # The socket is bound here and handed over: nobody can take the port in between.
-        with _listening(port) as listener, log_file.open("ab") as output:
-            port = listener.getsockname()[1]
-            url = f"http://127.0.0.1:{port}/api"
-            handed = str(listener.fileno())
-            server = subprocess.Popen(
-                [sys.executable, "-m", "flows.serving.prefect_server", handed, str(folder)],
-                env=_environment(folder, url),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=(listener.fileno(),),
-            )
+        (folder / KEEP).unlink(missing_ok=True)
+        # The sockets are bound here and handed over: nobody can take a port in between.
+        with listening(ports[0]) as prefect, listening(ports[1]) as dashboards:
+            server = _Server(f"{address_of(prefect)}/api", address_of(dashboards))
+            users = _environment(folder, server)
+            process = _process(folder, users, prefect, dashboards)
         # Prefect reads it when it is imported, which may be now.
-        os.environ.update(_environment(folder, url))
+        os.environ.update(users)
         try:
             meanwhile()
-            _await_health(server, url, log_file)
+            _await_health(process, server.api, folder / _LOG)
         except BaseException:
             # Nobody would find it, and the next one may not have the database beside it.
-            server.kill()
-            server.wait()
+            process.kill()
+            process.wait()
             raise
-        (folder / "server.json").write_text(json.dumps({"port": port, "pid": server.pid}))
-    return url
+        known = server._asdict() | {"pid": process.pid}
+        (folder / "server.json").write_text(json.dumps(known))
+    return server
+
+
+def _process(
+    folder: Path, users: dict[str, str], prefect: socket.socket, dashboards: socket.socket
+) -> "subprocess.Popen[bytes]":
+    descriptors = (prefect.fileno(), dashboards.fileno())
+    module = ("-m", "flows.serving.server_process")
+    with (folder / _LOG).open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, *module, *map(str, descriptors), str(folder)],
+            env=server_environment(users, prefect.getsockname()[1], users[_LOGIN]),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=descriptors,
+        )
 
 
 def _await_health(server: "subprocess.Popen[bytes]", url: str, log_file: Path) -> None:
@@ -255,48 +298,3 @@ def _await_health(server: "subprocess.Popen[bytes]", url: str, log_file: Path) -
         if server.poll() is not None or time.monotonic() > deadline:
             raise NightshiftError(f"the Prefect server did not start; see {log_file}")
         time.sleep(0.25)
-
-
-def _listening(preferred: int) -> socket.socket:
-    """Return a socket that listens on that port of this machine, else on any free one."""
-    for port in (preferred, 0):
-        listener = socket.socket()
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", port))
-            listener.listen(_BACKLOG)
-        except OSError:
-            listener.close()
-            continue
-        return listener
-    raise NightshiftError("no free port for the Prefect server on 127.0.0.1")
-
-
-def _serve(descriptor: int, folder: Path) -> None:
-    import uvicorn
-    from prefect.server.api.server import create_app
-
-    config = uvicorn.Config(create_app, factory=True, log_level="warning")
-    server = uvicorn.Server(config)
-    watcher = threading.Thread(target=_stop_when_unused, args=(server, folder), daemon=True)
-    watcher.start()
-    server.run(sockets=[socket.socket(fileno=descriptor)])
-
-
-def _stop_when_unused(server: "object", folder: Path) -> None:
-    with (folder / "users.lock").open("a") as users:
-        while True:
-            time.sleep(_WATCH_SECONDS)
-            if (folder / _KEEP).exists():
-                continue
-            try:
-                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            server.should_exit = True  # type: ignore[attr-defined]
-            time.sleep(15)
-            os._exit(0)  # open browser connections must not keep an unused server alive
-
-
-if __name__ == "__main__":
-    _serve(int(sys.argv[1]), Path(sys.argv[2]))

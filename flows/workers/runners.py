@@ -9,16 +9,14 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from environments.models.keys import PAIRS_VARIABLE
 from environments.models.money.prices import PRICES_VARIABLE, user_prices
-from flows.config import Settings
 from flows.workers.backlogs import HostedBacklog, deal_at, hosted
 from stages.execute.slots.backlog import Deal
 from taskdata.errors import StageFailed
@@ -32,170 +30,13 @@ ShiftWork = Callable[[Store, str, Deal, dict[str, Any]], None]
 SECONDS_TO_STOP = 240.0
 """Workers that are still at it so long after a stage's deadline are ended by force."""
 
-_SCHEDULER = "NIGHTSHIFT_DASK_SCHEDULER"
 _RETRIES = 2
 # More than one, so that workers which join later find one; who finds no trials is done at once.
 _SHIFTS_PER_WORKER = 4
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_TO_RESTART = 30.0
-_SECONDS_TO_CONNECT = 10.0
 # Machines of a cluster that grows on demand come up in less.
 _SECONDS_WITHOUT_WORKERS = 600.0
-DASK_SETTINGS = {
-    "distributed.admin.tick.limit": "1h",
-    # A shift in line at a worker that dies would be blamed, too.
-    "distributed.scheduler.worker-saturation": 1.0,
-    # It looks at the frames of all threads, which with Python 3.11 can freeze the worker for ever,
-    # the lock on the database held (CPython issue 106883).
-    "distributed.worker.profile.enabled": False,
-    # Of one shift, which is as long as its stage: the backlog minds what kills workers.
-    "distributed.scheduler.allowed-failures": 10,
-}
-"""Of a scheduler and its workers; docs/production.md has them for the user's own."""
-
-_NEEDED_BY_TRIALS = (
-    "stages.execute.work",
-    "stages.score.work",
-    "environments.models.anthropic",
-    "environments.models.openai",
-)
-
-
-@contextmanager
-def cluster(settings: Settings, workers: int) -> Iterator[None]:
-    """Keep one local cluster for every stage within the block, unless a scheduler is configured.
-
-    Starting worker processes takes seconds; a night in one process pays that once.
-
-    Raises:
-        StageFailed: if the configured scheduler cannot be reached.
-    """
-    if settings.dask_scheduler:
-        with _connected(settings.dask_scheduler):
-            pass  # better now than after the stages that need no workers
-        yield
-        return
-    with _local_cluster(workers) as address:
-        os.environ[_SCHEDULER] = address
-        try:
-            yield
-        finally:
-            del os.environ[_SCHEDULER]
-
-
-@contextmanager
-def client(settings: Settings, workers: int) -> Iterator[Any]:
-    """Yield a Dask client: of the configured scheduler, else of a local cluster of its own.
-
-    Raises:
-        StageFailed: if the scheduler cannot be reached, or is lost within the block.
-    """
-    if settings.dask_scheduler:
-        with _connected(settings.dask_scheduler) as connected:
-            yield connected
-        return
-    with _local_cluster(workers) as address, _connected(address) as connected:
-        yield connected
-
-
-@contextmanager
-def _connected(address: str) -> Iterator[Any]:
-    from distributed import Client
-    from distributed.comm.core import CommClosedError
-
-    try:
-        connected = Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
-    except (OSError, ValueError) as exc:
-        cause = " ".join(str(exc).split())
-        raise StageFailed(
-            f"dask_scheduler {address}: cannot be reached: {cause}; is `dask scheduler` running?"
-        ) from exc
-    try:
-        with connected:
-            yield connected
-    except (OSError, RuntimeError) as exc:
-        is_lost = isinstance(exc, CommClosedError) or connected.status == "closed"
-        if not is_lost and address not in str(exc):
-            raise
-        raise StageFailed(
-            f"dask_scheduler {address}: was lost: {exc}; what is not done stays due"
-        ) from exc
-
-
-@contextmanager
-def _local_cluster(workers: int) -> Iterator[str]:
-    import dask
-    from distributed import LocalCluster
-
-    from environments.reaper.owner import working_folder
-    from environments.reaper.reap import reaped
-
-    with (
-        reaped(),
-        working_folder() as scratch,
-        dask.config.set(
-            DASK_SETTINGS
-            | {
-                "temporary-directory": str(scratch),
-                # Else one that takes long to start again, on a busy machine, is given up.
-                "distributed.deploy.lost-worker-timeout": "1h",
-            }
-        ),
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            # Else it tells of its own accord that another night has the usual port.
-            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-            silence_logs=logging.ERROR,
-        ) as running,
-        _kept_up(running, workers),
-        _warming_up(str(running.scheduler_address)),
-    ):
-        yield str(running.scheduler_address)
-
-
-@contextmanager
-def _warming_up(address: str) -> Iterator[None]:
-    """Have the workers import, while other stages are at work, what trials need and takes long."""
-    from distributed import Client
-
-    with Client(address, set_as_default=False) as connected:
-        warming = [
-            connected.submit(_import_all, workers=[worker], pure=False)
-            for worker in connected.scheduler_info(n_workers=-1)["workers"]
-        ]
-        yield
-        connected.cancel(warming)
-
-
-def _import_all() -> None:
-    for name in _NEEDED_BY_TRIALS:
-        import_module(name)
-
-
-@contextmanager
-def _kept_up(running: Any, workers: int) -> Iterator[None]:
-    """Start a worker anew where Dask has given it up, as it does when one dies while it starts.
-
-    A cluster without workers would let its clients wait for ever.
-    """
-    from distributed import Status
-    from tornado.ioloop import PeriodicCallback
-
-    def look() -> None:
-        for name, worker in list(running.workers.items()):
-            if worker.status in (Status.closed, Status.failed):
-                del running.workers[name]
-        running.scale(workers)
-
-    looking = PeriodicCallback(look, _SECONDS_BETWEEN_LOOKS * 1000)
-    running.loop.add_callback(looking.start)
-    try:
-        yield
-    finally:
-        running.loop.add_callback(looking.stop)
 
 
 @dataclass(frozen=True)
@@ -336,11 +177,15 @@ def _cause(future: Any) -> str | None:
 
 
 def _environment() -> dict[str, str]:
-    """Return what rooms below find in the environment, for workers that were given another one."""
+    """Return what rooms below find in the environment, for workers that were given another one.
+
+    No key is in it: workers have their own, but which server gets one is for the night to say.
+    """
     home, prices = os.environ.get("NIGHTSHIFT_HOME") or ".nightshift", user_prices()
     return {
         "NIGHTSHIFT_HOME": str(Path(home).resolve()),
         PRICES_VARIABLE: "" if prices is None else str(prices.resolve()),
+        PAIRS_VARIABLE: os.environ.get(PAIRS_VARIABLE, ""),
     }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from quality.gates import Suite
 from quality.suites.expectations import between, empty, none_of, unique
 from taskdata.schema.run import OutcomeStatus, TrialResult
+from taskdata.schema.scores import Unscored
 from taskdata.schema.task import Task, Tier
 
 if TYPE_CHECKING:
@@ -29,15 +30,21 @@ class ScoreRules:
     max_error_share: float = 0.5
     """Trials lost to infrastructure errors, of all."""
     max_unscored_share: float = 0.05
-    """Trials of which no verifier could score a leaf (judge outages), of all."""
+    """Trials of which no leaf had a verifier in this run, of all."""
+    max_silent_share: float = 0.5
+    """Trials that a judge was asked about without giving one verdict, of those it was asked about.
+
+    No lower, for an agent may keep the judge from its verdicts, and must not stop the others' run.
+    """
 
 
 def trial_rows(results: Sequence[TrialResult], tasks: Mapping[str, Task]) -> list[dict[str, Any]]:
     """Return one row per trial, all rounds; `tasks` by content hash.
 
     `state` is `pending`, `error` (infrastructure), `not_scored` (finished, and no score was
-    recorded), `unscored` (no leaf of it could be scored), `predicted` (step by step: no leaf of it
-    was to be scored) or `scored`.
+    recorded), `unscored` (no leaf of it had a verifier), `predicted` (step by step: no leaf of it
+    was to be scored) or `scored`. `judge` is `silent` where it was asked and gave no verdict at
+    all, `answered` where it gave some, and None where it was not asked.
     """
     return [_row(result, tasks[result.trial.task_hash]) for result in results]
 
@@ -53,6 +60,7 @@ def trial_scores_suite(rules: ScoreRules = ScoreRules()) -> Suite:
             "state",
             "root_score",
             "coverage",
+            "judge",
             "leaves_not_of_task",
             "reference_score",
             "nop_score",
@@ -63,17 +71,18 @@ def trial_scores_suite(rules: ScoreRules = ScoreRules()) -> Suite:
 
 def _row(result: TrialResult, task: Task) -> dict[str, Any]:
     trial, score = result.trial, result.score
-    root = result.root_score
     plays_reference = trial.agent == "reference" and trial.tier == Tier.WORKFLOW
     return {
         "trial": f"{trial.id} ({trial.agent} on {trial.task_id}, round {trial.round})",
         "trial_id": trial.id,
         "state": _state(result),
-        "root_score": root,
+        "root_score": result.root_score,
         "coverage": None if score is None else score.root.coverage,
+        "judge": _judge_state(result),
         "leaves_not_of_task": _leaf_mismatch(result, task),
-        "reference_score": root if plays_reference else None,
-        "nop_score": root if trial.agent == "nop" else None,
+        # The task is at fault only where no verdict that is missing could clear it.
+        "reference_score": result.root_score_upper if plays_reference else None,
+        "nop_score": result.root_score if trial.agent == "nop" else None,
     }
 
 
@@ -87,6 +96,15 @@ def _state(result: TrialResult) -> str:
     if result.score.root.steps is not None:
         return "predicted"
     return "unscored" if result.root_score is None else "scored"
+
+
+def _judge_state(result: TrialResult) -> str | None:
+    leaves = () if result.score is None else result.score.leaves
+    judged = [leaf for leaf in leaves if leaf.verifier.startswith("judge:")]
+    if any(leaf.score is not None for leaf in judged):
+        return "answered"
+    silent = any(leaf.unscored is Unscored.NO_VERDICT for leaf in judged)
+    return "silent" if silent else None
 
 
 def _leaf_mismatch(result: TrialResult, task: Task) -> str | None:
@@ -115,9 +133,16 @@ def _accounted(rules: ScoreRules) -> list["Expectation"]:
         ),
         none_of(
             "state",
-            f"at most {unscored:.0%} of the trials have no scored leaf",
+            f"at most {unscored:.0%} of the trials have no leaf with a verifier in this run",
             ["unscored"],
             unscored,
+        ),
+        none_of(
+            "judge",
+            f"in at most {rules.max_silent_share:.0%} of the trials that it was asked about, the "
+            "judge gave no verdict at all",
+            ["silent"],
+            rules.max_silent_share,
         ),
         empty("leaves_not_of_task", "the leaves scored are the leaves of the task"),
     ]

@@ -47,7 +47,9 @@ class Repeated:
         return f"says word for word the same as {self.link.other_kind} {self.link.other_id}"
 
 
-def start_refresh(store: Store, config: RefreshConfig, refresh_id: str) -> Refresh:
+def start_refresh(
+    store: Store, config: RefreshConfig, refresh_id: str, flow_run_id: str | None = None
+) -> Refresh:
     """Store a refresh with a candidate for each of its seeds; idempotent.
 
     A seed that repeats an older seed or a task word for word is left out, with a row in the
@@ -72,6 +74,7 @@ def start_refresh(store: Store, config: RefreshConfig, refresh_id: str) -> Refre
             config=config,
             code_version=code_version(),
             created_at=datetime.now(UTC),
+            flow_run_id=flow_run_id,
         )
         store.add_refresh(known)
     store.add_candidates([candidate_of(refresh_id, seed) for seed in taken])

@@ -2,7 +2,8 @@
 
 Data extraction is about getting facts out of sources, reasoning about recommendations and their
 justification, content synthesis about analysis, computation and narrative, formatting about files,
-names, layout and the like. The type of a trial is the one that cost it the most points.
+names, layout and the like. A leaf about something that was not delivered under any name is of none
+of these types: it was not attempted. The type of a trial is the one that cost it the most points.
 """
 
 import re
@@ -100,13 +101,20 @@ def leaf_type(leaf: Checkpoint) -> FailureType:
 def costliest_type(leaves: Iterable[LeafSignal], is_handoff: bool) -> FailureType | None:
     """Return the type that cost the most points; None if nothing was lost.
 
-    In a handoff failure, what could not be looked at counts as formatting (delivery); elsewhere
-    it counts as what the leaf asked for, since the work behind it is missing too.
+    What did not arrive under any name counts as not attempted. What arrived and could not be looked
+    at (misnamed, unreadable, refused) counts as formatting in a handoff failure; elsewhere it
+    counts as what the leaf asked for, since the work behind it is missing too.
     """
     lost: dict[FailureType, float] = defaultdict(float)
     for leaf in leaves:
-        undelivered = is_handoff and leaf.undelivered
-        kind = FailureType.FORMATTING if undelivered else leaf_type(leaf.checkpoint)
-        lost[kind] += leaf.lost
+        lost[_type_of(leaf, is_handoff)] += leaf.lost
     worst = max(lost, key=lambda kind: lost[kind], default=None)
     return worst if worst is not None and lost[worst] > 0 else None
+
+
+def _type_of(leaf: LeafSignal, is_handoff: bool) -> FailureType:
+    if leaf.absent:
+        return FailureType.NOT_ATTEMPTED
+    if is_handoff and leaf.undelivered:
+        return FailureType.FORMATTING
+    return leaf_type(leaf.checkpoint)

@@ -1,9 +1,12 @@
 """Failure labels from signals: stage, type and levels (GTA-2, section 5.3), with evidence.
 
-A trial failed when its root score is not above the run's threshold. The stage is the first one
-whose rule fits, in the order of the work: where the plan never came to anything, bad execution
-cannot be told, and so on.
+A trial failed when its scored leaves together are not above the run's threshold. One that failed
+only because verdicts are missing has no label, for nothing in it is known to be wrong; neither has
+one that the run has too few verifiers to decide. The stage is the first one whose rule fits, in the
+order of the work: where the plan never came to anything, bad execution cannot be told, and so on.
 
+- not attempted: no tool was called, no file left and no answer given. A call that only looks at
+  something is an attempt.
 - plan: nothing was set about. No tool was called, or not one call was well formed, or the trial
   ended without a step toward any of the deliverables.
 - execute: the tools were used and it broke down there. Most calls failed, or the trial ended on
@@ -13,8 +16,8 @@ cannot be told, and so on.
 - refine: most leaves hold and finer requirements do not.
 - reason: the work was done and most of it arrived, and most of what it says is wrong.
 
-Nobody saw the tool calls of a program or behind an imported result: plan is never told of them, and
-execute only of a program that did not finish, with something undelivered.
+Nobody saw the tool calls of a program or behind an imported result: not attempted and plan are
+never told of them, and execute only of a program that did not finish, with something undelivered.
 
 Levels are told for every scored trial, also for one that succeeded:
 A (leaf), some leaf does not hold; B (composition), some inner node does not hold though most of
@@ -27,16 +30,17 @@ from collections.abc import Callable
 from stages.diagnose.failure_types import costliest_type, leaf_type
 from stages.diagnose.signals import LeafSignal, Signals, one_line
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
+from taskdata.schema.success import TrialVerdict
 from taskdata.schema.transcript import Ending
 
-LABELLER = "rules@1"
+LABELLER = "rules@2"
 _QUOTED = 3
 
 
 def diagnose(trial_id: str, signals: Signals) -> Diagnosis:
     """Return the labels of a trial, and one sentence for each signal that led to them."""
     stage, reason = _stage(signals)
-    kind = costliest_type(signals.leaves, stage is FailureStage.HANDOFF) if stage else None
+    kind = _type(signals, stage)
     levels, findings = _levels(signals)
     return Diagnosis(
         trial_id=trial_id,
@@ -49,10 +53,11 @@ def diagnose(trial_id: str, signals: Signals) -> Diagnosis:
 
 
 def _stage(signals: Signals) -> tuple[FailureStage | None, str]:
-    score = f"root score {signals.root_score:.1f}"
-    if signals.succeeded:
-        return None, f"{score} is above the threshold {signals.threshold:g}"
+    no_failure = _no_failure(signals)
+    if no_failure is not None:
+        return None, no_failure
     rules: list[tuple[FailureStage, Callable[[Signals], str | None]]] = [
+        (FailureStage.NOT_ATTEMPTED, _tried_nothing),
         (FailureStage.PLAN, _never_set_about),
         (FailureStage.EXECUTE, _broke_down),
         (FailureStage.HANDOFF, _did_not_arrive),
@@ -66,6 +71,34 @@ def _stage(signals: Signals) -> tuple[FailureStage | None, str]:
     return FailureStage.REASON, (
         f"the work was done and most of it delivered, but only {held} of "
         f"{len(signals.leaves)} scored leaves hold"
+    )
+
+
+def _no_failure(signals: Signals) -> str | None:
+    """Return why there is no failure to label, None if there is one."""
+    if signals.verdict is TrialVerdict.SUCCEEDED:
+        return f"root score {signals.lower:.1f} is above the threshold {signals.threshold:g}"
+    if signals.verdict is TrialVerdict.UNDECIDED:
+        return f"not decided: only {signals.coverage:.0%} of the task was scored in this run"
+    if not signals.fell_short:
+        return f"what was scored is above the threshold {signals.threshold:g}, but not enough was"
+    return None
+
+
+def _type(signals: Signals, stage: FailureStage | None) -> FailureType | None:
+    if stage is None:
+        return None
+    if stage is FailureStage.NOT_ATTEMPTED:
+        return FailureType.NOT_ATTEMPTED
+    return costliest_type(signals.leaves, stage is FailureStage.HANDOFF)
+
+
+def _tried_nothing(signals: Signals) -> str | None:
+    if not signals.tried_nothing:
+        return None
+    return (
+        f"nothing was tried in {_count(signals.turns, 'turn')}: no tool was called, no file left "
+        "and no answer given"
     )
 
 
@@ -126,7 +159,13 @@ def _levels(signals: Signals) -> tuple[FailureLevels, list[str]]:
         composition=bool(signals.broken_nodes),
         deliverable=bool(signals.undelivered or form),
     )
-    findings = [f"deliverable {name} is missing" for name in signals.missing]
+    findings = []
+    if signals.unanswered:
+        findings.append(
+            f"{_count(signals.unanswered, 'leaf', 'leaves')} got no verdict, which leaves the root "
+            f"score between {signals.lower:.1f} and {signals.upper:.1f}"
+        )
+    findings += [f"deliverable {name} is missing" for name in signals.missing]
     findings += [
         f"{one_line(name)} was delivered, of the type of a missing one"
         for name in signals.misnamed[:_QUOTED]
@@ -146,5 +185,5 @@ def _leaf_sentence(leaf: LeafSignal) -> str:
     return f"leaf {leaf.checkpoint.id} scored {leaf.score:.1f} of 10: {requirement}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"

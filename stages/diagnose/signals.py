@@ -13,6 +13,8 @@ from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.run import TrialOutcome
 from taskdata.schema.scores import NodeScore, TrialScore
+from taskdata.schema.service import service_of
+from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.task import Task
 from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.transcript import Ending, ToolEvent, Transcript
@@ -37,6 +39,8 @@ class LeafSignal:
     """Share (0-1) of the root score that the leaf decides, among the scored leaves."""
     undelivered: bool
     """What it looks at is missing, unreadable or empty."""
+    absent: bool = False
+    """What it looks at is missing, and nothing delivered can be meant for it."""
 
     @property
     def lost(self) -> float:
@@ -49,7 +53,13 @@ class Signals:
     """What was seen of one trial."""
 
     root_score: float
+    """Mean over the leaves that have a score."""
+    lower: float
+    """What the trial is credited with: leaves without a verdict count 0."""
+    upper: float
+    verdict: TrialVerdict
     threshold: float
+    coverage: float
     ending: Ending
     turns: int
     calls: int
@@ -74,13 +84,22 @@ class Signals:
     leaves: tuple[LeafSignal, ...]
     broken_nodes: tuple[str, ...]
     """Inner nodes that fail though most of their scored leaves hold."""
+    unanswered: int = 0
+    """Leaves that a verifier was asked about and gave no score on."""
+    left_nothing: bool = False
+    """It left no file, not even one that was refused, and gave no answer."""
     watched: bool = True
     """Whether its tool calls are known; not so of programs and of imported results."""
 
     @property
-    def succeeded(self) -> bool:
-        """Whether the root score is above the threshold."""
-        return self.root_score > self.threshold
+    def tried_nothing(self) -> bool:
+        """Whether it called no tool and left nothing; a call that only looks is an attempt."""
+        return self.watched and self.calls == 0 and self.left_nothing
+
+    @property
+    def fell_short(self) -> bool:
+        """Whether the leaves that have a score are enough to see that something is not right."""
+        return self.root_score <= self.threshold
 
     @property
     def undelivered(self) -> tuple[str, ...]:
@@ -94,14 +113,15 @@ def observe(
     transcript: Transcript,
     score: TrialScore,
     rendered: Sequence[RenderedDeliverable],
-    threshold: float,
+    rule: SuccessRule,
 ) -> Signals:
     """Return the signals of a finished and scored trial.
 
     Raises:
         NightshiftError: if no leaf of it was scored, for then nothing is known to have failed.
     """
-    if score.root.score is None:
+    root = score.root
+    if root.score is None or root.lower is None or root.upper is None:
         raise NightshiftError(f"trial {score.trial_id} has no scored leaf to learn from")
     calls = [event for event in transcript.tool_events if event.call.tool != "finish"]
     failed = [event for event in calls if event.error is not None]
@@ -109,8 +129,12 @@ def observe(
     unreadable = tuple(r.name for r in rendered if isinstance(r.view, UnreadableView))
     asked = tuple(d.name for d in task.deliverables)
     return Signals(
-        root_score=score.root.score,
-        threshold=threshold,
+        root_score=root.score,
+        lower=root.lower,
+        upper=root.upper,
+        verdict=rule.verdict(root),
+        threshold=rule.threshold,
+        coverage=root.coverage,
         ending=transcript.ending,
         turns=transcript.turns,
         calls=len(calls),
@@ -124,8 +148,10 @@ def observe(
         misnamed=misnamed,
         unreadable=tuple(name for name in asked if name in unreadable),
         rejected=outcome.rejected_files,
-        leaves=_leaves(task, score, {*missing, *unreadable}, outcome, threshold),
-        broken_nodes=tuple(_broken(score.root, threshold)),
+        leaves=_leaves(task, score, {*missing, *unreadable}, outcome, rule.threshold),
+        left_nothing=_left_nothing(task, outcome),
+        broken_nodes=tuple(_broken(root, rule.threshold)),
+        unanswered=score.unanswered_leaves,
         watched=transcript.calls_are_known,
     )
 
@@ -169,6 +195,7 @@ def _leaves(
     checkpoints = {leaf.id: leaf for leaf in task.checkpoints.leaves()}
     if not outcome.final_answer.strip():
         undelivered = undelivered | {ANSWER}
+    absent = {name for name in undelivered if not _is_there_somehow(name, outcome, task)}
     leaves = []
     for leaf_id, leaf_score, share in _shares(score.root, 1.0):
         looked_at = _looked_at(checkpoints[leaf_id])
@@ -179,9 +206,31 @@ def _leaves(
                 holds=leaf_score > threshold,
                 share=share,
                 undelivered=bool(looked_at) and looked_at <= undelivered,
+                absent=bool(looked_at) and looked_at <= absent,
             )
         )
     return tuple(leaves)
+
+
+def _left_nothing(task: Task, outcome: TrialOutcome) -> bool:
+    # The final state of a task's services is there whatever the agent does.
+    own = [d for d in outcome.deliverables if service_of(d.name, task.services) is None]
+    return not (own or outcome.rejected_files or outcome.final_answer.strip())
+
+
+def _is_there_somehow(name: str, outcome: TrialOutcome, task: Task) -> bool:
+    """Whether a deliverable arrived unreadable, misnamed, or was refused on collection."""
+    if name == ANSWER:
+        return False
+    delivered = {d.name for d in outcome.deliverables}
+    refused = any(name in text for text in outcome.rejected_files)
+    _missing_names, misnamed = _missing(task, outcome)
+    type_ = PurePosixPath(name).suffix.lower()
+    return (
+        name in delivered
+        or refused
+        or any(PurePosixPath(other).suffix.lower() == type_ for other in misnamed)
+    )
 
 
 def _shares(node: NodeScore, share: float) -> list[tuple[str, float, float]]:

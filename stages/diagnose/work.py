@@ -8,13 +8,14 @@ from stages.diagnose.signals import Signals, observe
 from stages.execute.outcome import cause
 from taskdata.errors import NightshiftError, StoreUnavailable
 from taskdata.schema.run import StageReport, Trial
+from taskdata.schema.success import SuccessRule
 from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
-    """Return the ids of trials with a root score and without labels.
+    """Return the ids of trials with a scored leaf and without labels.
 
     A trial lost to infrastructure, or of which no leaf could be scored, says nothing of the agent
     and is never due.
@@ -29,12 +30,12 @@ def do(store: Store, run_id: str, round_: int) -> StageReport:
         StoreUnavailable: if the store is gone, for all trials at once.
     """
     started = time.monotonic()
-    threshold = store.run(run_id).config.threshold
+    rule = store.run(run_id).config.success
     trials = _due(store, run_id, round_)
     causes = []
     for trial in trials:
         try:
-            store.record_diagnosis(diagnose(trial.id, signals_of(store, trial, threshold)))
+            store.record_diagnosis(diagnose(trial.id, signals_of(store, trial, rule)))
         except StoreUnavailable:
             raise
         except Exception as exc:  # one trial must not sink the round
@@ -52,7 +53,7 @@ def do(store: Store, run_id: str, round_: int) -> StageReport:
     )
 
 
-def signals_of(store: Store, trial: Trial, threshold: float) -> Signals:
+def signals_of(store: Store, trial: Trial, rule: SuccessRule) -> Signals:
     """Return what can be seen of a trial with a root score.
 
     Raises:
@@ -63,7 +64,7 @@ def signals_of(store: Store, trial: Trial, threshold: float) -> Signals:
     if outcome is None or transcript is None or score is None:
         raise NightshiftError(f"trial {trial.id}: its outcome, transcript or score is missing")
     task = store.task(trial.task_hash)
-    return observe(task, outcome, transcript, score, store.rendered(trial.id), threshold)
+    return observe(task, outcome, transcript, score, store.rendered(trial.id), rule)
 
 
 def _due(store: Store, run_id: str, round_: int) -> list[Trial]:

@@ -143,6 +143,15 @@ def require_agent(agent: AgentSpec) -> None:
         raise Misuse(
             f"agent {agent.name!r}: only harness 'command' takes a command, a program and an image"
         )
+    if agent.text_tool_calls is not None and not agent.harness.startswith("function_calling"):
+        raise Misuse(
+            f"agent {agent.name!r}: only harness 'function_calling' takes text_tool_calls; "
+            "remove it"
+        )
+    if agent.structured_steps is not None and not agent.harness.startswith("react"):
+        raise Misuse(
+            f"agent {agent.name!r}: only harness 'react' takes structured_steps; remove it"
+        )
     kind = harness_kind(agent.harness)
     if not kind.may_have_model and kind.needs_model != (agent.model is not None):
         wants = "needs a model" if agent.model is None else "takes no model"

@@ -15,7 +15,7 @@ from environments.mcp.offer import Offer, offered, server_tools
 from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy
 from environments.models.cached import CachedClient
-from environments.models.money.prices import price_of
+from environments.models.money.prices import UNPRICED, price_of
 from environments.models.paid import PaidClient
 from environments.models.retry import is_silence
 from environments.ports import ModelClient, Sandbox, Workspace
@@ -288,8 +288,7 @@ def _model(bench: Workbench, agent: AgentSpec, due: Due) -> ModelClient | None:
         return None
     if agent.budget.max_usd is not None and price_of(agent.model) is None:
         raise Misuse(
-            f"agent {agent.name!r}: a budget in USD needs a known price; "
-            f"{agent.model} is not in the price table"
+            f"agent {agent.name!r}: a budget in USD needs a known price; {agent.model} {UNPRICED}"
         )
     trial, replies = due.trial, bench.run.config.replies
     base_url = _base_url(bench, agent, trial)

@@ -8,7 +8,7 @@ from environments.models.retry import RetryPolicy
 from stages.execute.harness import harness_kind
 from stages.prepare.estimate import NOTHING, Effort, JudgeEstimate, trials_per_task
 from stages.prepare.work import can_play
-from stages.score.judge import MAX_ASKS, largest_request
+from stages.score.judging.judge import MAX_ASKS, largest_request
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Judge
 from taskdata.schema.run import JudgeEffort, RunConfig

@@ -20,11 +20,11 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-def select(store: Store, config: RunConfig, run_id: str) -> Run:
+def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None = None) -> Run:
     """Return the run of that id; if it is new, release its bank and store it first.
 
     A bank that is a release already is evaluated as that release, unless `config.tasks` names
-    some of its tasks: these are a release of their own.
+    some of its tasks: these are a release of their own. `flow_run_id` is noted on a new run.
 
     Raises:
         Misuse: if the bank or one of its tasks is unknown, or limits would hold for nothing.
@@ -41,6 +41,7 @@ def select(store: Store, config: RunConfig, run_id: str) -> Run:
         release_hash=_release_hash(store, config),
         code_version=code_version(),
         created_at=datetime.now(UTC),
+        flow_run_id=flow_run_id,
     )
     store.add_run(run)
     return run

@@ -7,7 +7,7 @@ from pathlib import Path
 from environments.mcp.health import missing_server
 from environments.mcp.offer import offered
 from environments.models.capabilities import NOTHING_KNOWN, capabilities_of, native_inputs
-from environments.models.money.prices import price_of
+from environments.models.money.prices import UNPRICED, price_of
 from environments.models.registry import require_model
 from environments.sandbox.providers import sandbox_provider
 from environments.services.kinds import READY, service_state
@@ -73,7 +73,7 @@ def require_fitting(config: RunConfig) -> None:
             if capped and price_of(agent.model) is None:
                 raise Misuse(
                     f"agent {agent.name!r}: a budget in USD needs a known price, and "
-                    f"{agent.model} is not in the price table"
+                    f"{agent.model} {UNPRICED}"
                 )
     _require_capped_tools(config)
     if config.judge is not None:
@@ -81,7 +81,7 @@ def require_fitting(config: RunConfig) -> None:
         if config.max_usd is not None and price_of(config.judge) is None:
             raise Misuse(
                 f"max_usd = {config.max_usd:g}: a cap needs known prices, and the judge "
-                f"{config.judge} is not in the price table"
+                f"{config.judge} {UNPRICED}"
             )
 
 
@@ -100,7 +100,7 @@ def _require_capped_tools(config: RunConfig) -> None:
     if config.tool_model is not None and price_of(config.tool_model) is None:
         raise Misuse(
             f"tool_model = {str(config.tool_model)!r}: a limit in USD needs a known price, and "
-            "this model is not in the price table"
+            f"this model {UNPRICED}"
         )
 
 

@@ -68,6 +68,8 @@ def _template(name: str) -> jinja2.Template:
 
 def _facts(signals: Signals) -> Iterator[str]:
     """Yield what the agent could have seen itself about how the attempt ended."""
+    if signals.tried_nothing:
+        yield "Nothing was tried: no tool was called, no file left and no answer given."
     if signals.ending is not Ending.FINISHED:
         yield f"The attempt ended {signals.ending.replace('_', ' ')}."
     for name in signals.missing:

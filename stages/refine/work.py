@@ -18,8 +18,10 @@ _logger = logging.getLogger(__name__)
 def due(store: Store, run_id: str, round_: int) -> list[str]:
     """Return the ids of trials of round `round_ - 1` that want another attempt and have none yet.
 
-    Refined are scored trials whose root score is not above the run's threshold, of agents whose
-    harness takes feedback. A trial lost to infrastructure had no attempt to give feedback on.
+    Refined are trials whose scored leaves together are not above the run's threshold, of agents
+    whose harness takes feedback. Leaves without a verdict give nothing to say in feedback, so that
+    they alone are no reason for another attempt. A trial lost to infrastructure had no attempt to
+    give feedback on.
 
     Raises:
         Misuse: if the run has no such refinement round.
@@ -93,7 +95,7 @@ def _next_id(trial: Trial) -> str:
 
 
 def _refined(store: Store, run: Run, parent: Trial) -> Trial:
-    signals = signals_of(store, parent, run.config.threshold)
+    signals = signals_of(store, parent, run.config.success)
     return parent.model_copy(
         update={
             "id": _next_id(parent),

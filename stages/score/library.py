@@ -12,6 +12,7 @@ from stages.score.checks import (
     answer,
     delimited,
     documents,
+    json_schema,
     media,
     slides,
     structured,
@@ -20,10 +21,10 @@ from stages.score.checks import (
     workbook,
 )
 from stages.score.evidence import TrialEvidence
-from stages.score.matching import storable
+from stages.score.matching import quote, storable
 from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import Check
-from taskdata.schema.scores import LeafScore
+from taskdata.schema.scores import LeafScore, Unscored
 from taskdata.schema.views import (
     AudioView,
     CsvView,
@@ -35,12 +36,24 @@ from taskdata.schema.views import (
     SlidesView,
     TextView,
     UnreadableView,
+    View,
     WorkbookView,
 )
 
 _logger = logging.getLogger(__name__)
 
-_FAMILIES = (answer, text, tables, workbook, delimited, structured, slides, documents, media)
+_FAMILIES = (
+    answer,
+    text,
+    tables,
+    workbook,
+    delimited,
+    structured,
+    json_schema,
+    slides,
+    documents,
+    media,
+)
 _MAX_REASON = 600
 _VIEW_OF = {
     ".xlsx": WorkbookView,
@@ -63,6 +76,11 @@ def check_library() -> Mapping[str, CheckSpec]:
     return {spec.name: spec for family in _FAMILIES for spec in family.CHECKS}
 
 
+def kind_of_file(name: str) -> type | None:
+    """Return the kind of view that a file of this name is read as, None if nothing reads it."""
+    return _VIEW_OF.get(PurePosixPath(name).suffix.lower())
+
+
 def validate_check(check: Check) -> None:
     """Raise `BadTaskData`, naming check and field, unless the check could be run and passed."""
     _parsed(check)
@@ -77,8 +95,7 @@ def _parsed(check: Check) -> tuple[CheckSpec, CheckArgs]:
         if str not in spec.looks_at:
             raise BadTaskData(f"check {check.name!r}: field deliverable: this check needs a file")
     else:
-        view = _VIEW_OF.get(PurePosixPath(check.deliverable).suffix.lower())
-        if view not in spec.looks_at:
+        if kind_of_file(check.deliverable) not in spec.looks_at:
             raise BadTaskData(
                 f"check {check.name!r}: field deliverable: this check reads "
                 f"{', '.join(spec.reads)}, which {check.deliverable!r} is not"
@@ -95,7 +112,8 @@ def run_check(leaf_id: str, check: Check, trial: TrialEvidence) -> LeafScore:
     """Return the score of a leaf that code verifies.
 
     A missing or unreadable deliverable, or one of another kind, is a score of 0. A fault in the
-    check itself leaves the leaf unscored: it says nothing about the agent.
+    check itself leaves the leaf unscored: it says nothing about the agent. This runs as long as the
+    check does; `stages.score.checking` runs checks that can be stopped.
 
     Raises:
         BadTaskData: The task's check is not valid.
@@ -103,16 +121,42 @@ def run_check(leaf_id: str, check: Check, trial: TrialEvidence) -> LeafScore:
     spec, args = _parsed(check)
     try:
         verdict = _verdict(spec, args, check.deliverable, trial)
+    except (MemoryError, RecursionError) as exc:
+        # What is delivered can bring these about: left out of the score, it would be rewarded.
+        return no_points(leaf_id, check, f"the check broke off: {type(exc).__name__}")
     except Exception as exc:
         _logger.exception("check %s failed on leaf %s", spec.name, leaf_id)
         reason = f"internal error in check {spec.name}: {type(exc).__name__}"
-        return LeafScore(leaf_id=leaf_id, score=None, verifier=spec.label, reason=reason)
+        return LeafScore(
+            leaf_id=leaf_id,
+            score=None,
+            verifier=spec.label,
+            reason=reason,
+            unscored=Unscored.CHECK_FAILED,
+        )
     return LeafScore(
         leaf_id=leaf_id,
         score=min(10.0, max(0.0, verdict.score)),
         verifier=spec.label,
-        reason=storable(verdict.reason)[:_MAX_REASON],
+        reason=_reason(verdict, trial.views.get(check.deliverable or "")),
     )
+
+
+def _reason(verdict: Verdict, view: View | None) -> str:
+    """Return why a leaf has its score, and what of the file is hidden and did not count."""
+    hidden = getattr(view, "hidden", None)
+    note = ""
+    if hidden is not None:
+        why = ", ".join(hidden.reasons)
+        note = f"; not counted: {hidden.words} hidden words ({why}): {quote(hidden.quote)}"
+    return storable(verdict.reason)[: _MAX_REASON - len(note)] + storable(note)
+
+
+def no_points(leaf_id: str, check: Check, reason: str) -> LeafScore:
+    """Return the score of a leaf whose check could not be run to its end on what was delivered."""
+    spec = check_library().get(check.name)
+    label = f"check:{check.name}" if spec is None else spec.label
+    return LeafScore(leaf_id=leaf_id, score=0.0, verifier=label, reason=reason)
 
 
 def _verdict(

@@ -1,4 +1,4 @@
-"""The readable text of a view: for the checks that search texts, and for a judge."""
+"""The readable text of a view, for the checks that search texts."""
 
 import json
 
@@ -39,7 +39,23 @@ def searchable_text(evidence: View | str) -> str:
         return "\n".join(page.text for page in evidence.pages)
     if isinstance(evidence, SlidesView):
         return "\n".join(map(slide_text, evidence.slides))
-    return described(evidence)
+    return _told(evidence)
+
+
+def _told(
+    view: UnreadableView | CsvView | JsonView | WorkbookView | MailView | ImageView | AudioView,
+) -> str:
+    if isinstance(view, UnreadableView):
+        return f"(this file cannot be read: {view.reason})"
+    if isinstance(view, CsvView):
+        return table_text(view.table)
+    if isinstance(view, JsonView):
+        return json.dumps(view.value, ensure_ascii=False, indent=1)
+    if isinstance(view, WorkbookView):
+        return "\n\n".join(map(_sheet_text, view.sheets))
+    if isinstance(view, MailView):
+        return _mail_text(view)
+    return media_text(view)
 
 
 def table_text(table: Table) -> str:
@@ -53,61 +69,12 @@ def slide_text(slide: Slide) -> str:
     return "\n".join([runs, *map(table_text, slide.tables)])
 
 
-def described(view: View) -> str:
-    """Return the view as text for a judge, which sees nothing else of the file."""
-    if isinstance(view, UnreadableView):
-        return f"(this file cannot be read: {view.reason})"
-    if isinstance(view, CsvView):
-        return table_text(view.table)
-    if isinstance(view, JsonView):
-        return json.dumps(view.value, ensure_ascii=False, indent=1)
-    if isinstance(view, WorkbookView):
-        return "\n\n".join(map(_sheet_text, view.sheets))
-    if isinstance(view, DocumentView):
-        return _document_text(view)
-    if isinstance(view, PdfView):
-        pages = enumerate(view.pages, start=1)
-        return "\n\n".join(f"[page {number}]\n{page.text}" for number, page in pages)
-    if isinstance(view, SlidesView):
-        slides = enumerate(view.slides, start=1)
-        return "\n\n".join(_slide_described(number, slide) for number, slide in slides)
-    if isinstance(view, MailView):
-        return _mail_text(view)
-    if isinstance(view, ImageView | AudioView):
-        return _media_text(view)
-    return searchable_text(view)
-
-
 def _sheet_text(sheet: Sheet) -> str:
     charts = f", charts: {', '.join(sheet.charts)}" if sheet.charts else ""
     lines = [f"[sheet {sheet.name}: {sheet.rows} rows, {sheet.columns} columns{charts}]"]
     for address, cell in sheet.cells.items():
         formula = f"  {cell.formula}" if cell.formula else ""
         lines.append(f"{address}: {'' if cell.value is None else cell.value}{formula}")
-    return "\n".join(lines)
-
-
-def _document_text(view: DocumentView) -> str:
-    lines = [f"[header] {view.header}"] if view.header else []
-    for paragraph in view.paragraphs:
-        mark = "" if paragraph.level is None else "#" * max(1, paragraph.level) + " "
-        lines.append(mark + paragraph.text)
-    lines += [f"[table]\n{table_text(table)}" for table in view.tables]
-    if view.images:
-        lines.append(f"[{view.images} images]")
-    if view.footer:
-        lines.append(f"[footer] {view.footer}")
-    return "\n".join(lines)
-
-
-def _slide_described(number: int, slide: Slide) -> str:
-    lines = [f"[slide {number}: {slide.title}]", slide_text(slide)]
-    if slide.charts:
-        lines.append(f"[charts: {', '.join(slide.charts)}]")
-    if slide.images:
-        lines.append(f"[{slide.images} images]")
-    if slide.notes:
-        lines.append(f"[notes] {slide.notes}")
     return "\n".join(lines)
 
 
@@ -121,7 +88,8 @@ def _mail_text(view: MailView) -> str:
     return "\n".join(lines)
 
 
-def _media_text(view: ImageView | AudioView) -> str:
+def media_text(view: ImageView | AudioView) -> str:
+    """Return what was measured of a picture or a sound."""
     if isinstance(view, AudioView):
         return (
             f"(sound: {view.seconds:.2f} s, {view.sample_rate} Hz, {view.channels} channels, "

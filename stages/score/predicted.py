@@ -4,7 +4,7 @@ from quality.atomic.step_by_step import score_steps
 from stages.score.tree import aggregate
 from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import Checkpoint
-from taskdata.schema.scores import LeafScore, NodeScore
+from taskdata.schema.scores import LeafScore, NodeScore, Unscored
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript
 
@@ -26,4 +26,10 @@ def predicted_score(task: Task, transcript: Transcript) -> NodeScore:
 
 def _unscored(leaf: Checkpoint) -> LeafScore:
     kind = "unknown" if leaf.verifier is None else leaf.verifier.kind
-    return LeafScore(leaf_id=leaf.id, score=None, verifier=kind, reason=_WHY)
+    return LeafScore(
+        leaf_id=leaf.id,
+        score=None,
+        verifier=kind,
+        reason=_WHY,
+        unscored=Unscored.NOT_OBSERVED,
+    )

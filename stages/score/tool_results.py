@@ -2,7 +2,7 @@
 
 from stages.score.matching import fold, listed
 from taskdata.schema.checkpoint import ToolResultCheck
-from taskdata.schema.scores import LeafScore
+from taskdata.schema.scores import LeafScore, Unscored
 from taskdata.schema.transcript import Transcript
 
 _LABEL = "tool_result:log@1"
@@ -42,4 +42,7 @@ def _called(used: list[str]) -> str:
 
 
 def _leaf(leaf_id: str, score: float | None, reason: str) -> LeafScore:
-    return LeafScore(leaf_id=leaf_id, score=score, verifier=_LABEL, reason=reason)
+    unscored = Unscored.NOT_OBSERVED if score is None else None
+    return LeafScore(
+        leaf_id=leaf_id, score=score, verifier=_LABEL, reason=reason, unscored=unscored
+    )

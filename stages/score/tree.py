@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import Checkpoint
-from taskdata.schema.scores import LeafScore, NodeScore
+from taskdata.schema.scores import LeafScore, NodeScore, shares
 
 
 def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> NodeScore:
@@ -13,6 +13,7 @@ def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> N
     A parent's score is the mean of its children's scores, each weighing its weight times its
     coverage (GTA-2, section 3.3.5 and Algorithm 1, where every leaf is scored); coverage is the
     weighted mean of the children's. With nothing scored below it a node's score is None, never 0.
+    How far the leaves that got no verdict leave the score open, `lower` and `upper` of a node say.
 
     Raises:
         BadTaskData: The weights of some node's children add up to 0, or a leaf has no entry in
@@ -21,18 +22,14 @@ def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> N
     if checkpoint.verifier is not None:
         return _leaf(checkpoint, leaf_scores)
     children = tuple(aggregate(child, leaf_scores) for child in checkpoint.children)
-    largest = max(child.weight for child in children)
-    if largest == 0:
+    parts = shares(child.weight for child in children)
+    if not any(parts):
         raise BadTaskData(
             f"checkpoint {checkpoint.id!r}: the weights of its children add up to 0; "
             "give one of them a weight"
         )
-    # Relative to the largest, so that the sum of extreme weights neither overflows nor rounds to 0.
-    relative = [child.weight / largest for child in children]
-    total = sum(relative)
     seen = [
-        (weight / total * child.coverage, child.score)
-        for weight, child in zip(relative, children, strict=True)
+        (part * child.coverage, child.score) for part, child in zip(parts, children, strict=True)
     ]
     coverage = sum(share for share, _ in seen)
     return NodeScore(

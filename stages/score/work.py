@@ -34,24 +34,26 @@ from stages.execute.slots.backlog import (
 )
 from stages.execute.slots.filling import keep_filled, run_loop
 from stages.execute.slots.provider import NO_MODEL
+from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
-from stages.score.judge import LeafJudge, RunJudge, no_judge
-from stages.score.library import run_check
+from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
 from stages.score.matching import storable
 from stages.score.predicted import predicted_score
-from stages.score.rendering import Renderer
+from stages.score.rendering.deliverables import render_all
+from stages.score.rendering.pages import PageDrawer
+from stages.score.rendering.views import Renderer
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
 from taskdata.errors import NightshiftError
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck, ToolResultCheck
+from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, ToolResultCheck
 from taskdata.schema.run import OutcomeStatus, Run, RunConfig, StageReport, TrialOutcome
-from taskdata.schema.scores import LeafScore, TrialScore
+from taskdata.schema.scores import LeafScore, TrialScore, Unscored
 from taskdata.schema.task import Task
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
 
 STAGE = "score"
-SCORER_VERSION = "1"
+SCORER_VERSION = "2"
 """Of aggregation and rendering; checks and the judge's prompt carry versions of their own."""
 
 _logger = logging.getLogger(__name__)
@@ -65,6 +67,8 @@ class _Bench:
     store: Store
     config: RunConfig
     renderer: Renderer
+    drawer: PageDrawer | None
+    """None: no pictures of pages are wanted."""
     judge: RunJudge | None
     holder: Holder
     failed: int = 0
@@ -197,17 +201,19 @@ async def _score(
         return 0
     purse = None if run.config.max_usd is None else limits.purse
     attempt_seconds = run.config.deadlines.attempt_seconds
+    prepare_to_check()
     with reaped(), working_folder() as folder:
         async with (
             ModelClients(limits, purse, attempt_seconds) as clients,
             CallWriter(store) as calls,
         ):
+            provider = sandbox_provider(run.config.sandbox)
+            draws = run.config.page_pictures and run.config.purpose == "evaluation"
             bench = _Bench(
                 store=store,
                 config=run.config,
-                renderer=Renderer(
-                    sandbox_provider(run.config.sandbox), store.artifacts, folder, run.id
-                ),
+                renderer=Renderer(provider, store.artifacts, folder, run.id),
+                drawer=PageDrawer(provider, store, folder, run.id) if draws else None,
                 judge=_judge(store, run, clients, calls, endpoints),
                 holder=holder,
             )
@@ -291,50 +297,35 @@ async def _score_trial(
     if transcript is not None and harness_kind(bench.config.agent(trial.agent).harness).predicts:
         root = predicted_score(task, transcript)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
-    rendered = await _render_all(bench, task, outcome)
+    asked = {spec.name for spec in task.deliverables} | task.state_files
+    files = await render_all(
+        outcome.deliverables, asked, bench.renderer, bench.drawer, store.artifacts
+    )
     evidence = TrialEvidence(
-        views={item.name: item.view for item in rendered},
+        views={item.name: item.view for item in files},
         delivered=tuple(d.name for d in outcome.deliverables),
         final_answer=outcome.final_answer,
         transcript=transcript,
     )
     answered = partial(bench.holder.answered, trial.id)
     judge = None if bench.judge is None else await bench.judge.of_trial(trial.id, answered)
-    leaves = await _all_leaves(task, judge, evidence)
+    checked = await check_leaves(task.checkpoints.leaves(), evidence)
+    leaves = await _all_leaves(task, checked, judge, evidence)
     root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
-    return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), rendered
-
-
-async def _render_all(
-    bench: _Bench, task: Task, outcome: TrialOutcome
-) -> tuple[RenderedDeliverable, ...]:
-    """Render what the task asks for; files nobody asked for cannot earn anything."""
-    asked = {spec.name for spec in task.deliverables} | task.state_files
-    rendered = []
-    for deliverable in outcome.deliverables:
-        if deliverable.name not in asked:
-            continue
-        result = await bench.renderer.render(deliverable)
-        preview = None
-        if result.preview_png is not None:
-            preview = await asyncio.to_thread(bench.store.artifacts.put_bytes, result.preview_png)
-        rendered.append(
-            RenderedDeliverable(
-                name=deliverable.name,
-                sha256=deliverable.sha256,
-                view=result.view,
-                preview_png_sha256=preview,
-            )
-        )
-    return tuple(rendered)
+    return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
 
 
 async def _all_leaves(
-    task: Task, judge: LeafJudge | None, evidence: TrialEvidence
+    task: Task,
+    checked: Mapping[str, LeafScore],
+    judge: LeafJudge | None,
+    evidence: TrialEvidence,
 ) -> list[LeafScore]:
     """Return every leaf's score; where one cannot be had, the others are paid and kept first."""
-    asked = (_leaf(leaf, judge, evidence) for leaf in task.checkpoints.leaves())
-    scores, faults = [], []
+    asked = (
+        _leaf(leaf, judge, evidence) for leaf in task.checkpoints.leaves() if leaf.id not in checked
+    )
+    scores, faults = list(checked.values()), []
     for found in await asyncio.gather(*asked, return_exceptions=True):
         if isinstance(found, BaseException):
             faults.append(found)
@@ -347,8 +338,6 @@ async def _all_leaves(
 
 async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEvidence) -> LeafScore:
     verifier = leaf.verifier
-    if isinstance(verifier, Check):
-        return run_check(leaf.id, verifier, evidence)
     if isinstance(verifier, ToolResultCheck):
         return score_tool_result(leaf.id, verifier, evidence.transcript)
     if isinstance(verifier, Judge) and judge is not None:
@@ -360,4 +349,10 @@ async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEviden
 
 def _not_run(leaf_id: str, verifier: ScriptCheck) -> LeafScore:
     reason = f"evaluation programs are not run here: {verifier.entry}"
-    return LeafScore(leaf_id=leaf_id, score=None, verifier="script", reason=reason)
+    return LeafScore(
+        leaf_id=leaf_id,
+        score=None,
+        verifier="script",
+        reason=reason,
+        unscored=Unscored.NOT_CONFIGURED,
+    )

@@ -4,21 +4,22 @@ What a service of the task starts from is in `services/<name>/`.
 """
 
 import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from taskdata.artifacts import sha256_of
 from taskdata.errors import BadTaskData, Misuse
+from taskdata.plain_yaml import loaded
 from taskdata.schema.service import FOLDER as SERVICES
 from taskdata.schema.task import InputFile, ReferenceSolution, Task
 
 _BUNDLED = Path(__file__).resolve().parent
-_MAX_YAML_BYTES = 1 << 20
+MAX_YAML_BYTES = 1 << 20
 _MAX_FILE_BYTES = 256 << 20
 
 
@@ -65,12 +66,26 @@ def load_bank(name_or_path: str, only: Sequence[str] = ()) -> Bank:
     return Bank(name=folder.name, tasks=tuple(tasks), files=files)
 
 
+def task_folders(name_or_path: str) -> tuple[Path, ...]:
+    """Return the folders of a bank's tasks, or the one task folder that the path is.
+
+    Raises:
+        Misuse: if there is no such bank.
+        BadTaskData: if something in it is a link.
+    """
+    single = Path(name_or_path).expanduser()
+    if (single / "task.yaml").is_file():
+        return (single.resolve(),)
+    return tuple(sorted(path.parent for path in _bank_folder(name_or_path).glob("*/task.yaml")))
+
+
 def load_task(folder: Path) -> tuple[Task, dict[str, Path]]:
     """Return the task in `folder` and its input files by sha256.
 
     Raises:
         BadTaskData: if it is malformed; names file and field.
     """
+    _refuse_links(folder)
     source = folder / "task.yaml"
     fields = _read_mapping(source)
     forbidden = sorted({"id", "files", "reference"} & fields.keys())
@@ -106,6 +121,9 @@ def _bank_folder(name_or_path: str) -> Path:
         return _BUNDLED / name_or_path
     path = Path(name_or_path).expanduser()
     if path.is_dir() and any(path.glob("*/task.yaml")):
+        for entry in (path, *path.iterdir()):
+            if entry.is_symlink():
+                raise _no_plain_entry(entry)
         return path.resolve()
     raise Misuse(
         f"bank {name_or_path!r} is unknown; bundled: {', '.join(bundled_banks())}; "
@@ -115,20 +133,17 @@ def _bank_folder(name_or_path: str) -> Path:
 
 def _read_mapping(path: Path) -> dict[str, Any]:
     try:
-        if path.stat().st_size > _MAX_YAML_BYTES:
-            raise BadTaskData(f"{path}: larger than {_MAX_YAML_BYTES} bytes")
-        loaded = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+        if path.stat().st_size > MAX_YAML_BYTES:
+            raise BadTaskData(f"{path}: larger than {MAX_YAML_BYTES} bytes")
+        text = path.read_text(encoding="utf-8")
     except OSError as exc:
         raise BadTaskData(f"{path}: cannot be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise BadTaskData(f"{path}: not UTF-8 at byte {exc.start}") from exc
-    except RecursionError as exc:
-        raise BadTaskData(f"{path}: nested too deeply") from exc
-    except yaml.YAMLError as exc:
-        raise BadTaskData(f"{path}: not YAML: {' '.join(str(exc).split())}") from exc
-    if not isinstance(loaded, dict):
-        raise BadTaskData(f"{path}: expected a mapping of fields, got {type(loaded).__name__}")
-    return loaded
+    fields = loaded(text, str(path))
+    if not isinstance(fields, dict):
+        raise BadTaskData(f"{path}: expected a mapping of fields, got {type(fields).__name__}")
+    return fields
 
 
 def _with_service_files(
@@ -159,29 +174,49 @@ def _with_service_files(
 
 def _input_files(root: Path) -> tuple[tuple[InputFile, ...], dict[str, Path]]:
     inputs, paths = [], {}
-    for path in sorted(_walk(root)):
+    for path in sorted(_files_below(root)):
         name = path.relative_to(root).as_posix()
         size = path.stat().st_size
         if size > _MAX_FILE_BYTES:
-            raise BadTaskData(f"{path}: larger than {_MAX_FILE_BYTES} bytes")
+            raise BadTaskData(f"{_shown(path)}: larger than {_MAX_FILE_BYTES} bytes")
         sha256 = sha256_of(path)
         try:
             inputs.append(InputFile(path=name, sha256=sha256, size_bytes=size))
         except ValidationError as exc:
-            raise BadTaskData(f"{path}: {describe(exc)}") from exc
+            raise BadTaskData(f"{_shown(path)}: {describe(exc)}") from exc
         paths[sha256] = path
     return tuple(inputs), paths
 
 
-def _walk(root: Path) -> list[Path]:
-    found = []
-    for folder, folders, names in os.walk(root):
+def _files_below(root: Path) -> list[Path]:
+    return [Path(folder, name) for folder, _, names in os.walk(root) for name in names]
+
+
+def _refuse_links(task: Path) -> None:
+    """Raise `BadTaskData` for a link or a device among what is in a task's folder, or in its place.
+
+    A bank comes from somebody else: what a link leads to would be taken for a part of it.
+    """
+    if task.is_symlink():
+        raise _no_plain_entry(task)
+    for folder, folders, names in os.walk(task):
         for name in (*folders, *names):
             path = Path(folder, name)
-            if path.is_symlink() or not (path.is_dir() or path.is_file()):
-                raise BadTaskData(f"{path}: input files must be plain files, not links or devices")
-        found += [Path(folder, name) for name in names]
-    return found
+            mode = path.lstat().st_mode
+            if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+                raise _no_plain_entry(path)
+
+
+def _no_plain_entry(path: Path) -> BadTaskData:
+    return BadTaskData(
+        f"{_shown(path)}: a bank holds plain files and folders, not links or devices"
+    )
+
+
+def _shown(path: Path) -> str:
+    """Return the path for a message, in which a name that a bank brings is one line."""
+    text = str(path)
+    return text if text.isprintable() else ascii(text)
 
 
 def _reference(folder: Path) -> ReferenceSolution | None:

@@ -14,6 +14,12 @@ ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "
 InputKind = Literal["image", "audio", "pdf"]
 """Files that some models read by themselves, without a tool."""
 
+CONTROL_HARNESSES = frozenset({"reference", "nop"})
+"""Harnesses that test the tasks, not a model: the task's own solution, and doing nothing."""
+
+OPEN_PROVIDERS = ("compatible", "local")
+"""Those of open models, behind servers that leave some of a model's format to its text."""
+
 REASONING_REPLY_TOKENS = 16_384
 """Output tokens of one model call of an agent that reasons, where its budget does not say: what it
 thinks counts too, and is four fifths of a reply where its provider rations it."""
@@ -73,6 +79,8 @@ class AgentSpec(GrowingValue):
             "image",
             "native_inputs",
             "window_tokens",
+            "text_tool_calls",
+            "structured_steps",
         }
     )
 
@@ -100,6 +108,12 @@ class AgentSpec(GrowingValue):
     """Kinds of input files that are shown to the model itself; None: those it is known to take."""
     window_tokens: int | None = Field(default=None, ge=1)
     """Longest input of the model; None: as known."""
+    text_tool_calls: bool | None = None
+    """Of harness `function_calling`: whether a reply that is a tool call in text counts as one;
+    None: with the providers whose models write so, `compatible` and `local`."""
+    structured_steps: bool | None = None
+    """Of harness `react`: whether each step is asked for as JSON under a schema of the tools on
+    offer, which the model's server must hold it to; None: with `local` models alone."""
 
     @model_validator(mode="before")
     @classmethod
@@ -115,7 +129,7 @@ class AgentSpec(GrowingValue):
 
     @model_validator(mode="after")
     def _samples_or_reasons(self) -> Self:
-        open_server = self.model is None or self.model.provider in ("compatible", "local")
+        open_server = self.model is None or self.model.provider in OPEN_PROVIDERS
         thinks = self.reasoning_effort not in (None, "none")
         if self.temperature is not None and thinks and not open_server:
             raise ValueError(
@@ -125,11 +139,30 @@ class AgentSpec(GrowingValue):
         return self
 
     @property
+    def reads_text_calls(self) -> bool:
+        """Whether a reply that is a tool call in text counts as one."""
+        if self.text_tool_calls is not None:
+            return self.text_tool_calls
+        return self.model is not None and self.model.provider in OPEN_PROVIDERS
+
+    @property
+    def asks_for_structure(self) -> bool:
+        """Whether each step is asked for under a schema."""
+        if self.structured_steps is not None:
+            return self.structured_steps
+        return self.model is not None and self.model.provider == "local"
+
+    @property
     def name(self) -> str:
         """The label; without one `harness:provider/model`, or the bare harness."""
         if self.label is not None:
             return self.label
         return self.harness if self.model is None else f"{self.harness}:{self.model}"
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the agent shows that the tasks are sound, and competes with nobody."""
+        return self.harness in CONTROL_HARNESSES
 
     @classmethod
     def parse(cls, text: str, **settings: object) -> Self:

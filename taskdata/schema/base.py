@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from functools import partial
 from operator import eq
 from pathlib import PurePosixPath
@@ -13,6 +14,9 @@ from pydantic import (
     ConfigDict,
     StringConstraints,
 )
+
+# Control characters, the two separators of lines, and what turns the direction of writing.
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 class Value(BaseModel):
@@ -52,13 +56,19 @@ def _inside(path: str) -> str:
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path:
         raise ValueError(f"{path!r} must be a relative path that stays inside its folder")
+    if _UNSEEN.search(path):
+        raise ValueError(f"{path!a} must hold no line break or other control character")
     return path
 
 
 RelativePath = Annotated[
     str, StringConstraints(min_length=1, max_length=240), AfterValidator(_inside)
 ]
-"""A POSIX path below some folder: never absolute, never with `..`."""
+"""A POSIX path below some folder: never absolute, never with `..`, and always one line.
+
+People, models and judges read such names beside others' text, which a line break would let them
+imitate.
+"""
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_\-]{0,79}$")]
 """A lower-case id: letters, digits, `_` and `-`."""

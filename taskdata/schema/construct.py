@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import Field, field_serializer, field_validator
+from pydantic import ConfigDict, Field, field_serializer, field_validator
 
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import ModelSpec
@@ -45,11 +45,14 @@ class SpendingLimits(Value):
 class RefreshConfig(Value):
     """How a bank is refreshed."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     bank: Slug = "refreshed"
     """Name of the bank that is released."""
     base: str | None = "starter"
     """Bank whose tasks are exemplars and stay in the release; None, or `none`: no such bank."""
     model: ModelSpec
+    """`provider/model` that writes the tasks."""
     base_url: str | None = None
     limits: SpendingLimits = SpendingLimits()
     seeds: tuple[str, ...] = ()
@@ -60,7 +63,9 @@ class RefreshConfig(Value):
     """Times a draft that breaks a rule is rewritten."""
     max_reply_tokens: int = Field(default=8_192, ge=16)
     exemplars: int = Field(default=2, ge=1, le=5)
+    """Tasks of the base that the model is shown for each that it writes."""
     concurrency: int = Field(default=4, ge=1, le=64)
+    """Model calls in flight at once."""
     tools: Literal["all", "base"] = "all"
     """Which tools the tasks may use: every one there is, or those that tasks of the base use."""
     tool_floor: float = Field(default=0.05, ge=0, le=1)
@@ -74,6 +79,7 @@ class RefreshConfig(Value):
     review: ReviewMode = "defer"
     """`defer`: end, the CLI decides later; `wait`: pause for the form; `auto`: approve all left."""
     sandbox: SandboxName = "bubblewrap"
+    """Where tasks are proved."""
 
     @field_validator("base")
     @classmethod
@@ -109,6 +115,8 @@ class Refresh(Value):
     finished_at: datetime | None = None
     error: str | None = None
     release_hash: Sha256 | None = None
+    flow_run_id: str | None = None
+    """Prefect's id of the flow run that started it; None: a command did."""
 
 
 class Origin(StrEnum):

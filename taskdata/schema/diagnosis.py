@@ -8,6 +8,8 @@ from taskdata.schema.base import Value
 class FailureStage(StrEnum):
     """Stage of the workflow in which the trial failed (GTA-2, table 8)."""
 
+    NOT_ATTEMPTED = "not_attempted"
+    """None of them was entered: nothing was called, left or answered. Not one of GTA-2's stages."""
     PLAN = "plan"
     EXECUTE = "execute"
     REASON = "reason"
@@ -18,6 +20,9 @@ class FailureStage(StrEnum):
 class FailureType(StrEnum):
     """Type of failure (GTA-2, table 9)."""
 
+    NOT_ATTEMPTED = "not_attempted"
+    """What was asked for is not there under any name, so that nothing in it can be wrong. Not one
+    of GTA-2's types."""
     DATA_EXTRACTION = "data_extraction"
     REASONING = "reasoning"
     CONTENT_SYNTHESIS = "content_synthesis"

@@ -14,6 +14,7 @@ from taskdata.schema.deadlines import Deadlines
 from taskdata.schema.diagnosis import Diagnosis
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.scores import TrialScore
+from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.tool_backends import NamedModel, ToolBackends
 from taskdata.schema.transcript import Ending, Usage
 
@@ -33,14 +34,24 @@ class RunConfig(ToolBackends):
     sample: int | None = Field(default=None, ge=1)
     """Only so many tasks of each category, always the same ones; None: all."""
     agents: tuple[AgentSpec, ...] = Field(min_length=1)
+    """Names such as `reference` or `react:openai/gpt-5.2`, or labels of `[[run.agents]]`."""
     repetitions: int = Field(default=1, ge=1, le=64)
+    """Trials of each agent on each task."""
     refinement_rounds: int = Field(default=1, ge=0, le=8)
+    """New attempts after the first, each with feedback on the one before."""
     feedback: Feedback = "checkpoint"
+    """`checkpoint` says what each checkpoint found; `coarse` only that it is not right yet."""
     sandbox: SandboxName = "bubblewrap"
+    """Where agents act."""
     judge: NamedModel | None = None
+    """`provider/model` that scores what needs judgement; None: it stays unscored."""
     judge_base_url: str | None = None
     threshold: float = Field(default=7.0, ge=0, lt=10)
     """A trial succeeds when its root score is above this (GTA-2, section 6.4.1)."""
+    min_coverage: float = Field(default=0.5, ge=0, le=1)
+    """No trial succeeds of whose checkpoint tree less than this share of the weight was scored."""
+    page_pictures: bool = True
+    """Whether pages of PDF and office files are drawn, so that the dashboard shows them."""
     workers: int = Field(default=2, ge=1)
     """Dask worker processes."""
     trials_per_worker: int = Field(default=2, ge=1)
@@ -69,6 +80,11 @@ class RunConfig(ToolBackends):
         """Whether nobody is asked, and only kept replies are played back."""
         return self.replies == "replay"
 
+    @property
+    def success(self) -> SuccessRule:
+        """What a trial of the run needs to succeed."""
+        return SuccessRule(threshold=self.threshold, min_coverage=self.min_coverage)
+
     def agent(self, name: str) -> AgentSpec:
         """Return the agent of that name; KeyError if the run has none."""
         return {a.name: a for a in self.agents}[name]
@@ -95,6 +111,19 @@ class Run(Value):
     error: str | None = None
     dashboard: str | None = None
     """Path of the published dashboard, once there is one."""
+    flow_run_id: str | None = None
+    """Prefect's id of the flow run that started it; None: a command did."""
+
+
+class RunFigures(Value):
+    """The few numbers by which runs are told apart in a list."""
+
+    scores: dict[str, float] = Field(default_factory=dict)
+    """Mean root score of first attempts by agent, of those that have one."""
+    errors: int = 0
+    """Trials that are no score for a reason outside their agent."""
+    cost_usd: float | None = 0.0
+    """Of all calls that were paid for; None: a price is unknown."""
 
 
 class Trial(Value):
@@ -217,8 +246,23 @@ class TrialResult(Value):
 
     @property
     def root_score(self) -> float | None:
-        """Root score 0-10; None: unscored or not finished."""
-        return None if self.score is None else self.score.root.score
+        """Root score 0-10 that the trial is credited with; None: unscored or not finished.
+
+        It is the lower bound: what a verifier was asked about and gave no score on counts 0, so
+        that nobody gains by keeping a verdict from being given.
+        """
+        return None if self.score is None else self.score.root.lower
+
+    @property
+    def root_score_upper(self) -> float | None:
+        """What the root score would be if all verdicts that are missing were full scores."""
+        return None if self.score is None else self.score.root.upper
+
+    def verdict(self, rule: SuccessRule) -> TrialVerdict | None:
+        """Return what the trial counts for; None: no verifier was asked about anything in it."""
+        if self.score is None or self.root_score is None:
+            return None
+        return rule.verdict(self.score.root)
 
     @property
     def is_infrastructure_error(self) -> bool:

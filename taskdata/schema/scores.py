@@ -2,24 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from taskdata.schema.base import GrowingValue, Value
 
 
-class LeafScore(Value):
+class Unscored(StrEnum):
+    """Why a leaf has no score."""
+
+    NOT_CONFIGURED = "not_configured"
+    """The run has nothing that verifies it: no judge, or programs of the task are not run."""
+    NOT_OBSERVED = "not_observed"
+    """It is about tool calls that nobody saw, or about work that was only predicted."""
+    NO_VERDICT = "no_verdict"
+    """The judge was asked, and refused or gave no readable verdict."""
+    CHECK_FAILED = "check_failed"
+    """The check looked at what was delivered and did not come to an end."""
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether a verifier looked at the agent's work, which may be why it gave no score."""
+        return self in (Unscored.NO_VERDICT, Unscored.CHECK_FAILED)
+
+
+class LeafScore(GrowingValue):
     """One verifier's score of one leaf."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"unscored"})
 
     leaf_id: str
     score: float | None = Field(ge=0, le=10)
-    """None: unscored; `reason` says why."""
+    """None: unscored; `unscored` says why, `reason` in words."""
     verifier: str
     """Kind, name and version: `check:xlsx_cells@1`, `judge:openai/gpt-5.2@1`."""
     reason: str
     """For the reader of the dashboard: what was found and what was expected."""
+    unscored: Unscored | None = None
+    """Why there is no score; None where there is one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_earlier_version(cls, fields: Any) -> Any:
+        """Tell the cause from the verifier's name, where a score was stored without one."""
+        if not isinstance(fields, dict) or fields.get("score", 0) is not None:
+            return fields
+        if fields.get("unscored") is not None:
+            return fields
+        return fields | {"unscored": _cause_by_verifier(str(fields.get("verifier", "")))}
+
+    @model_validator(mode="after")
+    def _either_score_or_cause(self) -> Self:
+        if (self.score is None) == (self.unscored is None):
+            raise ValueError(f"leaf {self.leaf_id!r} needs either a score or why it has none")
+        return self
+
+
+def _cause_by_verifier(verifier: str) -> Unscored:
+    kind, _, name = verifier.partition(":")
+    if kind == "judge" and name:
+        absent = name.startswith("none@")
+        return Unscored.NOT_CONFIGURED if absent else Unscored.NO_VERDICT
+    if kind == "check" and name:
+        return Unscored.CHECK_FAILED
+    return Unscored.NOT_CONFIGURED if kind == "script" else Unscored.NOT_OBSERVED
 
 
 class CallMark(Value):
@@ -70,11 +120,57 @@ class NodeScore(GrowingValue):
     steps: StepScore | None = None
     """Of a root, where steps were predicted and nothing was done: no leaf of it is scored then."""
 
+    @cached_property
+    def unanswered(self) -> float:
+        """Share (0-1) of its weight that a verifier was asked about and gave no score on."""
+        if self.leaf is not None:
+            return float(self.leaf.unscored is not None and self.leaf.unscored.was_asked)
+        parts = shares(child.weight for child in self.children)
+        unanswered = sum(
+            part * child.unanswered for part, child in zip(parts, self.children, strict=True)
+        )
+        return min(1.0 - self.coverage, unanswered)
+
+    @property
+    def lower(self) -> float | None:
+        """The least that the score can be: what was asked and not answered counts 0.
+
+        None: no verifier was asked about anything below it.
+        """
+        if not self.unanswered:
+            return self.score
+        return (self.score or 0.0) * self._answered
+
+    @property
+    def upper(self) -> float | None:
+        """The most that the score can be: what was asked and not answered counts 10."""
+        if not self.unanswered:
+            return self.score
+        score = self.score or 0.0
+        return min(10.0, score + (10 - score) * (1 - self._answered))
+
+    @property
+    def _answered(self) -> float:
+        """Share (0-1) of what was asked that has a score."""
+        return self.coverage / (self.coverage + self.unanswered)
+
     def nodes(self) -> Iterator[NodeScore]:
         """Yield this node and all below it, depth first."""
         yield self
         for child in self.children:
             yield from child.nodes()
+
+
+def shares(weights: Iterable[float]) -> list[float]:
+    """Return what each weight is of their sum; 0 for all where the sum is 0."""
+    known = list(weights)
+    largest = max(known, default=0.0)
+    if largest == 0:
+        return [0.0] * len(known)
+    # Relative to the largest, so that the sum of extreme weights neither overflows nor rounds to 0.
+    relative = [weight / largest for weight in known]
+    total = sum(relative)
+    return [part / total for part in relative]
 
 
 class TrialScore(Value):
@@ -88,3 +184,9 @@ class TrialScore(Value):
     def leaves(self) -> tuple[LeafScore, ...]:
         """Leaf scores, depth first."""
         return tuple(n.leaf for n in self.root.nodes() if n.leaf is not None)
+
+    @property
+    def unanswered_leaves(self) -> int:
+        """How many leaves a verifier was asked about and gave no score on."""
+        causes = (leaf.unscored for leaf in self.leaves)
+        return sum(cause is not None and cause.was_asked for cause in causes)

@@ -7,6 +7,7 @@ from pydantic import Field
 from taskdata.schema.base import Value
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import JudgeEffort, StageReport
+from taskdata.schema.success import SuccessRule
 
 
 class Estimate(Value):
@@ -17,6 +18,22 @@ class Estimate(Value):
     """None where fewer than two tasks were scored."""
     n: int = 0
     """Trials behind the mean."""
+
+
+class Missing(Value):
+    """What an agent's numbers leave open, because a verifier was asked and gave no score.
+
+    Every number beside it counts what is missing as 0; `..._upper` is what it would be at most.
+    """
+
+    leaves: int = 0
+    """Leaves that were asked about and have no score."""
+    trials: int = 0
+    """Trials whose success depends on them; they count as not succeeded."""
+    root_score_upper: float | None = None
+    """The mean root score if all that is missing were full scores."""
+    root_sr_upper: float | None = None
+    """Root SR if every such trial had succeeded."""
 
 
 class RunHeader(Value):
@@ -30,6 +47,7 @@ class RunHeader(Value):
     created_at: datetime
     finished_at: datetime | None
     threshold: float
+    min_coverage: float = 0.5
     judge: str | None
     sandbox: str
     repetitions: int
@@ -37,6 +55,11 @@ class RunHeader(Value):
     tasks: int
     dashboard: str | None = None
     error: str | None = None
+
+    @property
+    def success(self) -> SuccessRule:
+        """What a trial of the run needs to succeed."""
+        return SuccessRule(threshold=self.threshold, min_coverage=self.min_coverage)
 
 
 class StepAccuracy(Value):
@@ -70,25 +93,32 @@ class AgentSummary(Value):
     """One agent's first attempts (round 0). Shares are 0-1; None: nothing to measure."""
 
     agent: str
+    is_control: bool = False
+    """Whether the agent only shows that the tasks are sound, as `reference` and `nop` do."""
     trials: int
     """Trials planned."""
     scored: int
     """Trials with a root score: the denominator of every score here."""
+    undecided: int = 0
+    """Of these, trials that the run has too few verifiers for (`min_coverage`): out of every
+    success rate, so that the denominator there is `scored - undecided`."""
     errors: int
     """Infrastructure errors: beside the scores, never inside them."""
     pending: int
     """Neither finished nor failed yet."""
     root_score: Estimate
+    missing: Missing = Missing()
     root_sr: float | None
-    """Share of scored trials whose root score is above the threshold."""
+    """Share of decided trials that succeeded."""
     root_sr_ci95: tuple[float, float] | None
     root_sr_at: dict[str, float | None]
     """Root SR at k = 5..9 (GTA-2, section 6.4.1)."""
     pass_at_k: dict[str, Estimate]
-    """Any of k repetitions succeeds; for each k from 1 to the repetitions."""
+    """Any of k repetitions succeeds; for each k from 1 to the repetitions, over decided trials."""
     pass_hat_k: dict[str, Estimate]
     """All k repetitions succeed (pass^k)."""
     leaf_sr: float | None
+    """Share of leaves above the threshold, of all that a verifier was asked about."""
     tool_sr: float | None
     coverage: float | None
     """Mean share of tree weight that was scored."""
@@ -125,9 +155,11 @@ class RefinementGain(Value):
     trials: int
     errors: int
     mean_before: float | None
+    """Of the upper bounds, so that a verdict that was missing before is no gain."""
     mean_after: float | None
+    """Of the lower bounds."""
     gain: Estimate
-    """Mean of the paired differences of root scores."""
+    """Mean of the paired differences: the least that was gained."""
 
 
 class AgentComparison(Value):
@@ -138,6 +170,8 @@ class AgentComparison(Value):
     tasks: int
     difference: Estimate
     """Mean root score of `second` minus that of `first`."""
+    difference_range: tuple[float, float] | None = None
+    """How far verdicts that are missing leave the difference open; None where none is."""
     p_value: float | None
     """Two-sided sign-flip permutation test; None below two common tasks."""
 
@@ -148,6 +182,8 @@ class RunSummary(Value):
     run: RunHeader
     agents: tuple[AgentSummary, ...]
     refinement: tuple[RefinementGain, ...]
+    unevaluated: int = 0
+    """Trials of any round without a score: lost to infrastructure errors, or still due."""
     judging: JudgeEffort = JudgeEffort()
     """What the judge was paid for, over all rounds."""
     comparisons: tuple[AgentComparison, ...] = ()

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, ConfigDict, model_validator
 
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.base import Value
@@ -22,11 +22,13 @@ NamedModel = Annotated[ModelSpec, BeforeValidator(_named)]
 class ToolBackends(Value):
     """The services behind the tools that run on the host; without one its tools are not ready."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     tool_model: NamedModel | None = None
     """Multimodal model that describes, counts and locates."""
     tool_model_base_url: str | None = None
     image_model: NamedModel | None = None
-    """Behind an OpenAI-compatible `images/generations`."""
+    """Model that draws pictures, behind an OpenAI-compatible `images/generations`."""
     image_model_base_url: str | None = None
     video_model: NamedModel | None = None
     """Behind an OpenAI-compatible `videos`."""

@@ -137,6 +137,8 @@ class Ending(StrEnum):
     OUT_OF_MONEY = "out_of_money"
     REFUSED = "refused"
     """The provider refused the conversation (content or context length)."""
+    STUCK = "stuck"
+    """Replies in a row had the same fault and could not be used; the last notice says which."""
     IN_ERROR = "in_error"
     """The agent's own program failed."""
 

@@ -17,6 +17,16 @@ class Table(Value):
     rows: tuple[tuple[str, ...], ...]
 
 
+class HiddenText(Value):
+    """What a file holds that nobody who opens it sees; no check and no judge is shown it."""
+
+    words: int
+    quote: str
+    """How it begins."""
+    reasons: tuple[str, ...]
+    """Why it is not seen: white on white, outside the page, ..."""
+
+
 class UnreadableView(Value):
     """The file is not what its name says, or could not be parsed within the limits."""
 
@@ -50,7 +60,7 @@ class Cell(Value):
     """One cell of a worksheet."""
 
     value: str | float | bool | None
-    """Cached or computed value; dates as ISO text; None: a formula nobody has computed."""
+    """Written, or computed by us; dates as ISO text; None: a formula that could not be computed."""
     formula: str | None = None
     """With its leading `=`."""
     number_format: str = "General"
@@ -72,6 +82,7 @@ class Sheet(Value):
     frozen: str | None = None
     """Address of the freeze pane."""
     hidden: bool = False
+    """Then it has no cells: nobody who opens the workbook sees them."""
 
 
 class WorkbookView(Value):
@@ -79,6 +90,7 @@ class WorkbookView(Value):
 
     kind: Literal["xlsx"] = "xlsx"
     sheets: tuple[Sheet, ...]
+    hidden: HiddenText | None = None
 
 
 class Paragraph(Value):
@@ -98,6 +110,7 @@ class DocumentView(Value):
     images: int = 0
     header: str = ""
     footer: str = ""
+    hidden: HiddenText | None = None
 
 
 class Page(Value):
@@ -117,6 +130,7 @@ class PdfView(Value):
     pages: tuple[Page, ...]
     title: str = ""
     page_count: int
+    hidden: HiddenText | None = None
 
 
 class TextRun(Value):
@@ -143,8 +157,10 @@ class SlidesView(Value):
 
     kind: Literal["pptx"] = "pptx"
     slides: tuple[Slide, ...]
+    """Hidden ones left out."""
     width_pt: float
     height_pt: float
+    hidden: HiddenText | None = None
 
 
 class HtmlView(Value):
@@ -163,6 +179,7 @@ class HtmlView(Value):
     """`id` attributes in order."""
     scripts: int = 0
     lang: str = ""
+    hidden: HiddenText | None = None
 
 
 class Attachment(Value):
@@ -237,6 +254,17 @@ View = Annotated[
 ]
 
 
+class PagePictures(Value):
+    """Pictures of the first pages of a file, drawn inside the sandbox."""
+
+    pictures: tuple[str, ...] = ()
+    """Sha256 of a PNG for each page, in order."""
+    page_count: int = 0
+    """Of the file: there may be more pages than pictures."""
+    reason: str = ""
+    """Why there is no picture."""
+
+
 class RenderedDeliverable(Value):
     """A deliverable's view, with a small picture where one can be made."""
 
@@ -246,3 +274,5 @@ class RenderedDeliverable(Value):
     view: View
     preview_png_sha256: str | None = None
     """A thumbnail of at most 480 pixels a side, re-encoded inside the sandbox."""
+    pages: PagePictures | None = None
+    """None of files without pages, and where nothing could draw them."""

@@ -4,11 +4,11 @@ import fcntl
 import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, TypeGuard
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
@@ -17,6 +17,7 @@ from sqlmodel import Session
 
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import Misuse, StoreUnavailable
+from taskdata.private_files import private_file, private_folder, tighten
 from taskdata.schema.base import Value
 from taskdata.tables import REVISION
 
@@ -104,8 +105,8 @@ def _engine(url: str) -> Engine:
         parsed = make_url(url)
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
-        if parsed.get_backend_name() == "sqlite" and parsed.database:
-            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        if parsed.get_backend_name() == "sqlite" and _is_path(parsed.database):
+            _keep_private(Path(parsed.database))
         # A server may have closed a pooled connection; a file has not, and every look costs.
         is_file = parsed.get_backend_name() == "sqlite"
         engine = create_engine(parsed, pool_pre_ping=not is_file)
@@ -121,6 +122,22 @@ def _engine(url: str) -> Engine:
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _is_path(database: str | None) -> TypeGuard[str]:
+    return bool(database) and not str(database).startswith((":memory:", "file:"))
+
+
+def _keep_private(database: Path) -> None:
+    """Make the database's folder and file, unless they are there, and keep other accounts out."""
+    if not database.parent.exists():
+        private_folder(database.parent)
+    # SQLite gives the files that it writes beside a database the mode of the database.
+    for path in (database, *(Path(f"{database}{ending}") for ending in ("-wal", "-shm"))):
+        tighten(path)
+    # Where none can be made, the first connection says so.
+    with suppress(PermissionError):
+        private_file(database)
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:

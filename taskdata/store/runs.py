@@ -1,8 +1,11 @@
 """Runs, their stage reports and their gate results in the store."""
 
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from datetime import UTC, datetime
+from typing import Any
 
+import sqlalchemy as sa
 from pydantic import ValidationError
 from sqlalchemy import ColumnElement
 from sqlmodel import col, desc, or_, select
@@ -10,17 +13,28 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from taskdata.errors import Misuse
 from taskdata.schema.gate import GateResult
+from taskdata.schema.model_call import NO_REPLY
 from taskdata.schema.run import (
     OutcomeStatus,
     PastEffort,
     Run,
     RunConfig,
+    RunFigures,
     RunStatus,
     StageReport,
     Trial,
 )
 from taskdata.store.connection import StoreConnection
-from taskdata.tables import GateResultRow, OutcomeRow, RunRow, StageReportRow, TrialRow
+from taskdata.tables import (
+    GateResultRow,
+    ModelCallRow,
+    OutcomeRow,
+    RunRow,
+    ScoreRow,
+    ScoringErrorRow,
+    StageReportRow,
+    TrialRow,
+)
 
 
 class RunStore(StoreConnection):
@@ -52,6 +66,33 @@ class RunStore(StoreConnection):
         """Return all evaluations, newest first."""
         with self._reading() as session:
             return [_run(row) for row in session.exec(_evaluations())]
+
+    def figures(self, run_id: str | None = None) -> dict[str, RunFigures]:
+        """Return the numbers of all runs by id, or of that one; none of a run without any."""
+        queries = [_mean_scores(), _failed(), _unscored(), _paid()]
+        if run_id is not None:
+            queries = [query.where(col(TrialRow.run_id) == run_id) for query in queries]
+        with self._reading() as session:
+            scores, failed, unscored, paid = (
+                session.connection().execute(query).all() for query in queries
+            )
+        by_agent: dict[str, dict[str, float]] = defaultdict(dict)
+        for run_id, agent, mean in scores:
+            by_agent[run_id][agent] = float(mean)
+        errors = Counter({run_id: int(count) for run_id, count in failed})
+        errors.update({run_id: int(count) for run_id, count in unscored})
+        cost = {
+            run_id: float(usd or 0.0) if priced == calls else None
+            for run_id, calls, priced, usd in paid
+        }
+        return {
+            run_id: RunFigures(
+                scores=by_agent.get(run_id, {}),
+                errors=errors[run_id],
+                cost_usd=cost.get(run_id, 0.0),
+            )
+            for run_id in {*by_agent, *errors, *cost}
+        }
 
     def latest_run(self) -> Run:
         """Return the newest evaluation.
@@ -181,6 +222,47 @@ def _evaluations() -> SelectOfScalar[RunRow]:
     is_evaluation = or_(_purpose().is_(None), _purpose() == "evaluation")
     query = select(RunRow).where(is_evaluation)
     return query.order_by(desc(RunRow.created_at), desc(RunRow.id))
+
+
+def _mean_scores() -> sa.Select[Any]:
+    return (
+        sa.select(col(TrialRow.run_id), col(TrialRow.agent), sa.func.avg(col(ScoreRow.root_score)))
+        .join(ScoreRow, col(ScoreRow.trial_id) == col(TrialRow.id))
+        .where(col(TrialRow.round) == 0, col(ScoreRow.root_score).is_not(None))
+        .group_by(col(TrialRow.run_id), col(TrialRow.agent))
+    )
+
+
+def _failed() -> sa.Select[Any]:
+    """Return by run how many trials have failed attempts only."""
+    finished = sa.select(col(OutcomeRow.trial_id)).where(
+        col(OutcomeRow.status) == OutcomeStatus.FINISHED.value
+    )
+    return (
+        sa.select(col(TrialRow.run_id), sa.func.count(sa.distinct(col(TrialRow.id))))
+        .join(OutcomeRow, col(OutcomeRow.trial_id) == col(TrialRow.id))
+        .where(col(TrialRow.id).not_in(finished))
+        .group_by(col(TrialRow.run_id))
+    )
+
+
+def _unscored() -> sa.Select[Any]:
+    return (
+        sa.select(col(TrialRow.run_id), sa.func.count())
+        .join(ScoringErrorRow, col(ScoringErrorRow.trial_id) == col(TrialRow.id))
+        .group_by(col(TrialRow.run_id))
+    )
+
+
+def _paid() -> sa.Select[Any]:
+    """Return by run how many replies were paid for, how many of them have a price, and USD."""
+    usd = col(ModelCallRow.cost_usd)
+    return (
+        sa.select(col(TrialRow.run_id), sa.func.count(), sa.func.count(usd), sa.func.sum(usd))
+        .join(ModelCallRow, col(ModelCallRow.trial_id) == col(TrialRow.id))
+        .where(col(ModelCallRow.model) != NO_REPLY)
+        .group_by(col(TrialRow.run_id))
+    )
 
 
 def _purpose() -> ColumnElement[str]:

@@ -21,7 +21,7 @@ from taskdata.schema.run import (
 )
 from taskdata.schema.scores import NodeScore, TrialScore
 from taskdata.schema.transcript import Transcript
-from taskdata.schema.views import RenderedDeliverable
+from taskdata.schema.views import PagePictures, RenderedDeliverable
 from taskdata.store.attempts import FINISHED, OUTCOMES, TRIALS, AttemptStore, outcome_id, outcome_of
 from taskdata.store.calls import CallStore
 from taskdata.tables import (
@@ -29,6 +29,7 @@ from taskdata.tables import (
     DiagnosisRow,
     LeafScoreRow,
     OutcomeRow,
+    PagePicturesRow,
     RenderedRow,
     ScoreRow,
     ScoringErrorRow,
@@ -114,7 +115,7 @@ class TrialStore(AttemptStore, CallStore):
             session.add(
                 ScoreRow(
                     trial_id=score.trial_id,
-                    root_score=score.root.score,
+                    root_score=score.root.lower,
                     coverage=score.root.coverage,
                     tree=score.root.model_dump(mode="json"),
                     scorer_version=score.scorer_version,
@@ -122,7 +123,8 @@ class TrialStore(AttemptStore, CallStore):
                 )
             )
             session.add_all(
-                LeafScoreRow(trial_id=score.trial_id, **leaf.model_dump()) for leaf in score.leaves
+                LeafScoreRow(trial_id=score.trial_id, **leaf.model_dump(mode="json"))
+                for leaf in score.leaves
             )
             session.add_all(views)
             session.exec(
@@ -152,6 +154,26 @@ class TrialStore(AttemptStore, CallStore):
             RenderedDeliverable.model_validate_json(self.artifacts.read_bytes(row.view_sha256))
             for row in rows
         )
+
+    def page_pictures(self, sha256: str, ending: str, drawer: str) -> PagePictures | None:
+        """Return what `drawer` made of a file of this content and ending, if it was asked to."""
+        with self._reading() as session:
+            row = session.get(PagePicturesRow, (sha256, ending, drawer))
+        if row is None:
+            return None
+        return PagePictures(
+            pictures=tuple(row.pictures), page_count=row.page_count, reason=row.reason
+        )
+
+    def keep_page_pictures(
+        self, sha256: str, ending: str, drawer: str, pages: PagePictures
+    ) -> None:
+        """Keep what `drawer` made of a file, for every trial that delivers it."""
+        row = PagePicturesRow(
+            sha256=sha256, ending=ending, drawer=drawer, **pages.model_dump(mode="json")
+        )
+        with self._writing() as session:
+            session.merge(row)
 
     def record_diagnosis(self, diagnosis: Diagnosis) -> bool:
         """Store a trial's labels; False, changing nothing, if it has some."""

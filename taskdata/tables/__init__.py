@@ -25,6 +25,7 @@ from taskdata.tables.evaluation import (
     LeafScoreRow,
     ModelCallRow,
     OutcomeRow,
+    PagePicturesRow,
     ReleaseRow,
     ReleaseTaskRow,
     RenderedRow,
@@ -36,7 +37,7 @@ from taskdata.tables.evaluation import (
     TrialRow,
 )
 
-REVISION = "0005"
+REVISION = "0008"
 """The Alembic revision these tables are at."""
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "ModelCallRow",
     "ModelReplyRow",
     "OutcomeRow",
+    "PagePicturesRow",
     "QuarantineRow",
     "RefreshRow",
     "RefreshStageRow",

@@ -60,6 +60,7 @@ class RefreshRow(SQLModel, table=True):
     finished_at: datetime | None = time_column(nullable=True)
     error: str | None = None
     release_hash: str | None = Field(default=None, foreign_key="bank_release.hash")
+    flow_run_id: str | None = None
 
 
 class CandidateRow(SQLModel, table=True):

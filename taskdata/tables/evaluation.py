@@ -56,6 +56,7 @@ class RunRow(SQLModel, table=True):
     finished_at: datetime | None = time_column(nullable=True)
     error: str | None = None
     dashboard: str | None = None
+    flow_run_id: str | None = None
 
 
 class TrialRow(SQLModel, table=True):
@@ -161,6 +162,7 @@ class ScoreRow(SQLModel, table=True):
     )
     trial_id: str = Field(primary_key=True, foreign_key="trial.id")
     root_score: float | None
+    """The lower bound, which the agent is credited with; NULL: nothing was to be scored."""
     coverage: float
     tree: dict[str, Any] = json_column()
     scorer_version: str
@@ -168,7 +170,7 @@ class ScoreRow(SQLModel, table=True):
 
 
 class LeafScoreRow(SQLModel, table=True):
-    """One verifier's score of one leaf; NULL is unscored, see `reason`."""
+    """One verifier's score of one leaf; NULL is unscored, for the cause named in `unscored`."""
 
     __tablename__ = "leaf_score"
     __table_args__ = (CheckConstraint("score BETWEEN 0 AND 10", name="score_in_range"),)
@@ -177,6 +179,7 @@ class LeafScoreRow(SQLModel, table=True):
     verifier: str
     score: float | None
     reason: str
+    unscored: str | None = None
 
 
 class ScoringErrorRow(SQLModel, table=True):
@@ -197,6 +200,18 @@ class RenderedRow(SQLModel, table=True):
     sha256: str
     view_sha256: str
     preview_png_sha256: str | None = None
+
+
+class PagePicturesRow(SQLModel, table=True):
+    """Pictures of the pages of a file, whichever trials delivered it."""
+
+    __tablename__ = "page_pictures"
+    sha256: str = Field(primary_key=True)
+    ending: str = Field(primary_key=True)
+    drawer: str = Field(primary_key=True)
+    pictures: list[str] = json_column()
+    page_count: int
+    reason: str
 
 
 class DiagnosisRow(SQLModel, table=True):

@@ -24,7 +24,7 @@ from taskdata.schema.run import (
     TrialOutcome,
     TrialResult,
 )
-from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
+from taskdata.schema.scores import LeafScore, NodeScore, TrialScore, Unscored
 from taskdata.schema.summary import AgentSummary, Estimate
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import (
@@ -149,8 +149,10 @@ def lose(store: Store) -> Callable[..., None]:
     return lost
 
 
-def tree(task: Task, score: float | None, reason: str) -> NodeScore:
-    """Every leaf with the same score."""
+def tree(task: Task, given: float | Unscored | None, reason: str) -> NodeScore:
+    """Every leaf with the same score, or the same cause why it has none."""
+    score = None if given is None or isinstance(given, Unscored) else given
+    cause = None if score is not None else given or Unscored.NOT_CONFIGURED
     coverage = 0.0 if score is None else 1.0
     leaves = tuple(
         NodeScore(
@@ -160,7 +162,11 @@ def tree(task: Task, score: float | None, reason: str) -> NodeScore:
             score=score,
             coverage=coverage,
             leaf=LeafScore(
-                leaf_id=leaf.id, score=score, verifier="check:json_values@1", reason=reason
+                leaf_id=leaf.id,
+                score=score,
+                verifier="check:json_values@1",
+                reason=reason,
+                unscored=cause,
             ),
         )
         for leaf in task.checkpoints.leaves()
@@ -182,7 +188,7 @@ def grade(store: Store) -> Callable[..., None]:
 
     def graded(
         trial: Trial,
-        score: float | None,
+        score: float | Unscored | None,
         reason: str = "found 5",
         views: Mapping[str, View] | None = None,
         preview_png: bytes | None = None,
@@ -197,7 +203,7 @@ def grade(store: Store) -> Callable[..., None]:
         store.record_score(
             TrialScore(trial_id=trial.id, root=root, scorer_version="score@1"), rendered
         )
-        if score is not None and score <= 7:
+        if isinstance(score, float) and score <= 7:
             levels = FailureLevels(leaf=True, composition=False, deliverable=False)
             store.record_diagnosis(
                 Diagnosis(
@@ -278,6 +284,7 @@ def agent_numbers() -> Callable[..., AgentSummary]:
         nothing = Estimate(mean=None, ci95=None)
         fields = {
             "agent": name,
+            "is_control": name in ("reference", "nop"),
             "trials": 4,
             "scored": 0,
             "errors": 0,

@@ -16,6 +16,7 @@ from quality.summary import summarise
 from taskdata.errors import Misuse
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
 from taskdata.schema.run import RunStatus
+from taskdata.schema.scores import Unscored
 from taskdata.schema.transcript import ModelEvent
 from taskdata.schema.views import (
     Cell,
@@ -125,7 +126,7 @@ def test_the_header_names_run_bank_judge_and_sandbox(dashboard, night):
 
 def test_agents_stand_side_by_side_with_errors_beside_their_scores(dashboard, night):
     rows = soup(dashboard(night)).select("#agents table.numbers tbody tr")
-    cells = {row.th.get_text(strip=True)[1:]: row.find_all("td") for row in rows}
+    cells = {row.th.get_text(strip=True)[1:]: row.find_all("td")[1:] for row in rows if row.th}
     mean, rate, scored, errors = (c.get_text(" ", strip=True) for c in cells[AGENT][:4])
     assert mean.startswith("6.00")
     assert rate.startswith("50")
@@ -134,10 +135,52 @@ def test_agents_stand_side_by_side_with_errors_beside_their_scores(dashboard, ni
     assert (scored, errors) == ("0 of 2 1 due", "1")
 
 
+def test_agents_are_ranked_and_controls_stand_apart(
+    dashboard, new_run, new_task, plan, finish, grade
+):
+    task = new_task()
+    scores = {"reference": 10.0, "react:local/low": 2.0, "nop": 0.0, "react:local/high": 8.0}
+    run = new_run(task, agents=tuple(scores))
+    for agent, score in scores.items():
+        trial = plan(run, task, agent)
+        finish(trial)
+        grade(trial, score)
+    table = BeautifulSoup(dashboard(run), "html.parser").select_one("#agents table.numbers")
+    competing, apart = (
+        [row.get_text(" ", strip=True) for row in body("tr")] for body in table("tbody")
+    )
+    assert [row.split()[0] for row in competing] == ["1", "2"]
+    assert ["high" in competing[0], "low" in competing[1]] == [True, True]
+    assert [text.split()[0] for text in apart] == ["Controls:", "○", "□"]
+    assert ["reference" in apart[1], "nop" in apart[2]] == [True, True]
+
+
+def test_missing_verdicts_are_told_wherever_a_score_is(
+    dashboard, new_run, new_task, plan, finish, grade, details_of
+):
+    task = new_task()
+    agent = "react:local/small"
+    run = new_run(task, agents=(agent,))
+    trial = plan(run, task, agent)
+    finish(trial)
+    grade(trial, Unscored.NO_VERDICT)
+    page = dashboard(run)
+
+    agents = soup(page).select_one("#agents").get_text(" ", strip=True)
+    assert f"{agent}: no verdict on 3 leaves; each counts 0." in agents
+    assert "at most 10.00" in agents
+    assert "0.00 to 10.00" in soup(page).select_one("table.trials").get_text(" ", strip=True)
+    shown = details_of(page, trial.id)
+    assert ["Root score", "0.00 to 10.00"] in shown["facts"]
+    leaf = shown["tree"]["children"][0]
+    assert (leaf["score"], leaf["unscored"]) == (None, "no verdict")
+    assert shown["tree"]["bounds"] == "0.00 to 10.00: verdicts are missing"
+
+
 def test_every_trial_is_in_the_table_and_has_its_details(dashboard, night, store, details_of):
     page = dashboard(night)
     trials = store.trials(night.id)
-    links = {a["href"] for a in soup(page).select("table.trials a")}
+    links = {a["href"] for a in soup(page).select("table.trials a[href^='#trial-']")}
     assert links == {f"#trial-{trial.id}" for trial in trials}
     for trial in trials:
         assert details_of(page, trial.id)["id"] == trial.id
@@ -336,7 +379,7 @@ def test_a_run_of_infrastructure_errors_alone_shows_no_score(
     lose(trial, "sandbox: bwrap: no permission", detail="Traceback: it broke here")
     html = dashboard(run)
     page = soup(html)
-    assert page.select_one("#agents tbody td").get_text(strip=True) == "–"
+    assert page.select_one("#agents tbody th + td").get_text(strip=True) == "–"
     assert "1 trial lost to infrastructure errors" in page.select_one(".answer.bad").get_text()
     assert "sandbox: bwrap: no permission" in page.find(id="lost").get_text()
     assert details_of(html, trial.id)["errors"] == [

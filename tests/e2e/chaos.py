@@ -150,10 +150,14 @@ class Night:
 
     def sandboxes(self) -> int:
         """How many programs in sandboxes of this night there are now."""
-        return sum("bwrap" in line.partition(" ")[0] for line in self.processes())
+        return sum("bwrap" in program for program, *_arguments in self._command_lines())
 
     def processes(self) -> list[str]:
         """The command lines of the processes that still belong to this night."""
+        return [" ".join(arguments) for arguments in self._command_lines()]
+
+    def _command_lines(self) -> list[list[str]]:
+        """Program and arguments of each of these processes; a path may hold spaces."""
         marks = [f"NIGHTSHIFT_HOME={self.home}\0", f"TMPDIR={self.temporary}\0"]
         marks += [f"NIGHTSHIFT_RUN={run}\0" for run in self.rows("SELECT id FROM run")]
         found = []
@@ -162,7 +166,7 @@ class Night:
                 known, line = (folder / "environ").read_bytes(), (folder / "cmdline").read_bytes()
                 is_ours = any(mark.encode() in known for mark in marks)
                 if is_ours or str(self.temporary).encode() in line:
-                    found.append(line.replace(b"\0", b" ").decode(errors="replace"))
+                    found.append(line.decode(errors="replace").split("\0"))
         return found
 
     def left(self) -> list[str]:

@@ -18,17 +18,26 @@ import httpx
 import pytest
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
+from tests.e2e.secrets import login_of
+
 NIGHTSHIFT = [sys.executable, "-m", "flows.cli.app"]
 
 
 def clean_environment(home: Path) -> dict[str, str]:
-    """The environment of a user with nothing configured."""
+    """The environment of a user with nothing configured, but no pictures of pages.
+
+    LibreOffice takes a few seconds for each file, and tests of its own hold that.
+    """
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("NIGHTSHIFT_", "PREFECT_", "OPENAI_API", "ANTHROPIC_"))
     }
-    return kept | {"NIGHTSHIFT_HOME": str(home), "CANARY_API_KEY": "canary-b7f3a1"}
+    return kept | {
+        "NIGHTSHIFT_HOME": str(home),
+        "NIGHTSHIFT_RUN": '{"page_pictures": false}',
+        "CANARY_API_KEY": "canary-b7f3a1",
+    }
 
 
 def run_command(
@@ -75,8 +84,14 @@ def until_taken(ask):
 class Api:
     """The few calls of Prefect's REST API that a person's clicks do not cover."""
 
-    def __init__(self, url):
+    def __init__(self, url="", home=None):
         self.url = url
+        self.home = home
+
+    @property
+    def login(self):
+        """User and password of the server."""
+        return login_of(self.home)
 
     def post(self, path, body):
         return self._answered("POST", path, json=body)
@@ -86,7 +101,7 @@ class Api:
 
     def _answered(self, method, path, **sent):
         url = f"{self.url}/api/{path}"
-        reply = until_taken(lambda: httpx.request(method, url, timeout=30, **sent))
+        reply = until_taken(lambda: httpx.request(method, url, auth=self.login, timeout=30, **sent))
         return reply.raise_for_status().json()
 
     def runs_of(self, flow):
@@ -121,7 +136,7 @@ def scripted_model_at(port: int) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        Api("").wait("the scripted model", lambda: is_open(port), 60)
+        Api().wait("the scripted model", lambda: is_open(port), 60)
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         server.terminate()
@@ -187,7 +202,7 @@ def serving(command):
         lines: list[str] = []
         threading.Thread(target=lambda: lines.extend(server.stdout), daemon=True).start()
         try:
-            api = Api("")
+            api = Api(home=home)
             found = api.wait(
                 "the server's address",
                 lambda: re.findall(r"Prefect UI: (\S+)", "".join(lines)),
@@ -250,14 +265,39 @@ def browser() -> Iterator[object]:
 
 
 @pytest.fixture(scope="session")
+def signed_in():
+    """Open a page of the Prefect UI, which asks who it is."""
+
+    def open_page(browser, api: Api, path: str):
+        page = browser.new_page()
+        page.goto(api.url + path)
+        page.get_by_placeholder("admin:pass").fill(":".join(api.login))
+        page.get_by_role("button", name="Login").click()
+        page.wait_for_url(lambda url: "/login" not in url)
+        page.goto(api.url + path)
+        return page
+
+    return open_page
+
+
+@pytest.fixture(scope="session")
 def click_until_taken():
-    """Click through to a change of a run, again where the server was busy, as a person would."""
+    """Click through to a change of a run, again where the server was busy, as a person would.
+
+    The page draws itself anew whenever it has asked for the run, and then loses what was clicked
+    or filled in just before; a person sees that and clicks again, too.
+    """
+    from playwright.sync_api import TimeoutError as NothingHappened
 
     def click(page, clicks: Callable[[], None]) -> None:
         def changed():
             page.reload()
-            with page.expect_response(CHANGES_A_RUN) as answer:
-                clicks()
+            page.set_default_timeout(10_000)
+            try:
+                with page.expect_response(CHANGES_A_RUN) as answer:
+                    clicks()
+            except NothingHappened:
+                return SimpleNamespace(status_code=503)
             return SimpleNamespace(status_code=answer.value.status)
 
         assert until_taken(changed).status_code < 300

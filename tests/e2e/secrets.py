@@ -152,6 +152,12 @@ def _streamed(text: str) -> bytes:
     return (events + "data: [DONE]\n\n").encode()
 
 
+def login_of(home: Path) -> tuple[str, str]:
+    """User and password of a home's own Prefect server."""
+    user, _, password = (home / "login").read_text().strip().partition(":")
+    return user, password
+
+
 def written_as(key: str) -> set[bytes]:
     """Every way in which the key may have been written."""
     raw = key.encode()
@@ -166,12 +172,13 @@ def written_as(key: str) -> set[bytes]:
 
 def keys_in(content: bytes) -> list[str]:
     """Whose keys are in the content, or in what is packed in it."""
-    parts = list(_unpacked(content))
-    return [
-        provider
-        for provider, key in KEYS.items()
-        if any(form in part for part in parts for form in written_as(key))
-    ]
+    return [provider for provider, key in KEYS.items() if is_in(content, key)]
+
+
+def is_in(content: bytes, secret: str) -> bool:
+    """Whether the secret is in the content, or in what is packed in it."""
+    parts, forms = list(_unpacked(content)), written_as(secret)
+    return any(form in part for part in parts for form in forms)
 
 
 _CODED = re.compile(rb"[A-Za-z0-9+/]{64,}={0,2}")

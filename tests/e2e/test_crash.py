@@ -26,7 +26,7 @@ def outcomes(home):
 
 
 def kill_family(pid):
-    """Kill the command as a power cut would: every process of its session at once."""
+    """Kill the command and its group without warning; its workers, in theirs, lose their parent."""
     os.killpg(pid, signal.SIGKILL)
 
 

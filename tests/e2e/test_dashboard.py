@@ -1,6 +1,8 @@
 """The dashboard in a real browser, opened from a file with nobody to ask for anything."""
 
-from collections.abc import Callable, Iterator
+import io
+import wave
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,11 +10,13 @@ from types import SimpleNamespace
 import pytest
 
 from dashboards.build import build
+from dashboards.pages.page import FILES_BYTES, PAGE_BYTES
 from quality.summary import summarise
 from taskdata.schema.run import Deliverable, OutcomeStatus, Trial, TrialOutcome
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
 from taskdata.schema.transcript import (
     Ending,
+    Event,
     MessageEvent,
     ModelEvent,
     ShownFile,
@@ -61,15 +65,28 @@ def tree(score: float, reason: str) -> NodeScore:
     )
 
 
-def transcript_of(text: str) -> Transcript:
-    call = ToolCall(id="1", tool="write_file", arguments={"content": text})
+def silence() -> bytes:
+    """Return a second of nothing as a WAV file."""
+    data = io.BytesIO()
+    with wave.open(data, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(8000)
+        sound.writeframes(bytes(16_000))
+    return data.getvalue()
+
+
+def transcript_of(text: str, turns: int) -> Transcript:
     shown = ShownFile(name=text, sha256="a" * 64, media_type=text)
-    events = (
-        MessageEvent(role="user", text=text, shown=(shown,)),
-        ModelEvent(text=text, thinking=text, model=text, started_at=NOON, seconds=1),
-        ToolEvent(call=call, text=text, started_at=NOON, seconds=1),
-    )
-    return Transcript(events=events, final_answer=text, ending=Ending.FINISHED)
+    events: list[Event] = [MessageEvent(role="user", text=text, shown=(shown,))]
+    for turn in range(turns):
+        call = ToolCall(id=str(turn), tool="write_file", arguments={"content": text})
+        answer = f"{text} file-{turn}"
+        events += [
+            ModelEvent(text=text, thinking=text, model=text, started_at=NOON, seconds=1),
+            ToolEvent(call=call, text=answer, started_at=NOON, seconds=1),
+        ]
+    return Transcript(events=tuple(events), final_answer=text, ending=Ending.FINISHED)
 
 
 def views_of(text: str) -> dict[str, View]:
@@ -85,9 +102,10 @@ def views_of(text: str) -> dict[str, View]:
     }
 
 
-def outcome_of(trial: Trial, text: str, store: Store) -> TrialOutcome:
-    kept = store.artifacts.put_bytes(b"x")
-    transcript = transcript_of(text).model_dump_json().encode()
+def outcome_of(
+    trial: Trial, text: str, store: Store, files: Mapping[str, bytes], turns: int
+) -> TrialOutcome:
+    transcript = transcript_of(text, turns).model_dump_json().encode()
     return TrialOutcome(
         trial_id=trial.id,
         attempt=1,
@@ -96,7 +114,8 @@ def outcome_of(trial: Trial, text: str, store: Store) -> TrialOutcome:
         final_answer=text,
         transcript_sha256=store.artifacts.put_bytes(transcript),
         deliverables=tuple(
-            Deliverable(name=name, sha256=kept, size_bytes=1) for name in views_of(text)
+            Deliverable(name=name, sha256=store.artifacts.put_bytes(data), size_bytes=len(data))
+            for name, data in files.items()
         ),
         rejected_files=(text,),
         wall_seconds=3,
@@ -127,9 +146,12 @@ def rendered(text: str, store: Store) -> list[RenderedDeliverable]:
 def record(store, plan_trial) -> Callable[..., Trial]:
     """Record a finished trial whose every text is `text`, with a score and its deliverables."""
 
-    def recorded(run, task, agent, score, text, reason=REASON, round_=0) -> Trial:
+    def recorded(
+        run, task, agent, score, text, reason=REASON, round_=0, files=None, turns=1
+    ) -> Trial:
         trial = plan_trial(run, task, agent, round_=round_, feedback=text)
-        store.record_outcome(outcome_of(trial, text, store))
+        files = files or dict.fromkeys(views_of(text), b"x")
+        store.record_outcome(outcome_of(trial, text, store, files, turns))
         scored = TrialScore(trial_id=trial.id, root=tree(score, reason), scorer_version="1")
         store.record_score(scored, rendered(text, store))
         return trial
@@ -181,7 +203,7 @@ def plain_run(new_task, new_run, record) -> SimpleNamespace:
 
 
 def requests_beyond_the_page(tab) -> list[str]:
-    return [url for url in tab.requests[1:] if not url.startswith("data:")]
+    return [url for url in tab.requests[1:] if not url.startswith(("data:", "blob:"))]
 
 
 def test_the_page_opens_from_a_file_and_draws_its_figures(opened, tab, plain_run):
@@ -190,7 +212,8 @@ def test_the_page_opens_from_a_file_and_draws_its_figures(opened, tab, plain_run
     for figure in page.query_selector_all("[data-figure]"):
         figure.scroll_into_view_if_needed()
     page.wait_for_function(
-        "[...document.querySelectorAll('[data-figure]')].every(f => f.querySelector('.main-svg'))"
+        "() => [...document.querySelectorAll('[data-figure]')]"
+        ".every(figure => figure.querySelector('.main-svg'))"
     )
     assert tab.complaints == []
     assert requests_beyond_the_page(tab) == []
@@ -289,10 +312,83 @@ def test_what_an_agent_wrote_is_shown_and_never_run(opened, tab, new_task, new_r
         assert page.locator("#trial").inner_text().count("onerror=window.pwned=1") > 10
         page.wait_for_timeout(300)
         links = page.locator("#trial a").evaluate_all("all => all.map(a => a.hash)")
-        assert all(link.startswith("#trial") for link in links)
+        assert all(link.startswith(("#trial", "#task")) for link in links)
     assert page.evaluate("window.pwned") is None
     assert [c for c in tab.complaints if "dialog" in c or "Refused" in c] == []
     assert requests_beyond_the_page(tab) == []
+
+
+def test_a_deliverable_is_downloaded_under_a_harmless_name_and_never_opened(opened, plain_run):
+    page = opened(plain_run.run)
+    page.goto(page.url + f"#trial-{plain_run.trials[1].id}")
+    page.wait_for_selector("#trial .file")
+    buttons = page.locator("#trial button.download")
+    names = []
+    for number in range(buttons.count()):
+        with page.expect_download() as started:
+            buttons.nth(number).click()
+        assert started.value.path().read_bytes() == b"x"
+        names.append(started.value.suggested_filename)
+    assert sorted(names) == [
+        "_img src=x onerror=window.pwned=1_.txt",
+        "image.png",
+        "out.json",
+        "page.html",
+    ]
+    assert len(page.context.pages) == 1
+    assert page.url.startswith("file:")
+
+
+def test_a_recording_is_played_from_bytes_of_a_fixed_type(opened, store, new_task, new_run, record):
+    task = new_task("first")
+    run = new_run(task, agents=(SMALL,))
+    trial = record(
+        run, task, SMALL, 9, "fine", files={"voice.wav": silence(), "film.mp4": b"<script>"}
+    )
+    page = opened(run)
+    page.goto(page.url + f"#trial-{trial.id}")
+    page.wait_for_function("() => document.querySelector('#trial audio')?.readyState > 0")
+    assert page.locator("#trial audio").evaluate("player => player.duration") == 1
+    page.wait_for_selector("#trial >> text=This browser cannot play the recording.")
+
+
+def test_a_transcript_folds_by_numbered_turns_and_is_searched(
+    opened, tab, new_task, new_run, record
+):
+    task = new_task("first")
+    run = new_run(task, agents=(SMALL,))
+    trial = record(run, task, SMALL, 9, "fine", turns=6)
+    page = opened(run)
+    page.goto(page.url + f"#trial-{trial.id}")
+    turns = page.locator("#trial details.turn")
+    assert turns.count() == 7
+    assert turns.locator("summary b").all_inner_texts()[:2] == ["Before the first turn", "Turn 1"]
+    assert page.locator("#trial details.turn[open]").count() == 0
+    page.locator("#trial input[type=search]").fill("FILE-4")
+    assert page.locator("#trial details.turn:not([hidden])").count() == 1
+    assert "Turn 5" in page.locator("#trial details.turn[open]").inner_text()
+    assert page.locator("#trial output").inner_text() == "1 found in 1 of 7 parts"
+    assert page.evaluate("CSS.highlights.get('found').size") == 1
+    page.get_by_role("button", name="Open all").click()
+    page.locator("#trial input[type=search]").fill("")
+    assert page.locator("#trial details.turn:not([hidden])").count() == 7
+    assert tab.complaints == []
+
+
+def test_trials_of_one_task_stand_side_by_side(opened, tab, plain_run):
+    page = opened(plain_run.run)
+    page.get_by_role("link", name="All agents on first, side by side").first.click()
+    page.wait_for_selector("table.compare")
+    heads = page.locator("table.compare > thead th").all_inner_texts()
+    assert [SMALL in heads[1], "nop" in heads[2]] == [True, True]
+    row = page.locator("table.compare tr", has_text="The sum is right.")
+    assert ["4.00" in text for text in row.locator("td").all_inner_texts()] == [True, False]
+    assert page.locator("table.compare .file").count() == 8
+    page.locator("#trial .filters select").select_option("1")
+    page.wait_for_selector("table.compare > thead th:nth-child(3)", state="detached")
+    page.locator("table.compare > thead a").click()
+    page.wait_for_selector("#trial >> text=Feedback on the attempt before")
+    assert tab.complaints == []
 
 
 def test_code_that_got_into_the_page_would_be_refused(opened, plain_run):
@@ -315,7 +411,7 @@ def test_code_that_got_into_the_page_would_be_refused(opened, plain_run):
 def test_the_dashboard_of_a_real_night_shows_a_trial_from_query_to_reason(night, command, tab):
     (run,) = command.read(night.home, "runs")["runs"]
     path = Path(run["dashboard"])
-    assert path.stat().st_size < 8_000_000
+    assert path.stat().st_size < PAGE_BYTES + FILES_BYTES
     trials = command.read(night.home, "show")["trials"]
     best = next(
         t["trial"]

@@ -39,7 +39,8 @@ def test_a_night_with_a_wedged_provider_ends_says_so_and_is_carried_on(tmp_path,
         settings.write_text(SETTINGS.format(url=server.openai_url, seconds=25))
         night = command.run(home, "run", *tasks)
 
-        assert night.returncode == 0, night.stdout + night.stderr
+        assert night.returncode == 3, night.stdout + night.stderr
+        assert "3 trials have no score" in night.stderr
         assert "stopped by its deadline of 25 s" in night.stdout
         assert "3 trials are due, run it again" in night.stdout
         (run,) = command.read(home, "runs")["runs"]

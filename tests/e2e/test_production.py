@@ -65,8 +65,11 @@ def production(tmp_path, command, postgres_url):
     theirs = command.environment(elsewhere / "home")
     theirs |= {"DASK_CONFIG": f"{elsewhere}/dask.yaml", "PREFECT_HOME": f"{elsewhere}/prefect"}
     dask, prefect = free_port(), free_port()
+    subprocess.run(shlex.split(block("sh", "openssl")), cwd=elsewhere, check=True)
+    files = {"ca_file": "dask.pem", "cert": "dask.pem", "key": "dask.key"}
     (tmp_path / "nightshift.toml").write_text(
-        f'dask_scheduler = "tcp://127.0.0.1:{dask}"\ndatabase_url = "{postgres_url}"\n'
+        f'dask_scheduler = "tls://127.0.0.1:{dask}"\ndatabase_url = "{postgres_url}"\n[dask_tls]\n'
+        + "".join(f'{name} = "{elsewhere / file}"\n' for name, file in files.items())
     )
     url = f"http://127.0.0.1:{prefect}/api"
     ours = command.environment(home) | {"PREFECT_API_URL": url}

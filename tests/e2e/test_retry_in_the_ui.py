@@ -16,7 +16,9 @@ def served(tmp_path, command, serving):
         yield home, api
 
 
-def test_one_click_on_retry_completes_the_night(served, browser, command, click_until_taken):
+def test_one_click_on_retry_completes_the_night(
+    served, browser, command, signed_in, click_until_taken
+):
     home, api = served
     night = api.get("deployments/name/nightly_evaluation/nightly")
     assert night["schedules"][0]["schedule"]["cron"]
@@ -31,8 +33,7 @@ def test_one_click_on_retry_completes_the_night(served, browser, command, click_
     assert "none of 4 trials could be done" in score["state"]["message"]
     restore(home, hidden)
 
-    page = browser.new_page()
-    page.goto(f"{api.url}/v2/runs/flow-run/{score['id']}")
+    page = signed_in(browser, api, f"/v2/runs/flow-run/{score['id']}")
     click_until_taken(page, lambda: retry(page))
 
     api.wait("the night", lambda: api.state_of("nightly_evaluation") == "COMPLETED", 240)

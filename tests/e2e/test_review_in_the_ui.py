@@ -36,7 +36,7 @@ def fill_in(page, decision, *texts):
 
 
 def test_the_form_approves_one_rejects_one_and_the_bank_is_released(
-    served, browser, command, click_until_taken
+    served, browser, command, signed_in, click_until_taken
 ):
     home, api = served
     refresh = api.get("deployments/name/refresh_task_bank/refresh")
@@ -46,8 +46,7 @@ def test_the_form_approves_one_rejects_one_and_the_bank_is_released(
     waiting = [c["task_id"] for c in command.read(home, "review", "list")["candidates"]]
     move = next(task for task in waiting if task.startswith("we-move"))
     (review,) = api.runs_of("review")
-    page = browser.new_page()
-    page.goto(f"{api.url}/v2/runs/flow-run/{review['id']}")
+    page = signed_in(browser, api, f"/v2/runs/flow-run/{review['id']}")
     click_until_taken(page, lambda: fill_in(page, "approve those named", move, "kirsten", ""))
     api.wait(
         "the approval",

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from environments.models.registry import require_model
 from flows.config import LOCAL_BUDGET, load_settings, refresh_config, run_config
 from taskdata.errors import Misuse
+from taskdata.schema.agent import ModelSpec
 from taskdata.schema.deadlines import Deadlines
 
 
@@ -75,9 +77,12 @@ def test_a_label_stands_for_the_agent_of_that_table(home, tmp_path):
         ("no_such_setting = 1", "no_such_setting"),
         ("schedule = [", r"nightshift\.toml"),
         ('schedule_timezone = "Mars/Olympus"', "field schedule_timezone"),
-        ('dask_scheduler = "tcp://far:8786"', "database_url"),
-        ('dask_scheduler = "tcp://far:8786"\ndatabase_url = "postgresql://h/n"', "artifacts_url"),
-        ('dask_scheduler = "tcp://"', "dask_scheduler"),
+        ('dask_scheduler = "tls://far:8786"', "database_url"),
+        ('dask_scheduler = "tls://far:8786"\ndatabase_url = "postgresql://h/n"', "artifacts_url"),
+        ('dask_scheduler = "tls://"', "dask_scheduler"),
+        ('dask_scheduler = "tcp://127.0.0.1:8786"', "dask_unencrypted"),
+        ('dask_scheduler = "localhost:8786"', "dask_unencrypted"),
+        ('[dask_tls]\nca_file = "a.pem"', r"dask_tls\.cert"),
         ('[run]\nagents = ["Re act"]', "expected a bare name"),
         ("[run]\nrepetitions = 0", "repetitions"),
         ('[run]\nagents = ["nop", "nop"]', "twice"),
@@ -85,6 +90,8 @@ def test_a_label_stands_for_the_agent_of_that_table(home, tmp_path):
         ("[run.deadlines]\nsetup_seconds = 0", "setup_seconds"),
         ("[stage_seconds]\nexecute = -1", r"stage_seconds\.execute"),
         ("[stage_seconds]\nhurry = 1", "hurry"),
+        ('[key_hosts]\ncompatible = ["llm.example.org"]', "'llm.example.org': expected the URL"),
+        ('[key_hosts]\nnobody = ["https://h"]', r"key_hosts\.nobody"),
     ],
 )
 def test_a_bad_setting_is_one_line_that_names_it(home, tmp_path, text, message):
@@ -114,6 +121,7 @@ def test_a_bad_table_in_the_environment_is_not_blamed_on_the_file(home, monkeypa
 )
 def test_workers_of_a_configured_scheduler_must_reach_the_store(home, monkeypatch, scheduler, more):
     monkeypatch.setenv("NIGHTSHIFT_DASK_SCHEDULER", scheduler)
+    monkeypatch.setenv("NIGHTSHIFT_DASK_UNENCRYPTED", "true")
     for name, value in more.items():
         monkeypatch.setenv(f"NIGHTSHIFT_{name}", value)
     assert load_settings().dask_scheduler == scheduler
@@ -126,3 +134,39 @@ def test_a_refresh_builds_on_no_bank_only_if_told_so_and_stays_told(home, said, 
     assert config.base == meant
     assert refresh_config(settings, **config.model_dump(mode="json")) == config
     assert refresh_config(settings, model="openai/gpt-5.2").base == "starter"
+
+
+def test_the_file_pairs_keys_with_servers_and_a_run_does_not(home, tmp_path, monkeypatch):
+    for name in ("OPENAI", "COMPATIBLE"):
+        monkeypatch.setenv(f"{name}_API_KEY", f"sk-{name}")
+    (tmp_path / "nightshift.toml").write_text(
+        '[key_hosts]\nopenai = ["https://gateway.example.org"]\n'
+        '[run]\njudge = "compatible/judge"\njudge_base_url = "http://judge:1/v1"\n'
+        '[[run.agents]]\nname = "react:compatible/mine"\nbase_url = "http://mine:2/v1"\n'
+        '[[run.agents]]\nname = "react:compatible/broken"\nbase_url = "mine"\n'
+        '[refresh]\nmodel = "compatible/writer"\nbase_url = "http://writer:3/v1"\n'
+    )
+    settings = load_settings()
+    own = run_config(settings)
+    foreign = run_config(
+        settings, agents=[{"name": "react:openai/m", "base_url": "http://evil.example/v1"}]
+    )
+    writer = refresh_config(settings)
+    for model, url in [
+        (own.agents[0].model, own.agents[0].base_url),
+        (own.judge, own.judge_base_url),
+        (writer.model, writer.base_url),
+        (ModelSpec.parse("openai/m"), "https://gateway.example.org/v1"),
+    ]:
+        require_model(model, url)
+    agent = foreign.agents[0]
+    with pytest.raises(Misuse, match="OPENAI_API_KEY is not sent to"):
+        require_model(agent.model, agent.base_url)
+    with pytest.raises(Misuse, match="COMPATIBLE_API_KEY is not sent to"):
+        require_model(ModelSpec.parse("compatible/m"), agent.base_url)
+
+
+def test_a_home_that_others_could_enter_is_tightened(home):
+    home.mkdir(mode=0o755)
+    load_settings()
+    assert home.stat().st_mode & 0o777 == 0o700

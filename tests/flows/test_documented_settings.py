@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from environments.mcp.servers import server
 from environments.models.money.prices import PriceTable
-from flows.config import Settings, refresh_config, run_config
+from flows.config import LOCAL_BUDGET, Settings, refresh_config, run_config
 from stages.score.library import validate_check
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.deadlines import Deadlines
@@ -26,13 +26,13 @@ def blocks(page: str, language: str) -> list[str]:
 
 @pytest.mark.parametrize("block", blocks("agents.md", "toml"))
 def test_settings_of_agents_and_limits_are_taken(block):
-    run = tomllib.loads(block)["run"]
-    config = run_config(Settings(run=run))
+    told = tomllib.loads(block)
+    run, config = told.get("run", {}), run_config(Settings(**told))
     for provider, limits in run.get("limits", {}).items():
         assert config.limits[provider].model_dump(exclude_defaults=True) == limits
     for agent, given in zip(config.agents, run.get("agents", ()), strict=False):
         assert agent.base_url == given.get("base_url")
-        assert agent.budget.model_dump().items() >= given["budget"].items()
+        assert agent.budget.model_dump().items() >= given.get("budget", {}).items()
 
 
 def test_settings_of_a_refresh_are_taken():
@@ -75,3 +75,9 @@ def test_a_server_at_a_url_is_taken(tmp_path):
     (tmp_path / "mcp").mkdir()
     (tmp_path / "mcp" / "servers.yaml").write_text(blocks("environments.md", "yaml")[2])
     assert server("weather", tmp_path).check.tool == "forecast"
+
+
+def test_the_readme_says_how_little_room_the_built_in_model_has():
+    told = (DOCS.parent / "README.md").read_text()
+    budget = LOCAL_BUDGET
+    assert f"{budget.max_turns} turns of at most {budget.max_reply_tokens} tokens" in told

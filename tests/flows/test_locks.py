@@ -1,12 +1,13 @@
 """One process at a time works on a run."""
 
 import multiprocessing
+import threading
 import time
 
 import pytest
 
 from flows.config import Settings
-from flows.locks import is_worked_on, run_lock
+from flows.locks import is_worked_on, night_lock, run_lock, serve_lock, stage_lock
 from taskdata.errors import Misuse
 
 
@@ -45,3 +46,53 @@ def test_a_held_run_is_refused_and_free_again_when_its_holder_is_killed(homes):
         assert is_worked_on(theirs, "night")
         assert not is_worked_on(ours, "other")
     assert not is_worked_on(theirs, "night")
+
+
+def test_a_served_night_is_worked_on_between_its_stages_too(homes):
+    theirs, ours = homes
+    with night_lock(theirs, "night"):
+        assert is_worked_on(ours, "night")
+        with stage_lock(theirs, "night"):
+            assert is_worked_on(ours, "night")
+        assert is_worked_on(ours, "night")
+        with pytest.raises(Misuse, match="another process"), run_lock(ours, "night"):
+            pass
+    assert not is_worked_on(ours, "night")
+
+
+def test_who_looks_whether_a_run_is_worked_on_keeps_nobody_from_it(tmp_path):
+    settings = Settings(home=tmp_path)
+    ended = threading.Event()
+
+    def look():
+        while not ended.is_set():
+            is_worked_on(settings, "night")
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        for _ in range(50):
+            with run_lock(settings, "night"):
+                pass
+    finally:
+        ended.set()
+        looking.join()
+
+
+def test_a_home_is_served_once(tmp_path):
+    with serve_lock(tmp_path) as note_address:
+        with pytest.raises(Misuse, match="is starting"), serve_lock(tmp_path):
+            pass
+        note_address("http://127.0.0.1:4711")
+        with pytest.raises(Misuse, match="already: http://127"), serve_lock(tmp_path):
+            pass
+    with serve_lock(tmp_path), pytest.raises(Misuse, match="is starting"), serve_lock(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("run_id", ["../night", "/tmp/night", "a/b", ""])
+def test_what_is_no_id_locks_no_file_elsewhere(run_id, tmp_path):
+    settings = Settings(home=tmp_path / "home")
+    with pytest.raises(Misuse, match="is no id of a run"), stage_lock(settings, run_id):
+        pass
+    assert not [file for file in tmp_path.rglob("*.lock") if file.parent.name != "locks"]

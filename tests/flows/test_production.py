@@ -9,7 +9,7 @@ import yaml
 
 from environments.models.money.prices import PRICES_VARIABLE
 from flows.config import Settings, load_settings
-from flows.workers.runners import DASK_SETTINGS
+from flows.workers.clusters import DASK_SETTINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "production.md").read_text()
 

@@ -7,7 +7,7 @@ import pytest
 
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.run import OutcomeStatus, Trial, TrialOutcome, TrialResult
-from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
+from taskdata.schema.scores import LeafScore, NodeScore, TrialScore, Unscored
 from taskdata.schema.task import DeliverableSpec, InputFile, ReferenceSolution, Task
 from taskdata.schema.transcript import Ending, Usage
 
@@ -64,12 +64,15 @@ def make_task() -> Callable[..., Task]:
 
 @pytest.fixture
 def make_result(make_task: Callable[..., Task]) -> Callable[..., TrialResult]:
-    """A finished trial whose leaves scored `leaves` (None: unscored), equally weighted."""
+    """A finished trial whose leaves scored `leaves`, equally weighted.
+
+    None: nobody was configured to score it; else the cause why it has no score.
+    """
 
     def make(
         agent: str = "react:openai/gpt-5.2",
         task: Task | None = None,
-        leaves: dict[str, float | None] | None = None,
+        leaves: dict[str, float | Unscored | None] | None = None,
         repetition: int = 0,
         round_: int = 0,
         error: str | None = None,
@@ -121,16 +124,16 @@ def _outcome(trial_id: str, **fields: object) -> TrialOutcome:
     return TrialOutcome.model_validate(values | fields)
 
 
-def _score(trial_id: str, leaves: dict[str, float | None]) -> TrialScore:
-    known = [score for score in leaves.values() if score is not None]
+def _score(trial_id: str, leaves: dict[str, float | Unscored | None]) -> TrialScore:
+    known = [score for score in leaves.values() if isinstance(score, float)]
     nodes = tuple(
         NodeScore(
             id=leaf_id,
             requirement=f"{leaf_id} is right",
             weight=1,
-            score=score,
-            coverage=0 if score is None else 1,
-            leaf=LeafScore(leaf_id=leaf_id, score=score, verifier="check:x@1", reason="seen"),
+            score=score if isinstance(score, float) else None,
+            coverage=isinstance(score, float),
+            leaf=_leaf_score(leaf_id, score),
         )
         for leaf_id, score in leaves.items()
     )
@@ -143,3 +146,16 @@ def _score(trial_id: str, leaves: dict[str, float | None]) -> TrialScore:
         children=nodes,
     )
     return TrialScore(trial_id=trial_id, root=root, scorer_version="1")
+
+
+def _leaf_score(leaf_id: str, score: float | Unscored | None) -> LeafScore:
+    if isinstance(score, float):
+        verifier = "judge:some/model@1" if leaf_id == "tone" else "check:x@1"
+        return LeafScore(leaf_id=leaf_id, score=score, verifier=verifier, reason="seen")
+    return LeafScore(
+        leaf_id=leaf_id,
+        score=None,
+        verifier="judge:some/model@1",
+        reason="not seen",
+        unscored=score or Unscored.NOT_CONFIGURED,
+    )

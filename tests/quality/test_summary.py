@@ -7,7 +7,8 @@ from quality.summary import summarise
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
 from taskdata.schema.run import JudgeEffort, Run, RunConfig, RunStatus, TrialResult
-from taskdata.schema.summary import AgentSummary, RunSummary
+from taskdata.schema.scores import Unscored
+from taskdata.schema.summary import AgentSummary, Missing, RunSummary
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Usage
 
@@ -16,7 +17,9 @@ MakeTask = Callable[..., Task]
 MakeResult = Callable[..., TrialResult]
 
 
-def leaves(totals: float | None, tone: float | None = None) -> dict[str, float | None]:
+def leaves(
+    totals: float | None, tone: float | Unscored | None = None
+) -> dict[str, float | Unscored | None]:
     """Scores of a task's four leaves: two on the workbook, the answer, the judged memo."""
     return {"totals": totals, "sheets": totals, "answer": totals, "tone": tone}
 
@@ -106,6 +109,72 @@ def test_a_trial_without_any_scored_leaf_is_neither_zero_nor_pending(
     assert (found.scored, found.errors, found.pending) == (1, 0, 0)
     assert found.root_score.mean == 8.0
     assert found.coverage == pytest.approx(3 / 8)
+
+
+def test_what_a_judge_did_not_answer_counts_0_and_the_most_it_can_be_stands_beside(
+    tasks: list[Task], make_result: MakeResult
+):
+    refused = Unscored.NO_VERDICT
+    found = agent(
+        make_result(task=tasks[0], leaves=leaves(10.0, tone=refused)),
+        make_result(task=tasks[1], leaves=leaves(8.0, tone=refused)),
+        make_result(task=tasks[2], leaves=leaves(2.0)),
+        tasks=tasks,
+    )
+
+    assert found.root_score.mean == pytest.approx((7.5 + 6.0 + 2.0) / 3)
+    assert found.root_sr == pytest.approx(1 / 3)
+    assert found.pass_at_k["1"].mean == pytest.approx(1 / 3)
+    assert found.leaf_sr == pytest.approx(6 / 11)
+    assert found.deliverable_type["docx"].mean == 0.0
+    assert (found.missing.leaves, found.missing.trials) == (2, 1)
+    assert found.missing.root_score_upper == pytest.approx((10 + 8.5 + 2.0) / 3)
+    assert found.missing.root_sr_upper == pytest.approx(2 / 3)
+
+
+def test_a_trial_with_too_few_verifiers_is_in_no_success_rate(
+    tasks: list[Task], make_result: MakeResult
+):
+    mostly_rubric = {"totals": 10.0, "sheets": None, "answer": None, "tone": None}
+    found = agent(
+        make_result(task=tasks[0], leaves=leaves(9.0)),
+        make_result(task=tasks[1], leaves=mostly_rubric),
+        make_result(task=tasks[2], leaves=leaves(2.0)),
+        tasks=tasks,
+    )
+
+    assert (found.scored, found.undecided) == (3, 1)
+    assert found.root_sr == pytest.approx(1 / 2)
+    assert found.pass_at_k["1"].n == 2
+    assert found.capability_sr["creativity"] is None
+    assert found.root_score.mean == pytest.approx(7.0)
+    assert found.missing == Missing()
+
+
+def test_a_difference_says_how_far_missing_verdicts_leave_it_open(
+    tasks: list[Task], make_result: MakeResult
+):
+    def compared(tone: float | Unscored):
+        return summary_of(
+            make_result(agent="a:m/one", task=tasks[0], leaves=leaves(8.0, tone=4.0)),
+            make_result(agent="a:m/two", task=tasks[0], leaves=leaves(8.0, tone=tone)),
+            tasks=tasks,
+            agents=("a:m/one", "a:m/two"),
+        ).comparisons[0]
+
+    refused, answered = compared(Unscored.NO_VERDICT), compared(4.0)
+    assert refused.difference.mean == pytest.approx(-1.0)
+    assert refused.difference_range == pytest.approx((-1.0, 1.5))
+    assert (answered.difference.mean, answered.difference_range) == (0.0, None)
+
+
+def test_a_verdict_that_was_missing_before_is_no_gain(tasks: list[Task], make_result: MakeResult):
+    before = make_result(task=tasks[0], leaves=leaves(4.0, tone=Unscored.NO_VERDICT))
+    after = make_result(task=tasks[0], leaves=leaves(4.0, tone=8.0), round_=1)
+
+    (gain,) = summary_of(before, after, tasks=tasks).refinement
+
+    assert (gain.mean_before, gain.mean_after, gain.gain.mean) == (5.5, 5.0, -0.5)
 
 
 def test_breakdowns_follow_task_tier_category_capability_and_deliverable(
@@ -200,6 +269,7 @@ def test_failure_labels_are_counted_per_trial(tasks: list[Task], make_result: Ma
     )
 
     assert found.failures["stage"] == {
+        "not_attempted": 0,
         "plan": 2,
         "execute": 0,
         "reason": 0,

@@ -1,6 +1,8 @@
 """Task folders are read whole or refused with file and field."""
 
 import os
+import time
+import tracemalloc
 
 import pytest
 import yaml
@@ -141,10 +143,86 @@ def test_bytes_that_are_not_utf8_are_bad_task_data(folder):
         load_task(folder)
 
 
-def test_links_among_the_input_files_are_refused(folder):
-    os.symlink("/etc/passwd", folder / "files" / "passwd")
-    with pytest.raises(BadTaskData, match="links"):
+@pytest.mark.parametrize(
+    "place",
+    [
+        "add-up/files/passwd",
+        "add-up/files",
+        "add-up/reference",
+        "add-up/reference/solve.py",
+        "add-up/reference/solution.yaml",
+        "add-up/services",
+        "add-up/task.yaml",
+        "add-up/notes/deep/er",
+        "add-up",
+        "another",
+        "",
+    ],
+)
+def test_a_link_anywhere_in_a_bank_is_refused_and_named(folder, tmp_path, place):
+    link = folder.parent / place
+    link.parent.mkdir(parents=True, exist_ok=True)
+    elsewhere = tmp_path / "elsewhere"
+    if link.exists():
+        link.rename(elsewhere)
+    else:
+        elsewhere.mkdir()
+    os.symlink(elsewhere, link)
+
+    with pytest.raises(BadTaskData, match="not links or devices") as caught:
+        load_bank(str(folder.parent))
+    assert str(caught.value).startswith(f"{link}: ")
+
+
+def test_a_file_whose_name_has_two_lines_is_refused_in_one(folder):
+    (folder / "files" / "a\nb.txt").write_text("x")
+
+    with pytest.raises(BadTaskData, match="no line break") as caught:
         load_task(folder)
+    assert str(caught.value).isprintable()
+
+
+def test_a_device_or_fifo_in_a_bank_is_refused_without_being_opened(folder):
+    (folder / "task.yaml").unlink()
+    os.mkfifo(folder / "task.yaml")
+
+    with pytest.raises(BadTaskData, match=r"task\.yaml: a bank holds plain files"):
+        load_task(folder)
+
+
+def laughs(levels):
+    """Nine copies of nine copies of ...: a few hundred bytes, billions of values."""
+    lines = ["l0: &l0 [ha, ha, ha]"]
+    lines += [f"l{i}: &l{i} [{', '.join([f'*l{i - 1}'] * 9)}]" for i in range(1, levels)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", ["task.yaml", "reference/solution.yaml"])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (laughs(12), "line 1: an anchor or alias is not allowed"),
+        ("title: x\nquery: &q what\n", "line 2: an anchor or alias is not allowed"),
+        ("a: &a {b: 1}\nc: {<<: *a}", "line 1: an anchor or alias is not allowed"),
+        ("a: " + "[" * 100_000 + "]" * 100_000, "line 1: nesting deeper than 64"),
+        ("a: " + "9" * 500_000, "line 1: a number of more than 100 characters"),
+        ("a: 1" + ":1" * 250_000, "line 1: a number of more than 100 characters"),
+        ("a: 2026-13-45", "month must be in 1..12"),
+    ],
+)
+def test_yaml_that_unfolds_to_more_than_it_is_is_refused(folder, name, text, reason):
+    (folder / name).write_text(text)
+
+    tracemalloc.start()
+    began = time.monotonic()
+    with pytest.raises(BadTaskData, match=reason) as caught:
+        load_task(folder)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert str(caught.value).startswith(f"{folder / name}: ")
+    assert peak < 64 << 20
+    assert time.monotonic() - began < 20
 
 
 def test_from_file_cannot_leave_the_reference_folder(folder):

@@ -307,7 +307,7 @@ def test_the_database_itself_refuses_a_score_out_of_range(store, planned):
     engine = store._engine
     with pytest.raises(Exception, match="score_in_range"), engine.begin() as connection:
         connection.execute(
-            text("INSERT INTO leaf_score VALUES (:trial, 'x', 'check', 11, '')"),
+            text("INSERT INTO leaf_score VALUES (:trial, 'x', 'check', 11, '', NULL)"),
             {"trial": trial.id},
         )
 

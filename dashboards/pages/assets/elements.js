@@ -1,7 +1,8 @@
 "use strict";
 /* Elements out of texts. Nothing here can make markup, a foreign link or a handler out of a text:
    attributes are few and checked, children are text nodes or elements. */
-const ATTRIBUTES = new Set(["class", "id", "open", "tabindex", "min", "max", "value", "alt", "scope", "aria-label", "role"]);
+const ATTRIBUTES = new Set(["class", "id", "open", "tabindex", "min", "max", "value", "alt", "scope", "aria-label",
+  "aria-live", "role", "type", "placeholder", "controls", "colspan"]);
 
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -16,6 +17,12 @@ function element(tag, attributes, ...children) {
 function trialLink(trialId, text) {
   const link = element("a", {}, text);
   link.href = "#trial-" + encodeURIComponent(trialId);
+  return link;
+}
+
+function taskLink(taskId, text) {
+  const link = element("a", {}, text);
+  link.href = "#task-" + encodeURIComponent(taskId);
   return link;
 }
 
@@ -36,8 +43,8 @@ function block(shown, className) {
   return element("pre", { class: className || "", tabindex: "0" }, shown[0], more);
 }
 
-function scoreMeter(score) {
-  if (score === null) return element("span", { class: "value" }, "unscored");
+function scoreMeter({ score, unscored }) {
+  if (score === null) return element("span", { class: "value" }, unscored || "unscored");
   const meter = element("meter", { min: "0", max: "10", value: String(score) });
   return element("span", { class: "value" }, meter, score.toFixed(2));
 }

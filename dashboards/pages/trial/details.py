@@ -10,12 +10,12 @@ from typing import Any
 
 from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, shown
+from dashboards.pages.trial.files import deliverable, left_out
 from dashboards.pages.trial.predictions import compared
-from dashboards.pages.trial.previews import preview
 from dashboards.pages.trial.transcript import entries
 from dashboards.pages.trial_rows import state
 from taskdata.errors import NightshiftError
-from taskdata.schema.run import Deliverable, TrialResult
+from taskdata.schema.run import TrialResult
 from taskdata.schema.scores import NodeScore
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript, Usage
@@ -45,6 +45,7 @@ def details(
     trial = result.trial
     found: Details = {
         "id": trial.id,
+        "task": trial.task_id,
         "agent": shown(trial.agent, cap.reason),
         "title": shown(task.title, cap.reason),
         "facts": [[name, shown(value, cap.reason)] for name, value in _facts(result)],
@@ -67,7 +68,7 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
     trial, outcome, score = result.trial, result.outcome, result.score
     facts = [
         ("State", state(result)),
-        ("Root score", "unscored" if result.root_score is None else f"{result.root_score:.2f}"),
+        ("Root score", _root_score(result)),
         ("Coverage", formats.share(None if score is None else score.root.coverage)),
         ("Task", trial.task_id),
         ("Category", f"{formats.words(trial.category)} ({trial.tier})"),
@@ -95,6 +96,12 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
         ("Sandbox", outcome.sandbox),
         ("Scorer", score.scorer_version if score else formats.UNKNOWN),
     ]
+
+
+def _root_score(result: TrialResult) -> str:
+    if result.root_score is None:
+        return "unscored"
+    return formats.score_range(result.root_score, result.root_score_upper)
 
 
 def _tokens(usage: Usage | None) -> str:
@@ -125,11 +132,14 @@ class _Tree:
             "id": node.id,
             "requirement": shown(node.requirement, self._cap.reason),
             "weight": f"{node.weight:g}",
-            "score": node.score,
+            "score": node.score if node.leaf is not None else node.lower,
+            "bounds": _bounds(node),
             "coverage": formats.share(node.coverage),
         }
         if node.leaf is not None:
             shown_node["verifier"] = shown(node.leaf.verifier, self._cap.reason)
+            if node.leaf.unscored is not None:
+                shown_node["unscored"] = formats.words(node.leaf.unscored)
             shown_node["reason"] = shown(node.leaf.reason, self._cap.reason)
         children = []
         for number, child in enumerate(node.children):
@@ -139,6 +149,13 @@ class _Tree:
             children.append(self.node(child))
         shown_node["children"] = children
         return shown_node
+
+
+def _bounds(node: NodeScore) -> str:
+    """Return how far verdicts that are missing leave an inner node's score open."""
+    if node.leaf is not None or node.lower == node.upper:
+        return ""
+    return f"{formats.score_range(node.lower, node.upper)}: verdicts are missing"
 
 
 def _diagnosis(result: TrialResult, cap: Cap) -> Details | None:
@@ -177,10 +194,9 @@ def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
         _logger.warning("trial %s: %s", outcome.trial_id, exc)
         lost.append(shown(str(exc), cap.reason))
     kept = outcome.deliverables[: cap.deliverables]
-    files = [_deliverable(file, views.get(file.name), cap) for file in kept]
+    files = [deliverable(file, views.get(file.name), cap) for file in kept]
     if len(outcome.deliverables) > len(kept):
-        more = formats.plural(len(outcome.deliverables) - len(kept), "more file")
-        files.append({"name": more, "facts": "", "blocks": [], "picture": None})
+        files.append(left_out(len(outcome.deliverables) - len(kept)))
     return {
         "answer": shown(outcome.final_answer, cap.text),
         "refused": [shown(text, cap.reason) for text in outcome.rejected_files[: cap.nodes]],
@@ -198,12 +214,3 @@ def _steps(
     if marks is None or task.reference is None or transcript is None:
         return []
     return compared(task.reference, transcript.predictions, marks, cap)
-
-
-def _deliverable(file: Deliverable, rendered: RenderedDeliverable | None, cap: Cap) -> Details:
-    return {
-        "name": shown(file.name, cap.reason),
-        "facts": f"{formats.size(file.size_bytes)}, sha256 {file.sha256[:12]}",
-        "picture": None if rendered is None else rendered.preview_png_sha256,
-        "blocks": [] if rendered is None else preview(rendered.view, cap),
-    }

@@ -7,7 +7,7 @@ unpacked only when somebody looks at it, and without a character that could end 
 import base64
 import gzip
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dashboards.pages.trial.caps import CAPS, Cap
@@ -15,6 +15,8 @@ from taskdata.artifacts import ArtifactStore
 from taskdata.errors import NightshiftError
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+MAX_FILE_BYTES = 3_000_000
+"""Largest deliverable that a page carries."""
 _QUOTES = 24
 """Bytes that JSON spends on one entry beside its value: key, quotes, colon, comma."""
 
@@ -53,23 +55,65 @@ def equal_share(sizes: Sequence[int], room: int) -> int:
 
 def _packed(details: Mapping[str, Any]) -> str:
     text = json.dumps(details, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+    return _compressed(text.encode())
+
+
+def _compressed(data: bytes) -> str:
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+
+
+def pack_files(artifacts: ArtifactStore, sizes: Mapping[str, int], room: int) -> dict[str, str]:
+    """Return files as the details are packed, by hash, together at most `room` bytes.
+
+    The smallest are kept first, so that one large file does not take the room of many; a file of
+    more than `MAX_FILE_BYTES` is never kept.
+    """
+    kept: dict[str, str] = {}
+    small = [sha256 for sha256, size in sizes.items() if size <= MAX_FILE_BYTES]
+    for sha256 in sorted(small, key=lambda key: (sizes[key], key)):
+        try:
+            text = _compressed(artifacts.read_bytes(sha256))
+        except NightshiftError:
+            continue  # the page says how to ask for it, and then it is said what is missing
+        room -= len(text) + len(sha256) + _QUOTES
+        if room < 0:
+            break
+        kept[sha256] = text
+    return kept
 
 
 def pack_pictures(artifacts: ArtifactStore, hashes: Iterable[str], room: int) -> dict[str, str]:
     """Return PNG files as base64 by hash, the smallest first, together at most `room` bytes."""
-    found = {}
-    for sha256 in set(hashes):
+    found = _pngs(artifacts, set(hashes))
+    return _fitting(sorted(found, key=lambda one: (len(one[1]), one[0])), room)
+
+
+def pack_pages(artifacts: ArtifactStore, places: Mapping[str, int], room: int) -> dict[str, str]:
+    """Return pictures of pages like `pack_pictures`, every first page before any second one.
+
+    Args:
+        artifacts: Where the pictures are.
+        places: Place of each picture within its file, by hash.
+        room: Most bytes together.
+    """
+    return _fitting(_pngs(artifacts, sorted(places, key=lambda key: (places[key], key))), room)
+
+
+def _pngs(artifacts: ArtifactStore, hashes: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for sha256 in hashes:
         try:
             data = artifacts.read_bytes(sha256)
         except NightshiftError:
             continue  # a lost picture is not worth the page; its deliverable still shows
         if data.startswith(_PNG_SIGNATURE):
-            found[sha256] = base64.b64encode(data).decode()
+            yield sha256, base64.b64encode(data).decode()
+
+
+def _fitting(pictures: Iterable[tuple[str, str]], room: int) -> dict[str, str]:
     kept: dict[str, str] = {}
-    for sha256 in sorted(found, key=lambda key: (len(found[key]), key)):
-        room -= len(found[sha256]) + len(sha256) + _QUOTES
+    for sha256, text in pictures:
+        room -= len(text) + len(sha256) + _QUOTES
         if room < 0:
             break
-        kept[sha256] = found[sha256]
+        kept[sha256] = text
     return kept

@@ -1,7 +1,8 @@
 """What can be seen of a deliverable without opening it: blocks of text, tables and notes.
 
 Made from the structured view that a renderer read in the sandbox; the file itself is never opened
-here. A block is `{"kind": "text" | "table" | "note", ...}`, and the page knows nothing else.
+here. A block is `{"kind": ..., ...}` of kind `text`, `code`, `table` or `note`: the page knows no
+others.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -86,7 +87,7 @@ def _csv(view: CsvView, cap: Cap) -> Iterator[Block]:
 
 
 def _json(view: JsonView, cap: Cap) -> Iterator[Block]:
-    yield {"kind": "text", "title": "", "text": shown_json(view.value, cap.text)}
+    yield {"kind": "code", "title": "", "text": shown_json(view.value, cap.text)}
 
 
 def _workbook(view: WorkbookView, cap: Cap) -> Iterator[Block]:

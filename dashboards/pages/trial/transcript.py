@@ -1,6 +1,8 @@
 """The events of a transcript as the page shows them: who, a line of facts, and texts."""
 
 import json
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from dashboards.pages import formats
@@ -18,17 +20,30 @@ Entry = dict[str, Any]
 
 
 def entries(transcript: Transcript, cap: Cap) -> list[Entry]:
-    """Return the transcript in order; of a long one, its beginning and its end."""
+    """Return the transcript in order; of a long one, its beginning and its end.
+
+    `turn` is the number of the turn that an entry belongs to, as the budget counts turns: 0 before
+    the first reply of the model, None of a gap.
+    """
     events = transcript.events
     if transcript.is_outcome_only:
-        return [{"who": "gap", "title": "The result was imported; how it came about is unknown"}]
+        return [_gap("The result was imported; how it came about is unknown")]
     answered = {event.call.id for event in transcript.tool_events}
+    turns = accumulate(isinstance(event, ModelEvent) for event in events)
+    numbered = list(zip(turns, events, strict=True))
+
+    def shown_entries(part: Sequence[tuple[int, Event]]) -> list[Entry]:
+        return [_entry(event, answered, cap) | {"turn": int(turn)} for turn, event in part]
+
     if len(events) <= cap.events:
-        return [_entry(event, answered, cap) for event in events]
+        return shown_entries(numbered)
     half = cap.events // 2
-    gap = {"who": "gap", "title": f"{formats.plural(len(events) - 2 * half, 'event')} not shown"}
-    head = [_entry(event, answered, cap) for event in events[:half]]
-    return [*head, gap, *(_entry(event, answered, cap) for event in events[-half:])]
+    gap = _gap(f"{formats.plural(len(events) - 2 * half, 'event')} not shown")
+    return [*shown_entries(numbered[:half]), gap, *shown_entries(numbered[-half:])]
+
+
+def _gap(title: str) -> Entry:
+    return {"who": "gap", "title": title, "turn": None}
 
 
 def _entry(event: Event, answered: set[str], cap: Cap) -> Entry:

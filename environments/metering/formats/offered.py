@@ -42,16 +42,15 @@ _OWN_TOOL_PREFIXES = ("bash_", "text_editor_", "computer_", "memory_")
 _SHOWN_CHARS = 60
 
 
-def require_offered(dialect: Dialect, body: Mapping[str, Any]) -> None:
-    """Return unless a request asks for what this evaluation does not offer.
+def offered(dialect: Dialect, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request without the fields that it leaves empty and that are not known.
 
     Raises:
-        ModelRejected: It does; names the field.
+        ModelRejected: It asks for what this evaluation does not offer; names the field.
     """
     known = _FIELDS[dialect.name]
     for field, value in body.items():
-        # Programs name fields that they leave empty.
-        if value and field not in known:
+        if field not in known and not _is_left_empty(value):
             raise ModelRejected(
                 f"{field[:_SHOWN_CHARS]}: this evaluation does not offer it; leave it out"
             )
@@ -64,6 +63,12 @@ def require_offered(dialect: Dialect, body: Mapping[str, Any]) -> None:
         raise ModelRejected("service_tier: only the default one; leave it out")
     _require_clearing(body.get("context_management"))
     _require_own(body.get("tools"))
+    return {field: value for field, value in body.items() if field in known}
+
+
+def _is_left_empty(value: object) -> bool:
+    """Whether a program names a field and asks for nothing; an empty object asks for defaults."""
+    return not value and not isinstance(value, dict)
 
 
 def _require_clearing(management: object) -> None:
@@ -78,9 +83,14 @@ def _require_clearing(management: object) -> None:
 
 
 def _require_own(tools: object) -> None:
-    for tool in tools if isinstance(tools, list) else ():
-        kind = tool.get("type") if isinstance(tool, dict) else None
-        own = kind is None or kind in _OWN_TOOLS
+    if tools is None:
+        return
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+        raise ModelRejected("tools: expected a list of objects")
+    for tool in tools:
+        kind = tool.get("type")
+        # Without a type it is a function if it is described as one, and else what its key names.
+        own = kind in _OWN_TOOLS if kind is not None else bool({"name", "function"} & set(tool))
         if not own and not str(kind).startswith(_OWN_TOOL_PREFIXES):
             raise ModelRejected(
                 f"tools: {str(kind)[:_SHOWN_CHARS]!r} would run at the provider, outside of the "

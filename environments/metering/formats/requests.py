@@ -8,7 +8,7 @@ from typing import Any
 
 from environments.metering.formats.contents import cached_briefly, read_contents
 from environments.metering.formats.dialects import Dialect
-from environments.metering.formats.offered import require_offered
+from environments.metering.formats.offered import offered
 from environments.models.wire.parts import object_of
 from taskdata.errors import ModelRejected
 
@@ -58,7 +58,7 @@ def read_request(dialect: Dialect, raw: bytes, model: str) -> Asked:
         raise ModelRejected("the request is not JSON") from None
     if not isinstance(body, dict):
         raise ModelRejected("the request is not a JSON object")
-    require_offered(dialect, body)
+    body = offered(dialect, body)
     more = read_contents(dialect, body)
     named = body.get("model")
     asked = Asked(

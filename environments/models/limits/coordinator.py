@@ -1,34 +1,25 @@
-"""What one run's workers may use together: provider limits and money, dealt out in shares.
+"""What one run's workers may use together: their shares of provider limits, and the run's money.
 
 Each worker limits its own calls (`local`) and exchanges a word with the coordinator a few times a
 second, whatever the number of its calls: what it wants and what it has learned of the provider go
-up, its share comes back. Under a cap on money it also asks soon for each call, but all that wait
-share a word. There is one `Window` for a provider, which grows by what all workers
-learn. Refusals that several workers meet at once halve it once: each says by which window its
-refused call began, and only the present one counts. A slot is given on only when its last holder
-is done with it, so the workers never exceed the window together. A worker that is not heard of for
-a while loses its share, so a killed one holds up nobody.
+up, its share comes back (`shares`). Runs that share a board keep a provider's limits together.
+Money is the run's own: under a cap a worker also asks soon for each call, but all that wait share a
+word.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pydantic import Field
 
-from environments.models.limits.local import by_limited_name, ceilings_of
-from environments.models.limits.seam import Allowance, Share, Want
-from environments.models.limits.window import Window
+from environments.models.limits.local import by_limited_name
+from environments.models.limits.seam import Share, Want
+from environments.models.limits.shares import FORGOTTEN_AFTER_SECONDS, Board, Shares
 from taskdata.schema.base import Value
 from taskdata.schema.ceilings import Ceilings
 
 EXCHANGE_SECONDS = 0.25
 """Between two words of a worker that has calls, and nothing that is urgent."""
-
-FORGOTTEN_AFTER_SECONDS = 30.0
-"""Longer than any exchange takes; a worker that is silent for so long has no calls any more."""
-
-_TURN_SECONDS = 1.0
-"""How long a worker keeps its slot where there are fewer slots than workers."""
 
 
 class Word(Value):
@@ -55,42 +46,9 @@ class Answer(Value):
 
 
 @dataclass
-class _Heard:
-    """What a provider said last, and to whom."""
-
-    allowance: Allowance
-    worker: str
-    at: float
-
-    def news(self, worker: str, since: float, now: float) -> Allowance | None:
-        """Return what should be left by now; None if the worker knows."""
-        if self.worker == worker or self.at <= since:
-            return None
-        return _refilled(self.allowance, now - self.at)
-
-
-@dataclass
-class _Provider:
-    window: Window
-    paused_until: float
-    requests: _Heard | None = None
-    input_tokens: _Heard | None = None
-
-
-@dataclass
 class _Worker:
-    heard_at: float = float("-inf")
-    wants: dict[str, Want] = field(default_factory=dict)
+    heard_at: float
     held_usd: float = 0.0
-    slots: dict[str, int] = field(default_factory=dict)
-    """What it was last told, by provider."""
-    turn_ended_at: float = float("-inf")
-    turn_began_at: float | None = None
-
-    def may_have_in_flight(self, provider: str) -> int:
-        """Return how many calls it may have made by what it was told, or still has."""
-        want = self.wants.get(provider)
-        return max(self.slots.get(provider, 0), want.in_flight if want else 0)
 
 
 class Coordinator:
@@ -101,17 +59,22 @@ class Coordinator:
         ceilings: Mapping[str, Ceilings] | None = None,
         max_usd: float | None = None,
         spent_usd: float = 0.0,
+        board: Board | None = None,
+        run: str = "",
     ) -> None:
         """Deal out the configured limits of each provider, and what is left of `max_usd`.
 
         `spent_usd` is infinite where nobody knows what was spent: then no call gets any money.
+        `board` is what several runs share; None: this one has the limits alone. `run` tells its
+        workers from those of others there.
         """
         self._ceilings = by_limited_name(ceilings or {})
+        self._board: Board = Shares() if board is None else board
+        self._run = run
         self._max_usd = max_usd
         self._spent_before = spent_usd
         self._spent_by: dict[str, float] = {}
         self._lost_by: dict[str, float] = {}
-        self._providers: dict[str, _Provider] = {}
         self._workers: dict[str, _Worker] = {}
 
     @property
@@ -122,11 +85,9 @@ class Coordinator:
     def exchange(self, word: Word, now: float) -> Answer:
         """Take in what a worker says and return what it may use."""
         self._forget_the_silent(now)
-        worker = self._workers.setdefault(word.worker, _Worker())
-        since, worker.heard_at, worker.wants = worker.heard_at, now, dict(word.wants)
-        for provider, want in word.wants.items():
-            self._learn(provider, word.worker, want, now)
-        shares = {name: self._share(name, word.worker, since, now) for name in word.wants}
+        worker = self._workers.setdefault(word.worker, _Worker(now))
+        worker.heard_at = now
+        shares = self._board.shares_of(self._on_board(word.worker), word.wants, self._ceilings, now)
         granted, refused = self._money(worker, word)
         return Answer(shares=shares, granted=granted, refused=refused)
 
@@ -140,73 +101,20 @@ class Coordinator:
         worker = self._workers.pop(name, None)
         if worker is not None:
             self._lost_by[name] = worker.held_usd
+            self._board.forget([self._on_board(name)])
+
+    def end(self) -> None:
+        """Give all shares to other runs."""
+        self._board.forget([self._on_board(name) for name in self._workers])
+
+    def _on_board(self, name: str) -> str:
+        return f"{self._run}/{name}"
 
     def _forget_the_silent(self, now: float) -> None:
         """What they held counts as spent until they return."""
         for name, worker in list(self._workers.items()):
             if now - worker.heard_at > FORGOTTEN_AFTER_SECONDS:
                 self.forget(name)
-
-    def _ceilings_of(self, provider: str) -> Ceilings:
-        return ceilings_of(self._ceilings, provider) or Ceilings()
-
-    def _learn(self, provider: str, name: str, want: Want, now: float) -> None:
-        most = self._ceilings_of(provider).concurrency
-        if provider not in self._providers:
-            # The worker may know from a coordinator before this one.
-            known = (want.window or Window()).within(most)
-            self._providers[provider] = _Provider(known, paused_until=now)
-        about = self._providers[provider]
-        about.window = about.window.grown(want.answers, most)
-        if want.refused == about.window.decreases:
-            about.window = about.window.halved()
-        about.paused_until = max(about.paused_until, now + want.pause_seconds)
-        if want.requests is not None:
-            about.requests = _Heard(want.requests, name, now)
-        if want.input_tokens is not None:
-            about.input_tokens = _Heard(want.input_tokens, name, now)
-
-    def _share(self, provider: str, name: str, since: float, now: float) -> Share:
-        ceilings, about = self._ceilings_of(provider), self._providers[provider]
-        wanting = {
-            other: worker.wants[provider].calls
-            for other, worker in self._workers.items()
-            if provider in worker.wants and worker.wants[provider].calls
-        }
-        window = int(about.window.size)
-        dealt = self._fair_slots(window, wanting, now)
-        fair = dealt.get(name, 0)
-        others = (w for other, w in self._workers.items() if other != name)
-        free = window - sum(w.may_have_in_flight(provider) for w in others)
-        slots = max(0, min(fair, free))
-        self._workers[name].slots[provider] = slots
-        return Share(
-            concurrency=slots,
-            part=fair / sum(dealt.values()) if fair else 1.0,
-            requests_per_minute=ceilings.requests_per_minute,
-            tokens_per_minute=ceilings.tokens_per_minute,
-            requests=about.requests and about.requests.news(name, since, now),
-            input_tokens=about.input_tokens and about.input_tokens.news(name, since, now),
-            pause_seconds=max(0.0, about.paused_until - now),
-            window=about.window,
-        )
-
-    def _fair_slots(self, slots: int, wanting: Mapping[str, int], now: float) -> dict[str, int]:
-        """Return the slots of each who wants some: in proportion, or in turn if there are fewer."""
-        if slots >= len(wanting):
-            return deal(slots, wanting)
-        for worker in (self._workers[name] for name in wanting):
-            if worker.turn_began_at is not None and now - worker.turn_began_at >= _TURN_SECONDS:
-                worker.turn_began_at, worker.turn_ended_at = None, now
-        order = sorted(wanting, key=self._turn)[:slots]
-        for name in order:
-            if self._workers[name].turn_began_at is None:
-                self._workers[name].turn_began_at = now
-        return dict.fromkeys(order, 1)
-
-    def _turn(self, name: str) -> tuple[bool, float, str]:
-        worker = self._workers[name]
-        return (worker.turn_began_at is None, worker.turn_ended_at, name)
 
     def _money(self, worker: _Worker, word: Word) -> tuple[int, bool]:
         self._spent_by[word.worker] = word.spent_usd
@@ -224,32 +132,3 @@ class Coordinator:
             free -= asked
             worker.held_usd += asked
         return granted, False
-
-
-def deal(slots: int, wanting: Mapping[str, int]) -> dict[str, int]:
-    """Return how many of `slots` each gets: at least one, the rest in proportion to the wants.
-
-    `slots` is at least the number of those who want. What nobody wants is dealt out as well, so
-    that a worker with more to do need not ask first.
-    """
-    spare = slots - len(wanting)
-    weights = {name: max(1, calls) for name, calls in wanting.items()}
-    total = sum(weights.values())
-    exact = {name: spare * weight / total for name, weight in weights.items()}
-    dealt = {name: 1 + int(share) for name, share in exact.items()}
-    for name in _largest_remainders(exact, slots - sum(dealt.values())):
-        dealt[name] += 1
-    return dealt
-
-
-def _largest_remainders(exact: Mapping[str, float], count: int) -> Iterable[str]:
-    return sorted(exact, key=lambda name: (int(exact[name]) - exact[name], name))[:count]
-
-
-def _refilled(allowance: Allowance, seconds: float) -> Allowance:
-    left = max(0.0, allowance.reset_seconds - seconds)
-    if not left:
-        return allowance.model_copy(update={"remaining": allowance.limit, "reset_seconds": 0.0})
-    missing = (allowance.limit - allowance.remaining) * left / allowance.reset_seconds
-    remaining = max(0.0, allowance.limit - missing)
-    return allowance.model_copy(update={"remaining": remaining, "reset_seconds": left})

@@ -23,6 +23,7 @@ LOCAL_MODELS: Mapping[str, tuple[str, str]] = {
 }
 """Model name -> (installed package, file in it)."""
 
+_SUFFIX = ".gguf"
 _START_SECONDS = 120.0
 _STOP_SECONDS = 5.0
 # Enough for Python and the loader to find their libraries; no key reaches the child.
@@ -30,12 +31,21 @@ _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "PY
 
 
 def model_file(model: str) -> Path:
-    """Return the GGUF file of a local model, or raise `Misuse` saying how to get one."""
+    """Return the GGUF file of a local model, or raise `Misuse` saying how to get one.
+
+    A model that is named by a path, such as `local//models/mine.gguf`, is that file.
+    """
+    if model.endswith(_SUFFIX):
+        if (file := Path(model)).is_file():
+            return file
+        raise Misuse(f"model local/{model}: there is no file {file}")
     try:
         package, name = LOCAL_MODELS[model]
     except KeyError:
         known = ", ".join(f"local/{m}" for m in LOCAL_MODELS)
-        raise Misuse(f"model local/{model}: unknown; there is {known}") from None
+        raise Misuse(
+            f"model local/{model}: unknown; there is {known}, or the path of a {_SUFFIX} file"
+        ) from None
     # The package is only a box around the file: importing it needs libraries we do not want.
     found = importlib.util.find_spec(package)
     for folder in (found.submodule_search_locations or ()) if found else ():
@@ -54,7 +64,7 @@ def local_model_server(home: Path, model: str = "smollm2-135m") -> Iterator[str]
 
     Args:
         home: Its log goes to `local_model.log` in this folder.
-        model: Name as in `local/<name>`.
+        model: Name as in `local/<name>`, or the path of a GGUF file.
 
     Raises:
         Misuse: The model is unknown or not installed.

@@ -24,6 +24,12 @@ from taskdata.schema.transcript import Usage
 
 PRICES_VARIABLE = "NIGHTSHIFT_PRICES"
 
+UNPRICED = (
+    "is not in the price table: give its price in prices.yaml (docs/agents.md, Prices), or leave "
+    "the limit out"
+)
+"""What is said of a model whose calls cannot be held below a limit in USD."""
+
 _HOME_VARIABLE = "NIGHTSHIFT_HOME"
 _MAX_BYTES = 1_000_000
 # A pinned snapshot (`gpt-5.2-2025-12-11`, `claude-opus-4-6-20260205`) costs what its model costs.

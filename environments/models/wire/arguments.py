@@ -1,10 +1,15 @@
 """Tool arguments as models write them: untrusted text that ought to be one JSON object."""
 
+import ast
 import json
+import re
 from typing import Any, NoReturn
 
 _MAX_DEPTH = 100
 """Of objects and lists in one another; records are written and read by parsers with a limit."""
+_COMMA_AT_END = re.compile(r",\s*([}\]])")
+_LONGEST_PYTHON = 10_000
+"""Characters; a longer text is not parsed to find out whether it is Python."""
 
 
 def read_arguments(raw: str) -> dict[str, Any] | None:
@@ -14,6 +19,43 @@ def read_arguments(raw: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and is_storable(value) else None
+
+
+def fault_of(raw: str) -> str:
+    """Return in a few words why `read_arguments` cannot read `raw`."""
+    if not raw.strip():
+        return "there are none"
+    try:
+        value = json.loads(raw, parse_constant=_refuse)
+    except json.JSONDecodeError as exc:
+        return _syntax_fault(raw, exc)
+    except (ValueError, RecursionError):
+        return "they hold NaN, Infinity, or too many brackets in one another"
+    if not isinstance(value, dict):
+        return "they are JSON, but not an object in braces"
+    return "they hold what cannot be stored, such as half of a surrogate pair"
+
+
+def _syntax_fault(raw: str, error: json.JSONDecodeError) -> str:
+    place = f"at character {error.pos + 1}"
+    if error.msg.startswith("Invalid control character"):
+        return f"a line break or a tab stands inside a text {place}; write \\n or \\t"
+    if read_arguments(_COMMA_AT_END.sub(r"\1", raw)) is not None:
+        return f"a comma stands before a closing bracket {place}"
+    if _is_python_dictionary(raw):
+        return "they are a Python dictionary; JSON has double quotes, true, false and null"
+    if not raw.lstrip().startswith("{"):
+        return "they do not begin with {"
+    return f"{error.msg[0].lower()}{error.msg[1:]} {place}"
+
+
+def _is_python_dictionary(raw: str) -> bool:
+    if len(raw) > _LONGEST_PYTHON:
+        return False
+    try:
+        return isinstance(ast.literal_eval(raw.strip()), dict)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
 
 
 def is_storable(value: Any) -> bool:

@@ -16,6 +16,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 from environments.renderers.limits import MAX_CELLS, MAX_SHEETS, Meter, refuse_beyond
 from environments.renderers.office.archive import require_office_file
 from environments.renderers.office.formulas import FormulaValue, Values, computed_values, time_value
+from environments.renderers.office.xlsx_sight import SheetSight
+from environments.renderers.unseen import Unseen
 from taskdata.schema.views import Cell, Sheet, WorkbookView
 
 # formualizer 0.13 takes a list of criteria, as in SUMIFS(A:A,B:B,{"x","y"}), for no match at all.
@@ -23,25 +25,24 @@ _MISCOMPUTED = re.compile(r"IFS?\([^)]*\{", re.IGNORECASE)
 
 
 def read_xlsx(path: Path) -> WorkbookView:
-    """Return the workbook's sheets.
+    """Return the workbook's sheets; cells that nobody sees are counted beside them.
 
-    A formula's value is computed here; the value stored beside it, which whoever wrote the file
-    could choose, counts only where the engine does not know the formula.
+    A formula's value is computed here. The value stored beside it, which whoever wrote the file
+    could choose, never counts: a formula that the engine cannot compute has no value.
     """
     require_office_file(path, "xl/workbook.xml", "XLSX")
     workbook = load_workbook(path)
     refuse_beyond(len(workbook.sheetnames), MAX_SHEETS, "sheets")
     formulas = _formulas(workbook)
     values = _values(path, formulas) if formulas else {}
-    meter = Meter()
-    return WorkbookView(
-        sheets=tuple(
-            _chartsheet(sheet)
-            if isinstance(sheet, Chartsheet)
-            else _sheet(sheet, values.get(sheet.title, {}), meter)
-            for sheet in (workbook[name] for name in workbook.sheetnames)
-        )
+    meter, unseen = Meter(), Unseen()
+    sheets = tuple(
+        _chartsheet(sheet)
+        if isinstance(sheet, Chartsheet)
+        else _sheet(sheet, values.get(sheet.title, {}), meter, unseen)
+        for sheet in (workbook[name] for name in workbook.sheetnames)
     )
+    return WorkbookView(sheets=sheets, hidden=unseen.found())
 
 
 def _cells(sheet: Worksheet) -> dict[tuple[int, int], Any]:
@@ -84,21 +85,14 @@ def _formulas(workbook: Workbook) -> dict[str, dict[str, str]]:
 
 
 def _values(path: Path, formulas: dict[str, dict[str, str]]) -> Values:
-    """Return the computed values, and the stored ones where there is no computed one."""
-    workbook = load_workbook(path, data_only=True)
-    computed = computed_values(
+    """Return the computed values; what the file stores beside a formula is nobody's computation."""
+    return computed_values(
         path,
         {
             name: [address for address, text in cells.items() if not _MISCOMPUTED.search(text)]
             for name, cells in formulas.items()
         },
     )
-    values: Values = {}
-    for name, cells in formulas.items():
-        stored = {address: _plain(workbook[name][address].value) for address in cells}
-        known = {address: value for address, value in stored.items() if value is not None}
-        values[name] = known | computed.get(name, {})
-    return values
 
 
 def _plain(value: object) -> FormulaValue | None:
@@ -110,23 +104,30 @@ def _plain(value: object) -> FormulaValue | None:
     return str(value) if moment is None else moment
 
 
-def _sheet(sheet: Worksheet, values: dict[str, FormulaValue], meter: Meter) -> Sheet:
+def _sheet(
+    sheet: Worksheet, values: dict[str, FormulaValue], meter: Meter, unseen: Unseen
+) -> Sheet:
     cells: dict[str, Cell] = {}
+    sight = SheetSight(sheet)
     rows = columns = 0
     for (row, column), cell in sorted(_cells(sheet).items()):
         view = _cell(cell, values, meter)
-        if view is not None:
+        why = None if view is None else sight.why_unseen(cell)
+        if why is not None:
+            unseen.add(str(cell.value), why)
+        elif view is not None:
             cells[cell.coordinate] = view
             rows, columns = max(rows, row), max(columns, column)
+    is_hidden = sheet.sheet_state != "visible"
     return Sheet(
         name=meter.text(sheet.title),
         cells=cells,
         rows=rows,
         columns=columns,
-        charts=_charts(sheet),
-        images=len(getattr(sheet, "_images", ())),
+        charts=() if is_hidden else _charts(sheet),
+        images=0 if is_hidden else len(getattr(sheet, "_images", ())),
         frozen=sheet.freeze_panes,
-        hidden=sheet.sheet_state != "visible",
+        hidden=is_hidden,
     )
 
 

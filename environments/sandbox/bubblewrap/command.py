@@ -33,7 +33,11 @@ GO = b"go\n"
 # that is arranged, it reads the end of its input instead of the go. A shell reads byte by byte, so
 # the rest of the input is left for the program.
 _INIT = ("/bin/sh", "-c", 'read -r go && "$@"; exit $?', "init")
-_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "mime.types")
+# Debian keeps parts of LibreOffice there, without which it does not start.
+_ETC = (
+    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "mime.types"),
+    "libreoffice",
+)
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,8 @@ def _mounted(mounts: Sequence[Mount]) -> Iterator[str]:
     for parent in sorted(parents - {Path("/")}):
         yield from ("--dir", str(parent))
     for mount in mounts:
-        yield from ("--ro-bind", str(mount.source), mount.target)
+        option = "--bind" if mount.writable else "--ro-bind"
+        yield from (option, str(mount.source), mount.target)
     for path in masked((Mount(Path("/usr"), "/usr"), *mounts)):
         yield from ("--perms", "0555", "--size", "4096", "--tmpfs", path, "--remount-ro", path)
 

@@ -19,12 +19,18 @@ from pathlib import Path
 from environments.ports import Completed, Door, Mount, Process, Sandbox, SandboxFacts, Workspace
 from environments.reaper.owner import RUN_VARIABLE, this_process, working_folder
 from environments.sandbox.bubblewrap.command import account_files, command
-from environments.sandbox.bubblewrap.processes import Namespace
 from environments.sandbox.bubblewrap.program import Program, last_line, running
 from environments.sandbox.doors.inside import check_doors, relay_processes
 from environments.sandbox.identity import owner_of_output
-from environments.sandbox.limits import MEGABYTE, Limit, Space, shared_limits
+from environments.sandbox.limits import MEGABYTE, Limit, Space, filled_folders, shared_limits
 from environments.sandbox.shielding import to_the_end
+from environments.sandbox.watching.looking import (
+    ended_if_full,
+    first_limit,
+    pause_seconds,
+    watch_space,
+)
+from environments.sandbox.watching.processes import Namespace
 from environments.sandbox.workspace import new_workspace
 from taskdata.errors import SandboxFailed
 from taskdata.schema.limits import EnforcedLimit
@@ -118,7 +124,9 @@ class BubblewrapSandbox:
         began = time.monotonic()
         space = await self._space()
         async with self._running(argv, stdin) as program:
-            limit = await self.watch(program, space, began + wall, _SECONDS_BETWEEN_LOOKS)
+            limit = await self.watch(
+                program, self.namespace(program), space, began + wall, _SECONDS_BETWEEN_LOOKS
+            )
         return self.completed(program, space, limit, time.monotonic() - began)
 
     async def start(
@@ -133,7 +141,7 @@ class BubblewrapSandbox:
         Raises:
             SandboxFailed: the sandbox cannot be built.
         """
-        space = await self._space()
+        space = await self._space(mounts)
         async with AsyncExitStack() as stack:
             program = await stack.enter_async_context(
                 self._running(argv, None, mounts, reserves_memory)
@@ -176,40 +184,52 @@ class BubblewrapSandbox:
         accounts = account_files(self._owner)
         return running(line, self._marks, accounts, stdin, self._resources.output_kb * 1024)
 
-    async def _space(self) -> Space:
+    async def _space(self, mounts: Sequence[Mount] = ()) -> Space:
         limit_bytes = self._resources.disk_mb * MEGABYTE
-        return await asyncio.to_thread(Space, self._workspace.output, limit_bytes)
+        folders = filled_folders(self._workspace, mounts)
+        return await asyncio.to_thread(Space, folders, limit_bytes)
+
+    def namespace(self, program: Program) -> Namespace:
+        """Return what a program of this sandbox can be looked at through."""
+        own_processes = 1 + relay_processes(self._doors)
+        return Namespace(program.init_pid, self._workspace.output, own_processes)
 
     async def watch(
-        self, program: Program, space: Space, deadline: float, pause: float
+        self, program: Program, namespace: Namespace, space: Space, deadline: float, pause: float
     ) -> Limit | None:
         """Return the limit that was exceeded first, None when the program ended before.
 
         Args:
             program: It is looked at again and again.
+            namespace: Its processes.
             space: What it may fill.
             deadline: On the monotonic clock; infinite for none.
-            pause: Seconds between two looks.
+            pause: Seconds between two looks, or less where little is left of a limit.
         """
-        own_processes = 1 + relay_processes(self._doors)
-        namespace = Namespace(program.init_pid, self._workspace.output, own_processes)
-        shortest = pause
+        limit = await first_limit(
+            self._watch_processes(program, namespace, deadline, pause),
+            watch_space(lambda: space.left() - namespace.unnamed_bytes(), pause),
+        )
+        if limit is not None:
+            program.kill()
+        return limit
+
+    async def _watch_processes(
+        self, program: Program, namespace: Namespace, deadline: float, longest: float
+    ) -> Limit | None:
+        pause = longest
         while not await program.ended(min(pause, max(0.0, deadline - time.monotonic()))):
             looked = time.monotonic()
             if program.stdout.overflowed or program.stderr.overflowed:
                 return "output"
             if looked >= deadline:
                 return "wall"
-            limit = await asyncio.to_thread(self._exceeded, namespace, space)
+            limit = await asyncio.to_thread(namespace.exceeded, self._resources)
             if limit is not None:
                 return limit
-            # A tree that is slow to look at must not cost more than it uses itself.
-            pause = max(shortest, 4 * (time.monotonic() - looked))
+            took = time.monotonic() - looked
+            pause = pause_seconds(namespace.memory_left_bytes, longest, took)
         return None
-
-    def _exceeded(self, namespace: Namespace, space: Space) -> Limit | None:
-        limit = namespace.exceeded(self._resources)
-        return "disk" if limit is None and space.exceeded() else limit
 
     def completed(
         self, program: Program, space: Space, limit: Limit | None, seconds: float
@@ -258,6 +278,7 @@ class BubblewrapProcess:
         self._space = space
         self._stop = closing
         self._began = time.monotonic()
+        self._namespace = sandbox.namespace(program)
         self._watching = asyncio.create_task(self._watch())
         self._closing: asyncio.Task[Completed] | None = None
 
@@ -269,6 +290,15 @@ class BubblewrapProcess:
         """Return what the program has written since, nothing once it has ended its output."""
         return await self._program.pipe.read()
 
+    async def renew(self) -> bool:
+        """Let it serve another call, and return whether it can, since it still runs."""
+        self._namespace.renew_cpu_time()
+        await ended_if_full(self._left, self._watching)
+        return not self._watching.done()
+
+    def _left(self) -> float:
+        return self._space.left() - self._namespace.unnamed_bytes()
+
     async def close(self, grace_seconds: float = 0.0) -> Completed:
         """Return how the program ended, killing it if it does not end by itself in time."""
         if self._closing is None:
@@ -276,12 +306,9 @@ class BubblewrapProcess:
         return await to_the_end(_finished(self._closing))
 
     async def _watch(self) -> Limit | None:
-        limit = await self._sandbox.watch(
-            self._program, self._space, math.inf, _SECONDS_BETWEEN_LONG_LOOKS
+        return await self._sandbox.watch(
+            self._program, self._namespace, self._space, math.inf, _SECONDS_BETWEEN_LONG_LOOKS
         )
-        if limit is not None:
-            self._program.kill()
-        return limit
 
     async def _close(self, grace_seconds: float) -> Completed:
         await self._program.end_input()

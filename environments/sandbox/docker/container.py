@@ -14,6 +14,7 @@ from environments.sandbox.doors.inside import (
 )
 from environments.sandbox.limits import MEGABYTE, shared_limits
 from environments.sandbox.mounts import environment, package_mounts
+from environments.sandbox.seccomp import filtered
 from taskdata.errors import SandboxFailed
 from taskdata.schema.limits import EnforcedLimit, LimitName
 from taskdata.schema.task import Resources
@@ -81,14 +82,17 @@ def talking_argv(argv: Sequence[str], doors: Sequence[Door] = ()) -> list[str]:
 def _beginning(doors: Sequence[Door]) -> list[str]:
     variables = environment(_PATH, _LIBRARIES, more=door_variables(doors))
     assigned = (f"{name}={value}" for name, value in variables.items())
-    return ["/usr/bin/env", "-i", *assigned, *relayed(PYTHON, doors)]
+    return ["/usr/bin/env", "-i", *assigned, *filtered(), *relayed(PYTHON, doors)]
 
 
-def read_only(mounts: Sequence[ports.Mount]) -> "list[Mount]":
+def bound(mounts: Sequence[ports.Mount]) -> "list[Mount]":
     """Return `mounts` as the engine takes them."""
     from docker.types import Mount
 
-    return [Mount(mount.target, str(mount.source), "bind", read_only=True) for mount in mounts]
+    return [
+        Mount(mount.target, str(mount.source), "bind", read_only=not mount.writable)
+        for mount in mounts
+    ]
 
 
 def container_options(
@@ -122,9 +126,11 @@ def container_options(
         "network_mode": "none",
         "ipc_mode": "private",
         "cap_drop": ["ALL"],
+        # Before anything of the host's when it runs out of memory.
+        "oom_score_adj": 1000,
         "security_opt": ["no-new-privileges:true"],
         "read_only": True,
-        "mounts": [*_mounts(workspace, stdin_folder), *read_only(door_mounts(doors))],
+        "mounts": [*_mounts(workspace, stdin_folder), *bound(door_mounts(doors))],
         "tmpfs": {"/tmp": f"size={file_bytes},mode=1777,nr_inodes=20000,exec"},  # noqa: S108
         "shm_size": f"{64 * MEGABYTE}",
         "mem_limit": f"{resources.memory_mb}m",
@@ -173,11 +179,11 @@ def facts_of(
 
 
 def _mounts(workspace: Workspace, stdin_folder: str) -> "list[Mount]":
-    from docker.types import Mount
-
-    return [
-        *read_only(package_mounts()),
-        *read_only([ports.Mount(workspace.input, "/workspace/input")]),
-        *read_only([ports.Mount(Path(stdin_folder), STDIN_FOLDER)]),
-        Mount("/workspace/output", str(workspace.output), "bind"),
-    ]
+    return bound(
+        [
+            *package_mounts(),
+            ports.Mount(workspace.input, "/workspace/input"),
+            ports.Mount(Path(stdin_folder), STDIN_FOLDER),
+            ports.Mount(workspace.output, "/workspace/output", writable=True),
+        ]
+    )

@@ -1,6 +1,7 @@
 """A container that lives no longer than we do, its programs, and the limits they are held to."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from signal import SIGKILL, SIGXCPU
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from environments.ports import Door, SandboxFacts
 from environments.sandbox.docker.container import OOM_COUNT_ARGV, facts_of, own_processes
 from environments.sandbox.docker.engine import ask, remove, running
+from environments.sandbox.docker.group import ControlGroup, control_group
 from environments.sandbox.limits import MEGABYTE, Limit, Space
 from environments.sandbox.shielding import to_the_end
+from environments.sandbox.watching.unnamed import unnamed_bytes
 from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
 
@@ -27,15 +30,17 @@ class LiveContainer:
         client: "DockerClient",
         container: "Container",
         resources: Resources,
-        output: Path,
+        filled: Sequence[Path],
         doors: Sequence[Door],
     ) -> None:
         self._client = client
         self._container = container
         self._resources = resources
-        self._output = output
+        self._filled = filled
         self._doors = doors
         self._lifeline: Any = None
+        self._group: ControlGroup | None = None
+        self._cpu_seconds_before = 0.0
 
     @classmethod
     async def started(
@@ -44,7 +49,7 @@ class LiveContainer:
         image: str,
         options: dict[str, Any],
         resources: Resources,
-        output: Path,
+        filled: Sequence[Path],
         doors: Sequence[Door] = (),
     ) -> "LiveContainer":
         """Make and start a container; what fails half-way is removed.
@@ -54,11 +59,11 @@ class LiveContainer:
             image: Name of the image.
             options: Keyword arguments of `containers.create`.
             resources: The limits that are watched.
-            output: Host folder that its programs fill.
+            filled: Host folders that its programs fill.
             doors: What they reach.
         """
         container = await ask("make a container", client.containers.create, image, **options)
-        live = cls(client, container, resources, output, doors)
+        live = cls(client, container, resources, filled, doors)
         try:
             live.facts()
             # While we hold this, the first process has a standard input to wait for.
@@ -69,6 +74,8 @@ class LiveContainer:
                 params={"stdin": 1, "stream": 1},
             )
             await ask("start the container", container.start)
+            await ask("inspect the container", container.reload)
+            live._group = await asyncio.to_thread(control_group, container.attrs)
         except BaseException:
             await to_the_end(live.remove())
             raise
@@ -81,7 +88,7 @@ class LiveContainer:
             output: The host folder that its programs fill, which has a new name.
             resources: The limits.
         """
-        self._output = output
+        self._filled = (output,)
         self._resources = resources
 
     def facts(self) -> SandboxFacts:
@@ -125,13 +132,50 @@ class LiveContainer:
         used = await ask("list the processes", running, self._container)
         if used and used.threads >= self._resources.processes + own_processes(self._doors):
             return "processes"
-        if used and used.cpu_seconds > self._resources.cpu_seconds:
-            return "cpu"
-        return None
+        # The processes that run now are not all that have used a CPU.
+        cpu_seconds = self._cpu_seconds()
+        if cpu_seconds is None and used:
+            cpu_seconds = used.cpu_seconds
+        return "cpu" if (cpu_seconds or 0) > self._resources.cpu_seconds else None
+
+    async def watch(self, shortest: float) -> Limit:
+        """Return a limit, not of disk, once it is exceeded, for however long that takes.
+
+        Each look makes the engine start a ps: that must stay a small share of a core.
+        """
+        pause = shortest
+        while True:
+            await asyncio.sleep(pause)
+            began = time.monotonic()
+            limit = await self.exceeded()
+            if limit is not None:
+                return limit
+            pause = max(shortest, 10 * (time.monotonic() - began))
 
     async def space(self) -> Space:
-        """Return what the program that is about to start may fill."""
-        return await asyncio.to_thread(Space, self._output, self._resources.disk_mb * MEGABYTE)
+        """Return what the program that is about to start may fill; its CPU time begins now."""
+        self.renew_cpu_time()
+        return await asyncio.to_thread(Space, self._filled, self._resources.disk_mb * MEGABYTE)
+
+    def renew_cpu_time(self) -> None:
+        """Count CPU time from now on."""
+        self._cpu_seconds_before = 0.0
+        self._cpu_seconds_before = self._cpu_seconds() or 0.0
+
+    def left(self, space: Space) -> float:
+        """Return how many bytes a program may still write; looks at the disk, and blocks.
+
+        What removed files take counts where the container's processes can be seen from here.
+        """
+        left = space.left()
+        if self._group is None:
+            return left
+        device = self._filled[0].stat().st_dev
+        return left - unnamed_bytes(self._group.processes(), device)
+
+    def _cpu_seconds(self) -> float | None:
+        total = self._group.cpu_seconds() if self._group else None
+        return None if total is None else total - self._cpu_seconds_before
 
     async def exceeded_at_the_end(
         self, exit_code: int, overflowed: bool, space: Space

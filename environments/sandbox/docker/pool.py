@@ -85,7 +85,9 @@ async def prepared_container(
         owner = owner_of_output(folders.output)
         options = container_options(folders, str(stdin_folder), resources, owner)
         options["labels"] = dict(labels)
-        container = await LiveContainer.started(client, image, options, resources, folders.output)
+        container = await LiveContainer.started(
+            client, image, options, resources, (folders.output,)
+        )
     except BaseException:
         await asyncio.to_thread(remove_tree, root)
         raise

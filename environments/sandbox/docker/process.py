@@ -15,6 +15,7 @@ from environments.sandbox.docker.live import LiveContainer
 from environments.sandbox.limits import Capture, Limit, Space
 from environments.sandbox.pipe import Pipe
 from environments.sandbox.shielding import to_the_end
+from environments.sandbox.watching.looking import ended_if_full, first_limit, watch_space
 from taskdata.errors import SandboxFailed
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
 _GO = b"go\n"
 _STDOUT = 1
-# Each look makes the engine start a ps, for a program that mostly waits.
+# For a program that mostly waits.
 _SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_BETWEEN_GLANCES = 0.25
 
 
 async def start_process(
@@ -101,6 +103,15 @@ class DockerProcess:
         """Return what the program has written since, nothing once it has ended its output."""
         return await self._pipe.read()
 
+    async def renew(self) -> bool:
+        """Let it serve another call, and return whether it can, since it still runs."""
+        self._container.renew_cpu_time()
+        await ended_if_full(self._left, self._watching)
+        return not self._watching.done()
+
+    def _left(self) -> float:
+        return self._container.left(self._space)
+
     async def close(self, grace_seconds: float = 0.0) -> Completed:
         """Return how the program ended, killing it if it does not end by itself in time."""
         if self._closing is None:
@@ -121,21 +132,21 @@ class DockerProcess:
             await self._pipe.end()
 
     async def _watch(self) -> Limit | None:
-        pause = _SECONDS_BETWEEN_LOOKS
-        while not (await asyncio.wait({self._reading}, timeout=pause))[0]:
-            looked = time.monotonic()
-            limit = "output" if self._stderr.overflowed else await self._exceeded()
-            if limit is not None:
-                await self._container.remove()
-                return limit
-            pause = max(_SECONDS_BETWEEN_LOOKS, 20 * (time.monotonic() - looked))
-        return None
-
-    async def _exceeded(self) -> Limit | None:
-        limit = await self._container.exceeded()
-        if limit is None and await asyncio.to_thread(self._space.exceeded):
-            return "disk"
+        limit = await first_limit(
+            self._ended(),
+            self._container.watch(_SECONDS_BETWEEN_LOOKS),
+            watch_space(self._left, _SECONDS_BETWEEN_GLANCES),
+        )
+        if limit is not None:
+            await self._container.remove()
         return limit
+
+    async def _ended(self) -> Limit | None:
+        """Return None when the program has ended, or that it complains too much."""
+        while not (await asyncio.wait({self._reading}, timeout=_SECONDS_BETWEEN_GLANCES))[0]:
+            if self._stderr.overflowed:
+                return "output"
+        return None
 
     async def _close(self, grace_seconds: float) -> Completed:
         with contextlib.suppress(OSError):

@@ -17,9 +17,9 @@ from environments.reaper.owner import this_process, working_folder
 from environments.reaper.removal import remove_tree
 from environments.sandbox.docker.container import (
     PYTHON,
+    bound,
     container_options,
     exec_argv,
-    read_only,
     talking_argv,
 )
 from environments.sandbox.docker.engine import ExecStream, ask, connect, engine_errors, first_line
@@ -29,8 +29,9 @@ from environments.sandbox.docker.pool import Pool, Prepared, prepared_container
 from environments.sandbox.docker.process import DockerProcess, start_process
 from environments.sandbox.doors.inside import check_doors
 from environments.sandbox.identity import owner_of_output
-from environments.sandbox.limits import Limit, Space
+from environments.sandbox.limits import Limit, Space, filled_folders
 from environments.sandbox.shielding import to_the_end
+from environments.sandbox.watching.looking import first_limit, watch_space
 from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
 
@@ -250,8 +251,8 @@ class DockerSandbox:
             await asyncio.to_thread(remove_tree, ours)
 
     async def _start(self, argv: Sequence[str], mounts: Sequence[Mount]) -> Process:
-        options = self._options | {"mounts": [*self._options["mounts"], *read_only(mounts)]}
-        container = await self._new_container(options)
+        options = self._options | {"mounts": [*self._options["mounts"], *bound(mounts)]}
+        container = await self._new_container(options, mounts)
         output_bytes = self._resources.output_kb * 1024
         try:
             process = await start_process(
@@ -263,13 +264,15 @@ class DockerSandbox:
         self._started.append(process)
         return process
 
-    async def _new_container(self, options: dict[str, Any]) -> LiveContainer:
+    async def _new_container(
+        self, options: dict[str, Any], mounts: Sequence[Mount] = ()
+    ) -> LiveContainer:
         return await LiveContainer.started(
             self._client,
             self._image,
             options,
             self._resources,
-            self._workspace.output,
+            filled_folders(self._workspace, mounts),
             self._doors,
         )
 
@@ -308,24 +311,20 @@ class DockerSandbox:
         self, container: LiveContainer, stream: ExecStream, space: Space, deadline: float
     ) -> Limit | None:
         """Return the limit that was exceeded first, None when the program ended before."""
-        pause, next_look = _SECONDS_BETWEEN_GLANCES, 0.0
-        while not await stream.ended(min(pause, max(0.0, deadline - time.monotonic()))):
-            glanced = time.monotonic()
-            if stream.stdout.overflowed or stream.stderr.overflowed:
-                return "output"
-            if glanced >= deadline:
-                return "wall"
-            # Often, for a disk fills fast; but no more than a fifth of the time.
-            if await asyncio.to_thread(space.exceeded):
-                return "disk"
-            looked = time.monotonic()
-            pause = max(_SECONDS_BETWEEN_GLANCES, 4 * (looked - glanced))
-            if looked < next_look:
-                continue
-            limit = await container.exceeded()
-            if limit is not None:
-                return limit
-            # Each look makes the engine start a ps: that must stay a small share of a core.
-            ended = time.monotonic()
-            next_look = ended + max(_SECONDS_BETWEEN_LOOKS, 10 * (ended - looked))
-        return None
+        return await first_limit(
+            _ended(stream, deadline),
+            container.watch(_SECONDS_BETWEEN_LOOKS),
+            watch_space(lambda: container.left(space), _SECONDS_BETWEEN_GLANCES),
+        )
+
+
+async def _ended(stream: ExecStream, deadline: float) -> Limit | None:
+    """Return None when the program has ended, or the limit of its output or its time."""
+    while not await stream.ended(
+        min(_SECONDS_BETWEEN_GLANCES, max(0.0, deadline - time.monotonic()))
+    ):
+        if stream.stdout.overflowed or stream.stderr.overflowed:
+            return "output"
+        if time.monotonic() >= deadline:
+            return "wall"
+    return None

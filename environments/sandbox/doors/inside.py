@@ -15,6 +15,7 @@ from pathlib import Path
 
 from environments.ports import Door, Mount
 from environments.sandbox.mounts import PACKAGES
+from environments.sandbox.walking import opened_folder
 from taskdata.errors import Misuse, SandboxFailed
 
 FOLDER = "/run/nightshift/doors"
@@ -52,15 +53,19 @@ def check_doors(doors: Sequence[Door]) -> None:
 def _check_folder(door: Door) -> None:
     folder = door.socket.parent
     try:
-        for number, entry in enumerate(os.scandir(folder)):
-            mode = entry.stat(follow_symlinks=False).st_mode
-            # PostgreSQL keeps a lock file beside its socket.
-            known = stat.S_ISSOCK(mode) or entry.name.endswith(".lock")
-            if not known or number >= _MOST_ENTRIES:
-                raise SandboxFailed(
-                    f"{folder} holds {entry.name!r} beside the socket of door {door.port}, and a "
-                    "sandbox would see it: give the socket a folder of its own"
-                )
+        descriptor = opened_folder(folder)
+        try:
+            for number, entry in enumerate(os.scandir(descriptor)):
+                mode = entry.stat(follow_symlinks=False).st_mode
+                # PostgreSQL keeps a lock file beside its socket.
+                known = stat.S_ISSOCK(mode) or entry.name.endswith(".lock")
+                if not known or number >= _MOST_ENTRIES:
+                    raise SandboxFailed(
+                        f"{folder} holds {entry.name!r} beside the socket of door {door.port}, and "
+                        "a sandbox would see it: give the socket a folder of its own"
+                    )
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise SandboxFailed(
             f"the folder {folder} of door {door.port} cannot be read: {error.strerror}"

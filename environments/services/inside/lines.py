@@ -13,8 +13,8 @@ INPUT = Path("/workspace/input")
 STATE = "state"
 """Folder below the output that holds the final state."""
 
-DOORS = "doors"
-"""Folder below the output with a folder for each socket."""
+SOCKETS = Path("/run/nightshift/sockets")
+"""Holds one folder for each socket, which the host has made and others see read-only."""
 
 FAILED = "failed"
 """Key of what the host is told when something it asked for could not be done."""

@@ -27,11 +27,11 @@ from pymap.imap import IMAPServer
 from pymap.user import UserMetadata
 from pysasl.hashing import Cleartext
 
-from environments.services.inside.lines import DOORS, INPUT, OUTPUT, STATE, orders, say, settings
+from environments.services.inside.lines import INPUT, OUTPUT, SOCKETS, STATE, orders, say, settings
 from environments.services.inside.mailboxes import OUTBOX, Mailboxes, connected, write_state
 
-_SMTP = OUTPUT / DOORS / "smtp" / "socket"
-_IMAP = OUTPUT / DOORS / "imap" / "socket"
+_SMTP = SOCKETS / "smtp" / "socket"
+_IMAP = SOCKETS / "imap" / "socket"
 _MAX_MESSAGE_BYTES = 25_000_000
 _CLIENT_SECONDS = 30.0
 _USUAL = ("Sent", "Drafts", "Trash")
@@ -126,8 +126,6 @@ async def _imap(accounts: dict[str, str]) -> AsyncIterator[None]:
 async def _serve() -> int:
     given = await asyncio.to_thread(settings)
     accounts: dict[str, str] = given["accounts"]
-    for place in (_SMTP, _IMAP):
-        place.parent.mkdir(parents=True)
     outbox_password = secrets.token_hex(16)
     boxes = Mailboxes(_IMAP, accounts, outbox_password)
     async with _imap(accounts | {OUTBOX: outbox_password}):

@@ -19,11 +19,11 @@ import psycopg
 from psycopg import sql
 
 from environments.services.inside.lines import (
-    DOORS,
     FAILED,
     INPUT,
     LOST,
     OUTPUT,
+    SOCKETS,
     STATE,
     last_lines,
     orders,
@@ -37,8 +37,12 @@ from environments.services.postgresql_binaries import MISSING, newest_binaries
 _SUPERUSER = "postgres"
 _PORT = 5432
 _DATA = OUTPUT / "data"
-_SOCKETS = OUTPUT / DOORS / "postgresql"
+_SOCKETS = SOCKETS / "postgresql"
 _LOG = OUTPUT / "server.log"
+# A script is the task's, and psql starts programs for it (`\!`, `\copy ... program`), which could
+# live on and act behind everybody's back. Unlike psql's --restrict, which dumps of newer versions
+# set for themselves, this works in every version.
+_FORKS_NOTHING = ("/usr/bin/prlimit", "--nproc=0:0")
 _START_SECONDS = 60.0
 _END_SECONDS = 1.0
 
@@ -90,7 +94,6 @@ def main() -> int:
         return 1
     if given.get("make") == "template":
         return _reported(lambda: _make_template(binaries))
-    _SOCKETS.mkdir(parents=True)
     server = _Server(binaries, given)
     code = _reported(server.start)
     for order in orders() if code == 0 else ():
@@ -130,8 +133,10 @@ def _version(binaries: Path) -> str:
     return done.stdout.decode().split(") ")[-1].split()[0]
 
 
-def _run(argv: Sequence[str | Path]) -> "subprocess.CompletedProcess[bytes]":
-    done = subprocess.run(argv, capture_output=True, check=False)
+def _run(
+    argv: Sequence[str | Path], *, before: Sequence[str] = ()
+) -> "subprocess.CompletedProcess[bytes]":
+    done = subprocess.run([*before, *argv], capture_output=True, check=False)
     if done.returncode != 0:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _Failed(
@@ -257,7 +262,7 @@ class _Server:
         psql = (self._binaries / "psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1")
         who = ("--host", _SOCKETS, "--username", self._user, "--dbname", self._database)
         for script in sorted(path for path in INPUT.rglob("*") if path.is_file()):
-            _run((*psql, *who, "--file", script))
+            _run((*psql, *who, "--file", script), before=_FORKS_NOTHING)
 
     def _asked_as_the_agent(self) -> str:
         """Ask the server what it is, the way an agent will; this is the health check."""

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from environments.tools.host.definition import HostDefinition
+# The names of tools are asked for where nothing is run: what defines one takes a second to import.
+if TYPE_CHECKING:
+    from environments.tools.host.definition import HostDefinition
 
 _MODELS = "environments.tools.models"
 _SESSION = "environments.tools.session"
@@ -27,7 +29,7 @@ HOST_MODULES: Mapping[str, str] = {
 """Name of each host tool and the module whose `TOOLS` holds it."""
 
 
-def host_definition(name: str) -> HostDefinition[Any]:
+def host_definition(name: str) -> "HostDefinition[Any]":
     """Return the definition of the host tool `name`; raises KeyError for other names."""
     tools: tuple[HostDefinition[Any], ...] = import_module(HOST_MODULES[name]).TOOLS
     return {tool.name: tool for tool in tools}[name]

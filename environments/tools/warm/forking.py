@@ -2,7 +2,8 @@
 
 Two are forked: a guard, and below it the call. The guard waits for the call and tells how it
 ended; as nobody waits for the guard itself, the CPU time of calls does not add up in the process
-that stays, and each call has the whole limit. This runs inside the sandbox.
+that stays, which leaves when it has used too much itself. The host renews the CPU time of the
+sandbox with each call, so that each has the whole limit. This runs inside the sandbox.
 """
 
 import contextlib

@@ -141,6 +141,8 @@ class WarmPython:
         if self._process and idle > _NEARLY_IDLE * self._idle_seconds:
             # It may be about to end by itself.
             await self._end()
+        if self._process and not await self._process.renew():
+            await self._end()
         if self._process is None:
             self._unread.clear()
             try:

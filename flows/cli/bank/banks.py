@@ -59,7 +59,9 @@ def list_tasks(
         console.write_json(answer | {"tasks": tasks} | ({"stored": stored} if bank is None else {}))
         return
     console.table(
-        [_line(task) for task in shown[:_SHOWN]], title=f"Bank {name}: {len(found)} tasks"
+        [_line(task) for task in shown[:_SHOWN]],
+        title=f"Bank {name}: {len(found)} tasks",
+        optional=("deliverables", "category", "by code", "leaves"),
     )
     hidden = len(found) - len(shown[:_SHOWN])
     if hidden:
@@ -83,7 +85,7 @@ def show(
         return
     console.say(f"{task.title} ({task.tier.value}, {task.category.value})")
     console.say(f"Hash {task.content_hash}; about {task.human_minutes} minutes for a person\n")
-    console.say(task.query)
+    console.block(task.query, indent=0)
     console.say("Files:        " + (", ".join(f.path for f in task.files) or "none"))
     console.say("Tools:        " + ", ".join(task.tools))
     console.say("Deliverables: " + (", ".join(d.name for d in task.deliverables) or "the answer"))

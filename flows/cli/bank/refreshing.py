@@ -8,6 +8,7 @@ import typer
 
 from flows.cli import console
 from flows.cli.bank.options import RefreshOptions, new_config
+from flows.cli.interruption import interruptible
 from flows.cli.options import JsonOption, given, takes
 from taskdata.errors import Misuse, NightshiftError
 
@@ -115,23 +116,29 @@ def _carry_on(
 ) -> None:
     from flows.cli.watching import watched
     from flows.locks import run_lock
-    from flows.serving.prefect_server import opening_line, prefect_server, ui_url
+    from flows.serving.prefect_server import opening_line, prefect_server, ui_line
 
     if stage is not None:
         _require_stage(stage)
-    with run_lock(settings, refresh_id):
+    advice = f"`nightshift refresh --resume {refresh_id}` does the rest"
+    with run_lock(settings, refresh_id), interruptible(advice):
         if not as_json:
             console.say(f"Refresh {refresh_id}")
             console.say(opening_line())
         with (
-            prefect_server(settings.home, settings.prefect_port, meanwhile=_begin) as api,
+            prefect_server(
+                settings.home,
+                settings.prefect_port,
+                dashboard_port=settings.dashboard_port,
+                meanwhile=_begin,
+            ) as api,
             watched(quiet=as_json),
         ):
             if not as_json:
-                console.say(f"Prefect UI: {ui_url(api)}")
+                console.say(ui_line(settings.home, api))
             failure = None
             try:
-                _work(refresh_id, config, stage)
+                _work(settings, store, refresh_id, config, stage)
             except NightshiftError as exc:
                 failure = exc
     found = store.find_refresh(refresh_id)
@@ -154,8 +161,14 @@ def _require_stage(name: str) -> None:
         raise Misuse(f"stage {name!r} is unknown; there are {', '.join(REFRESH_STAGES)}")
 
 
-def _work(refresh_id: str, config: "RefreshConfig | None", stage: str | None) -> None:
-    from flows.banks.refresh import refresh_task_bank
+def _work(
+    settings: "Settings",
+    store: "Store",
+    refresh_id: str,
+    config: "RefreshConfig | None",
+    stage: str | None,
+) -> None:
+    from flows.banks.refresh import begin, refresh_task_bank
     from flows.banks.stages import REFRESH_FLOWS
     from flows.stage_flows import holds_run
 
@@ -164,8 +177,9 @@ def _work(refresh_id: str, config: "RefreshConfig | None", stage: str | None) ->
         if stage is not None:
             REFRESH_FLOWS[stage](refresh_id=refresh_id)
             return
-        fields = None if config is None else config.model_dump(mode="json")
-        refresh_task_bank(config=fields, refresh_id=refresh_id, in_process=True)
+        if config is not None:
+            begin(settings, store, config, refresh_id)
+        refresh_task_bank(refresh_id=refresh_id)
     finally:
         holds_run.reset(token)
 

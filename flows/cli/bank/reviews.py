@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli import console
-from flows.cli.bank.trees import write_tree
 from flows.cli.options import JsonOption
 from taskdata.errors import BadTaskData, Misuse
 
 if TYPE_CHECKING:
-    from stages.construct.releasing.review import ReviewSheet
     from taskdata.schema.construct import Candidate, TaskDraft
     from taskdata.store import Store
 
@@ -26,7 +24,6 @@ ReviewerOption = Annotated[
 ]
 CandidateArgument = Annotated[str, typer.Argument(help="Candidate or task id, as in the list.")]
 _MAX_DRAFT_BYTES = 1 << 20
-_MAX_DEPTH = 64
 _DONE = {"approve": "approved", "reject": "rejected"}
 
 
@@ -76,7 +73,8 @@ def list_candidates(
         }
         for entry in entries
     ]
-    console.table(rows, title="Candidates" if everything else "Waiting for review")
+    title = "Candidates" if everything else "Waiting for review"
+    console.table(rows, title=title, optional=("source", "category"))
     if rows and not everything:
         console.say("`nightshift review show TASK` says everything about one of them")
 
@@ -104,60 +102,21 @@ def _entry(store: "Store", candidate: "Candidate") -> dict[str, object]:
 
 
 @app.command()
-def show(candidate: CandidateArgument, as_json: JsonOption = False) -> None:
-    """Show a candidate: its seed, what happened to it, the task as it stands."""
+def show(
+    candidate: CandidateArgument,
+    full: Annotated[bool, typer.Option("--full", help="Cut no text, however long.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a candidate: its seed, its history, the task with what it expects, its solution."""
+    from flows.cli.bank.sheets import write_sheet
     from stages.construct.releasing.review import sheet
 
-    found = sheet(_store(), candidate)
+    store = _store()
+    found = sheet(store, candidate)
     if as_json:
         console.write_json(found.model_dump(mode="json"))
         return
-    _write_history(found)
-    if found.draft is not None:
-        _write_draft(found.draft)
-
-
-def _write_history(found: "ReviewSheet") -> None:
-    one = found.candidate
-    console.say(f"{one.task_id} ({one.id}) of refresh {one.refresh_id}: {one.status.value}")
-    if one.reason:
-        console.say(f"Reason: {one.reason}")
-    if one.aim:
-        console.say(f"Aim:    {one.aim}")
-    if found.seed is not None:
-        console.say(f"\nSeed {found.seed.id} ({found.seed.query.source}, {found.seed.origin}):")
-        console.say(found.seed.query.text)
-        for link in found.seed.duplicate_of:
-            console.say(
-                f"  like {link.other_kind} {link.other_id} ({link.method} {link.similarity:.2f})"
-            )
-    rows = [
-        {
-            "stage": step.stage.value,
-            "verdict": step.verdict,
-            "reasons": "; ".join(step.reasons),
-            "prompt": step.prompt_version or "",
-            "model": step.model_id or "",
-            "cost": "" if step.cost_usd is None else f"${step.cost_usd:.4f}",
-        }
-        for step in found.steps
-    ]
-    console.table(rows, title="Steps")
-    for decision in found.decisions:
-        console.say(
-            f"{decision.at:%Y-%m-%d %H:%M} {decision.decision} by {decision.reviewer}: "
-            f"{decision.comment or 'no comment'}"
-        )
-
-
-def _write_draft(draft: "TaskDraft") -> None:
-    console.say(f"\n{draft.title} ({draft.category.value}), about {draft.human_minutes} minutes")
-    console.say(f"\n{draft.query}\n")
-    console.say("Files:        " + (", ".join(draft.files) or "none"))
-    console.say("Tools:        " + ", ".join(draft.tools))
-    console.say("Deliverables: " + (", ".join(d.name for d in draft.deliverables) or "the answer"))
-    console.say("Checkpoints:")
-    write_tree(draft.checkpoints)
+    write_sheet(store, found, full=full)
 
 
 @app.command()
@@ -256,15 +215,9 @@ def _from_editor(draft: "TaskDraft") -> str:
 
 
 def _fields(text: str, where: str) -> dict[str, Any]:
-    import yaml
+    from taskdata.plain_yaml import loaded
 
-    from stages.construct.intake.readers.yaml_list import composed
-
-    composed(text, where, max_depth=_MAX_DEPTH)
-    try:
-        fields = yaml.load(text, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError as exc:
-        raise BadTaskData(f"{where}: not YAML: {' '.join(str(exc).split())[:300]}") from exc
+    fields = loaded(text, where)
     if not isinstance(fields, dict):
         raise BadTaskData(f"{where}: expected a mapping of fields")
     return fields

@@ -42,12 +42,16 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     rows = [_row(each.agent, each.trials, each.attempts_seen, each) for each in estimates]
     if judge is not None:
         rows.append(_row(f"judge {judge.judge}", None, judge.calls_seen, judge))
-    console.table(rows, title=f"{len(tasks)} tasks of bank {config.bank}")
+    console.table(
+        rows,
+        title=f"{len(tasks)} tasks of bank {config.bank}",
+        optional=("seen", "likely calls", "most calls"),
+    )
     console.say(
         f"Together: {together['trials']} trials, likely {_money(together['likely_usd'])}, "
         f"at most {_money(together['at_most_usd'])}"
     )
-    console.say(
+    console.paragraph(
         "Likely: by earlier attempts of the same agent's name, or calls of the same judge. At "
         "most: by the agent's budget, or the most that the judge is shown, and by --max-usd; no "
         "trial begun again. What models of tools cost is in it, what searches cost is not."

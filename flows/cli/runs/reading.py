@@ -1,232 +1,119 @@
-"""Commands that read: runs, results, show, report."""
+"""Commands that read a whole run: results, report."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli import console
 from flows.cli.options import JsonOption
+from flows.cli.runs.verdicts import (
+    FailUnderOption,
+    require_comparable,
+    require_evaluated,
+    require_score,
+)
 from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
     from flows.config import Settings
-    from taskdata.schema.run import Run, TrialOutcome, TrialResult
-    from taskdata.schema.scores import StepScore
+    from taskdata.schema.agent import AgentSpec
+    from taskdata.schema.run import Run
+    from taskdata.schema.summary import RunSummary
     from taskdata.store import Store
-
-_METRICS = ("InstAcc", "ToolAcc", "ArgAcc", "SummAcc")
-"""Of step by step mode (GTA, section 4.1)."""
 
 RunArgument = Annotated[str | None, typer.Argument(help="Run id; default: the latest.")]
 
 
-def _store() -> "tuple[Settings, Store]":
+def opened(run_id: str | None) -> "tuple[Settings, Store, Run]":
+    """Return the settings, the open store and the run of that id, or the latest."""
     from flows.config import load_settings
     from taskdata.store import Store
 
     settings = load_settings()
-    return settings, Store.open(settings.address)
-
-
-def _opened(run_id: str | None) -> "tuple[Settings, Store, Run]":
-    settings, store = _store()
+    store = Store.open(settings.address)
     return settings, store, store.run(run_id) if run_id else store.latest_run()
 
 
-def _status(settings: "Settings", run: "Run") -> str:
-    """Return the run's status; a run that nobody works on any more was interrupted."""
-    from flows.locks import is_worked_on
+def results(
+    run_id: RunArgument = None,
+    wide: Annotated[bool, typer.Option("--wide", help="Show every column.")] = False,
+    fail_under: FailUnderOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the numbers of a run: agents by root score, controls below them.
 
-    if run.status == "running" and not is_worked_on(settings, run.id):
-        return "interrupted"
-    return run.status.value
+    With --fail-under the exit code is that of `nightshift run`: 3 if trials have no score, 4 if
+    an agent is below.
+    """
+    from flows.summaries import summary_of
 
-
-def runs(as_json: JsonOption = False) -> None:
-    """List the runs, newest first."""
-    settings, store = _store()
-    found = [
-        {
-            "id": run.id,
-            "status": _status(settings, run),
-            "bank": run.config.bank,
-            "agents": [agent.name for agent in run.config.agents],
-            "created_at": run.created_at.isoformat(timespec="seconds"),
-            "finished_at": run.finished_at and run.finished_at.isoformat(timespec="seconds"),
-            "dashboard": run.dashboard,
-            "error": run.error,
-        }
-        for run in store.runs()
-    ]
-    if as_json:
-        console.write_json({"runs": found})
-        return
-    rows = [
-        {
-            "run": str(run["id"]),
-            "status": str(run["status"]),
-            "bank": str(run["bank"]),
-            "agents": ", ".join(map(str, run["agents"] or [])),
-            "error": str(run["error"] or ""),
-        }
-        for run in found
-    ]
-    console.table(rows, title="Runs")
-
-
-def results(run_id: RunArgument = None, as_json: JsonOption = False) -> None:
-    """Print the numbers of a run."""
-    from flows.summaries import headline, step_accuracies, summary_of
-
-    _settings, store, run = _opened(run_id)
+    _settings, store, run = opened(run_id)
+    require_comparable(run.config.agents, fail_under)
     summary = summary_of(store, run.id)
+    store.close()
     if as_json:
         console.write_json(summary.model_dump(mode="json"))
-        return
-    console.table(headline(summary), title=f"Run {run.id}: {summary.run.status}")
+    else:
+        write_scores(run, summary, wide=wide)
+        _write_details(summary)
+        if summary.run.dashboard:
+            console.say(f"Dashboard: {summary.run.dashboard}")
+    if fail_under is not None:
+        require_evaluated(summary, retry=f"`nightshift run --resume {run.id}`")
+        require_score(summary, fail_under)
+
+
+def write_scores(run: "Run", summary: "RunSummary", *, wide: bool = False) -> None:
+    """Write the table that a run is read by, and what its columns mean."""
+    from flows.summaries import brief_row, wide_row
+    from taskdata.schema.ranking import controls, ranked
+    from taskdata.schema.reservations import reservations
+
+    row = wide_row if wide else brief_row
+    console.table(
+        [row(summary, agent) for agent in ranked(summary.agents)],
+        title=f"Run {summary.run.id}: {summary.run.status}",
+        apart=[row(summary, agent) for agent in controls(summary.agents)],
+    )
+    for one in summary.agents:
+        if one.pending:
+            console.say(f"{one.agent}: {one.pending} of {one.trials} trials have no score yet")
+    for reservation in reservations(summary):
+        console.paragraph(reservation)
+    console.paragraph("Root scores are means of first attempts, 0 to 10, with 95 % intervals.")
+    for agent in run.config.agents:
+        if agent.model is not None and agent.model.provider == "local":
+            console.paragraph(_limits(agent))
+    if not wide:
+        console.paragraph("`nightshift results --wide` shows more columns, --json everything.")
+
+
+def _limits(agent: "AgentSpec") -> str:
+    """Return what a model on this machine's CPU was held to, without which its score misleads."""
+    budget = agent.budget
+    return (
+        f"{agent.name} had {budget.max_turns} turns of at most {budget.max_reply_tokens} tokens "
+        "for each trial, so that a run on a CPU ends soon: its score shows that the pipeline "
+        "works, not what the model can do."
+    )
+
+
+def _write_details(summary: "RunSummary") -> None:
+    """Write what only some runs have: predicted steps, refinement, infrastructure errors."""
+    from flows.summaries import gain_rows, step_accuracies
+
     if predicted := step_accuracies(summary):
         console.table(predicted, title="Step by step")
-    gains = [
-        {
-            "agent": gain.agent,
-            "round": str(gain.round),
-            "feedback": gain.feedback,
-            "trials": str(gain.trials),
-            "before": _number(gain.mean_before),
-            "after": _number(gain.mean_after),
-            "gain": _number(gain.gain.mean),
-        }
-        for gain in summary.refinement
-    ]
-    if gains:
-        console.table(gains, title="Refinement")
+    if gains := gain_rows(summary):
+        console.table(gains, title="Refinement: mean root score before and after")
     causes = [
-        {"agent": agent.agent, "infrastructure error": cause, "trials": str(count)}
+        {"agent": agent.agent, "trials": str(count), "infrastructure error": cause}
         for agent in summary.agents
         for cause, count in agent.error_causes.items()
     ]
     if causes:
-        console.table(causes, title="Trials that are no score")
-    if summary.run.dashboard:
-        console.say(f"Dashboard: {summary.run.dashboard}")
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
-
-
-def show(
-    trial_id: Annotated[str | None, typer.Argument(help="Trial id; none: list them.")] = None,
-    run_id: Annotated[str | None, typer.Option("--run", help="Run whose trials to list.")] = None,
-    transcript: Annotated[
-        bool, typer.Option("--transcript", help="Print the transcript too.")
-    ] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Show one trial, or list the trials of a run."""
-    if trial_id is None:
-        _list_trials(run_id, as_json)
-        return
-    _settings, store = _store()
-    trial = store.trial(trial_id)
-    found = next(r for r in store.results(trial.run_id) if r.trial.id == trial_id)
-    record = store.transcript(trial_id)
-    if as_json:
-        console.write_json(
-            found.model_dump(mode="json")
-            | {"transcript": record.model_dump(mode="json") if record else None}
-        )
-        return
-    _show_trial(found)
-    if transcript and record is not None:
-        for event in record.events:
-            console.say(event.model_dump_json())
-
-
-def _list_trials(run_id: str | None, as_json: bool) -> None:
-    _settings, store, run = _opened(run_id)
-    found = store.results(run.id)
-    if as_json:
-        console.write_json({"trials": [result.model_dump(mode="json") for result in found]})
-        return
-    rows = [
-        {
-            "trial": result.trial.id,
-            "agent": result.trial.agent,
-            "task": result.trial.task_id,
-            "rep": str(result.trial.repetition),
-            "round": str(result.trial.round),
-            "root score": _number(result.root_score),
-            "state": _state(result),
-        }
-        for result in found
-    ]
-    console.table(rows, title=f"Trials of run {run.id}")
-
-
-def _state(result: "TrialResult") -> str:
-    if result.scoring_error:
-        return f"scoring error: {result.scoring_error}"
-    if result.outcome is None:
-        return "due"
-    if result.is_infrastructure_error:
-        return f"infrastructure error: {result.outcome.error}"
-    return str(result.outcome.ending)
-
-
-def _show_trial(result: "TrialResult") -> None:
-    trial, outcome = result.trial, result.outcome
-    console.say(f"Trial {trial.id} of run {trial.run_id}: {trial.agent} on {trial.task_id}")
-    console.say(f"Repetition {trial.repetition}, round {trial.round}: {_state(result)}")
-    if outcome is not None:
-        console.say(_effort(outcome))
-        names = ", ".join(d.name for d in outcome.deliverables)
-        console.say(f"Deliverables: {names or 'none'}")
-        if outcome.final_answer:
-            console.say(f"Final answer: {outcome.final_answer}")
-    if result.score is not None:
-        console.say(f"Root score {_number(result.root_score)}")
-        leaves: list[dict[str, Any]] = [
-            {
-                "leaf": leaf.leaf_id,
-                "score": _number(leaf.score),
-                "verifier": leaf.verifier,
-                "reason": leaf.reason,
-            }
-            for leaf in result.score.leaves
-        ]
-        console.table(leaves, title="Leaves")
-        if result.score.root.steps is not None:
-            console.table(_marks(result.score.root.steps), title="Predicted steps")
-    if result.diagnosis is not None and result.diagnosis.stage is not None:
-        console.say(f"Failed at {result.diagnosis.stage} ({result.diagnosis.type}):")
-        for sentence in result.diagnosis.evidence:
-            console.say(f"- {sentence}")
-
-
-def _marks(score: "StepScore") -> list[dict[str, str]]:
-    def row(place: str, *marks: float | None) -> dict[str, str]:
-        words = ["-" if mark is None else "yes" if mark else "no" for mark in marks]
-        return {"step": place} | dict(zip(_METRICS, words, strict=True))
-
-    calls = [
-        row(str(number), call.aligned, call.tool, call.arguments, None)
-        for number, call in enumerate(score.calls, start=1)
-    ]
-    return [*calls, row("answer", score.answer.aligned, None, None, score.answer.score)]
-
-
-def _effort(outcome: "TrialOutcome") -> str:
-    def known(value: float | None, form: str = "d") -> str:
-        return "unknown" if value is None else format(value, form)
-
-    tokens = None if outcome.usage is None else outcome.usage.total
-    return (
-        f"Turns {known(outcome.turns)}, tool calls {known(outcome.tool_calls)} "
-        f"({known(outcome.tool_errors)} failed), tokens {known(tokens)}, "
-        f"seconds {known(outcome.wall_seconds, '.1f')}"
-    )
+        console.table(causes, title="Trials without a score")
 
 
 def report(
@@ -234,13 +121,14 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write the page.")
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Write the dashboard of a run as it is now, as one HTML file."""
     from dashboards.build import build
     from dashboards.gate_docs import write_gate_docs
     from flows.summaries import summary_of
 
-    settings, store, run = _opened(run_id)
+    settings, store, run = opened(run_id)
     page = output or settings.run_folder(run.id) / "dashboard.html"
     if page.is_dir():
         raise Misuse(f"{page} is a folder; name a file")
@@ -253,4 +141,8 @@ def report(
     page.write_text(build(store, summary, data_docs), encoding="utf-8")
     if output is None:
         store.set_dashboard(run.id, str(page))
+    if as_json:
+        size = page.stat().st_size
+        console.write_json({"run": run.id, "dashboard": str(page.resolve()), "bytes": size})
+        return
     console.say(f"Dashboard: {page}")

@@ -1,16 +1,23 @@
 """Commands that do the work: run, stage, serve."""
 
 import importlib
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli import console
+from flows.cli.interruption import interruptible
 from flows.cli.options import given, takes
 from flows.cli.runs.options import RunOptions, new_config
+from flows.cli.runs.verdicts import (
+    FailUnderOption,
+    require_comparable,
+    require_evaluated,
+    require_score,
+    what_helps,
+)
 from taskdata.errors import Misuse, NightshiftError
 
 if TYPE_CHECKING:
@@ -30,11 +37,16 @@ def run(
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Say what it would use, and start nothing.")
     ] = False,
+    fail_under: FailUnderOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="The estimate for programs.")] = False,
 ) -> None:
     """Evaluate agents over a bank, from the tasks to the dashboard.
 
     The table `run` of nightshift.toml changes the defaults.
+
+    Exit codes: 0 if every trial was evaluated, 1 if the run failed, 2 if it was not asked for
+    rightly, 3 if trials were lost to infrastructure errors and have no score, 4 if an agent is
+    below --fail-under, 130 after Ctrl-C.
     """
     from flows.cli.runs.estimating import show_estimate
     from flows.config import load_settings
@@ -46,14 +58,19 @@ def run(
     if resume is not None:
         _require_alone(options, estimate)
         run_id, config = _carried_on(settings, resume, options.max_usd)
+        require_comparable(config.agents, fail_under)
         _night(settings, run_id, config, keep_server)
+        _tell_verdict(settings, run_id, fail_under)
         return
     config = new_config(settings, options)
     if estimate:
         show_estimate(settings, config, as_json)
         return
+    require_comparable(config.agents, fail_under)
     _require_ready(settings, config)
-    _night(settings, new_run_id(), config, keep_server)
+    run_id = new_run_id()
+    _night(settings, run_id, config, keep_server)
+    _tell_verdict(settings, run_id, fail_under)
 
 
 def _require_alone(options: RunOptions, estimate: bool) -> None:
@@ -90,38 +107,55 @@ def _require_ready(settings: "Settings", config: "RunConfig") -> None:
 
 
 def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: bool) -> None:
-    from flows.cli.watching import watched
+    from flows.cli.watching import figures_of, watched
     from flows.locks import run_lock
-    from flows.serving.prefect_server import opening_line, prefect_server, ui_url
+    from flows.serving.dashboards import dashboard_url
+    from flows.serving.prefect_server import opening_line, prefect_server, ui_line
 
-    afterwards = _afterwards(keep_server)
-    with run_lock(settings, run_id), ExitStack() as workers:
+    stays, afterwards = _afterwards(settings, keep_server)
+    advice = f"`nightshift run --resume {run_id}` does the rest"
+    with run_lock(settings, run_id), interruptible(advice), ExitStack() as workers:
         console.say(f"Run {run_id}: {len(config.agents)} agents on bank {config.bank}")
         console.say(opening_line())
         begin = partial(_begin, settings, run_id, config, workers)
         with (
             prefect_server(
-                settings.home, settings.prefect_port, keep=keep_server, meanwhile=begin
+                settings.home,
+                settings.prefect_port,
+                dashboard_port=settings.dashboard_port,
+                keep=keep_server,
+                meanwhile=begin,
             ) as api,
             # They end before the server, which gets their last words.
             workers,
         ):
-            console.say(f"Prefect UI: {ui_url(api)}")
+            console.say(ui_line(settings.home, api))
             failure = None
-            with watched():
+            with watched(figures=figures_of(settings, run_id, config)):
                 try:
-                    _evaluate(run_id, config)
+                    _evaluate(settings, run_id, config)
                 except NightshiftError as exc:
                     failure = exc
-            _closing_lines(settings, run_id, ui_url(api) + afterwards)
+            page = dashboard_url(run_id) if stays else None
+            _closing_lines(settings, run_id, page, ui_line(settings.home, api) + afterwards)
     if failure is not None:
-        resume = f"`nightshift run --resume {run_id}` carries it on"
-        raise NightshiftError(f"{failure} ({resume})")
+        raise NightshiftError(f"{failure} ({what_helps(settings, run_id)})")
+
+
+def _tell_verdict(settings: "Settings", run_id: str, fail_under: float | None) -> None:
+    """End with the exit code that says whether everything was evaluated, and well enough."""
+    from flows.summaries import summary_of
+    from taskdata.store import Store
+
+    with closing(Store(settings.address)) as store:
+        summary = summary_of(store, run_id)
+    require_evaluated(summary, retry=f"`nightshift run --resume {run_id}`")
+    require_score(summary, fail_under)
 
 
 def _begin(settings: "Settings", run_id: str, config: "RunConfig", workers: ExitStack) -> None:
     """Import what the night needs first, and start its workers."""
-    from flows.workers.runners import cluster
+    from flows.workers.clusters import cluster
     from quality.gates import still_holds
     from quality.suites.tasks import TASKS
     from taskdata.store import Store
@@ -134,42 +168,52 @@ def _begin(settings: "Settings", run_id: str, config: "RunConfig", workers: Exit
     workers.enter_context(cluster(settings, config.workers))
 
 
-def _evaluate(run_id: str, config: "RunConfig") -> None:
+def _evaluate(settings: "Settings", run_id: str, config: "RunConfig") -> None:
     from flows.nightly import nightly_evaluation
     from flows.stage_flows import holds_run
+    from stages.prepare.select import select
+    from taskdata.store import Store
 
+    store = Store.open(settings.address)
+    select(store, config, run_id)
+    store.close()
     token = holds_run.set(True)
     try:
-        nightly_evaluation(config=config.model_dump(mode="json"), run_id=run_id, in_process=True)
+        nightly_evaluation(run_id=run_id)
     finally:
         holds_run.reset(token)
 
 
-def _afterwards(keep_server: bool) -> str:
-    """Return what becomes of the Prefect server that is about to be used."""
-    from flows.serving.prefect_server import given_server
+def _afterwards(settings: "Settings", keep_server: bool) -> tuple[bool, str]:
+    """Return whether our own servers stay when this command ends, and what is said of that."""
+    from flows.locks import is_served
+    from flows.serving.prefect_server import given_server, is_kept
 
     if given_server() is not None:
-        return ""
-    if keep_server:
-        return " (`nightshift serve --stop` ends it)"
-    return " (stopped now; `nightshift serve` shows this run again)"
+        return False, ""
+    if keep_server or is_kept(settings.home):
+        return True, " (`nightshift serve --stop` ends it)"
+    if is_served(settings.home):
+        return True, ""
+    return False, " (stopped now; `nightshift serve` shows this run again)"
 
 
-def _closing_lines(settings: "Settings", run_id: str, ui: str) -> None:
-    from flows.summaries import headline, summary_of
+def _closing_lines(settings: "Settings", run_id: str, page: str | None, ui: str) -> None:
+    from flows.cli.runs.reading import write_scores
+    from flows.summaries import summary_of
     from taskdata.store import Store
 
     store = Store.open(settings.address)
-    if store.find_run(run_id) is None:
+    found = store.find_run(run_id)
+    if found is None:
         return
     summary = summary_of(store, run_id)
     store.close()
-    console.table(headline(summary), title=f"Run {run_id}: {summary.run.status}")
+    write_scores(found, summary)
     if summary.run.dashboard:
         console.say(f"Run:       {run_id}")
-        console.say(f"Dashboard: {summary.run.dashboard}")
-    console.say(f"Prefect UI: {ui}")
+        console.say(f"Dashboard: {page or summary.run.dashboard}")
+    console.say(ui)
 
 
 def stage(
@@ -181,6 +225,7 @@ def stage(
     """Run one stage of a run again: only what is missing is done."""
     from flows.cli.watching import watched
     from flows.config import load_settings
+    from flows.locks import run_lock
     from flows.serving.prefect_server import prefect_server
     from taskdata.store import Store
 
@@ -195,10 +240,22 @@ def stage(
     elif name not in ("prepare", "publish"):
         _require_round(found, name, round_)
         parameters["round"] = round_
-    with prefect_server(settings.home, settings.prefect_port), watched():
-        from flows.stage_flows import STAGE_FLOWS
+    advice = "the same command does the rest"
+    with (
+        run_lock(settings, found.id),
+        interruptible(advice),
+        prefect_server(
+            settings.home, settings.prefect_port, dashboard_port=settings.dashboard_port
+        ),
+        watched(),
+    ):
+        from flows.stage_flows import STAGE_FLOWS, holds_run
 
-        STAGE_FLOWS[name](**parameters)
+        token = holds_run.set(True)
+        try:
+            STAGE_FLOWS[name](**parameters)
+        finally:
+            holds_run.reset(token)
 
 
 def _require_stage(name: str) -> None:
@@ -225,13 +282,17 @@ def serve(
 ) -> None:
     """Serve the Prefect UI, the nightly deployment on its schedule, and every stage."""
     from flows.config import load_settings
+    from flows.locks import serve_lock
+    from flows.serving.dashboards import dashboards_address, dashboards_served
     from flows.serving.prefect_server import (
         given_server,
         let_go,
         opening_line,
         prefect_server,
+        ui_line,
         ui_url,
     )
+    from taskdata.private_files import private_folder
 
     settings = load_settings()
     if stop:
@@ -244,14 +305,28 @@ def serve(
         return
     if port is not None and given_server() is not None:
         raise Misuse("--port is of the local Prefect server, and PREFECT_API_URL names yours")
-    Path(settings.home).mkdir(parents=True, exist_ok=True)
-    console.say(opening_line())
-    with prefect_server(settings.home, port or settings.prefect_port) as api:
+    private_folder(settings.home)
+    is_ours = given_server() is None
+    with ExitStack() as serving:
+        note_address = serving.enter_context(serve_lock(settings.home))
+        console.say(opening_line())
+        api = serving.enter_context(
+            prefect_server(
+                settings.home,
+                port or settings.prefect_port,
+                dashboard_port=settings.dashboard_port,
+            )
+        )
+        if not is_ours:
+            pages = dashboards_served(settings.home, settings.dashboard_port)
+            serving.enter_context(pages)
         from flows.serving.deployments import serve_deployments
         from flows.serving.schedule import nightly_schedule
 
         nightly_schedule(settings.schedule, settings.schedule_timezone)
-        console.say(f"Prefect UI: {ui_url(api)}")
+        note_address(ui_url(api))
+        console.say(ui_line(settings.home, api))
+        console.say(f"Dashboards: {dashboards_address()} (the same login)")
         when = f"{settings.schedule!r} (cron, {settings.schedule_timezone})"
         console.say(f"Nightly at {when}. Ctrl-C stops serving.")
         serve_deployments(settings)

@@ -107,9 +107,11 @@ def _faults(reference: TrialResult | None, nop: TrialResult) -> tuple[str, ...]:
 def _leaves(result: TrialResult, is_wrong: Callable[[float], bool]) -> list[str]:
     """Return the leaves behind a wrong score, each with its score and what its verifier said."""
     leaves = result.score.leaves if result.score else ()
-    wrong = [leaf for leaf in leaves if leaf.score is not None and is_wrong(leaf.score)]
+    counted = [leaf for leaf in leaves if leaf.unscored is None or leaf.unscored.was_asked]
+    wrong = [leaf for leaf in counted if is_wrong(leaf.score or 0.0)]
     named = [
-        f"leaf {leaf.leaf_id}: {leaf.score:.2f} ({' '.join(leaf.reason.split())[:_MAX_REASON]})"
+        f"leaf {leaf.leaf_id}: {leaf.score or 0.0:.2f} "
+        f"({' '.join(leaf.reason.split())[:_MAX_REASON]})"
         for leaf in wrong[:_MAX_LEAVES_NAMED]
     ]
     if len(wrong) > _MAX_LEAVES_NAMED:

@@ -4,7 +4,7 @@ A person decides once per candidate and can change the draft first; who decided,
 stored with it (GTA-2, section 3.3.4, human verification).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from taskdata.schema.construct import (
     ReviewDecision,
     TaskDraft,
 )
+from taskdata.schema.run import TrialResult
 from taskdata.schema.seed import StoredSeed
 from taskdata.store import Store
 
@@ -43,6 +44,8 @@ class ReviewSheet(Value):
     seed: StoredSeed | None
     steps: tuple[ConstructionStep, ...]
     decisions: tuple[ReviewDecision, ...]
+    played: TrialResult | None = None
+    """The latest trial of its reference solution; None: it was not played yet, or has none."""
 
 
 def awaiting(store: Store, refresh_id: str | None = None) -> list[Candidate]:
@@ -57,13 +60,26 @@ def sheet(store: Store, name: str) -> ReviewSheet:
         Misuse: if there is none, or the task id fits several.
     """
     candidate = find(store, name)
+    steps = tuple(store.steps(candidate.id))
     return ReviewSheet(
         candidate=candidate,
         draft=store.draft(candidate.id),
         seed=store.seed(candidate.seed_id) if candidate.seed_id else None,
-        steps=tuple(store.steps(candidate.id)),
+        steps=steps,
         decisions=tuple(store.reviews(candidate.id)),
+        played=_played(store, steps),
     )
+
+
+def _played(store: Store, steps: Sequence[ConstructionStep]) -> TrialResult | None:
+    proofs = [s.facts for s in steps if s.stage is Construction.PROVE and s.facts.get("run_id")]
+    if not proofs:
+        return None
+    run_id, task_hash = proofs[-1]["run_id"], proofs[-1]["task_hash"]
+    for result in store.results(run_id):
+        if result.trial.agent == "reference" and result.trial.task_hash == task_hash:
+            return result
+    return None
 
 
 def find(store: Store, name: str) -> Candidate:

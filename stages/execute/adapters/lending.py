@@ -20,7 +20,7 @@ from taskdata.schema.transcript import Ending, ToolCall, Transcript
 if TYPE_CHECKING:
     import openai
 
-PROMPT = "function_calling_v2"
+PROMPT = "function_calling_v3"
 _NOTICE_CHARS = 500
 
 

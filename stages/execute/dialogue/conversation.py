@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from environments.models.capabilities import capabilities_of
 from environments.models.faults import ConversationRefused, ConversationTooLong, NoAnswerInTime
@@ -20,6 +20,7 @@ from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.budget import Meter
 from stages.execute.dialogue.context import Context
+from stages.execute.dialogue.delivered import missing_files
 from stages.execute.dialogue.inputs import ShownInput
 from stages.execute.dialogue.window import Window
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
@@ -40,6 +41,10 @@ _CUT_OFF = (
     "This call was not run: your reply was cut at its length limit while you wrote it. Make it in "
     "smaller parts, such as a long file in several calls."
 )
+_NOT_DONE = (
+    "Your reply would end your work, but {files} not there. If you are not done, go on: {how}. If "
+    "you are, give your final answer once more."
+)
 _HIDDEN = "The provider does not take the files that were shown: they are not. Tools can read them."
 
 
@@ -57,7 +62,9 @@ class Conversation:
         shown: Sequence[ShownInput] = (),
         native_tools: bool = False,
         stop: tuple[str, ...] = (),
+        reply_schema: Callable[[], dict[str, Any]] | None = None,
     ) -> None:
+        """Open the conversation; `reply_schema` gives the JSON schema of the next reply."""
         model = assignment.agent.model
         if assignment.model is None or model is None:
             raise Misuse(f"agent {assignment.agent.name!r}: its harness needs a model")
@@ -67,6 +74,7 @@ class Conversation:
         self._meter = Meter(assignment.agent.budget, price=price_of(model))
         self._native_tools = native_tools
         self._stop = stop
+        self._reply_schema = reply_schema
         opening = prompts.opening(prompt, assignment.brief, assignment.tools.specs)
         self._context = Context(self._opened(opening, shown))
         known = assignment.agent.window_tokens or capabilities_of(model).window_tokens
@@ -76,6 +84,8 @@ class Conversation:
         """What the last `Ending.REFUSED` stands for."""
         self._remedies = 0
         """How often the conversation was made shorter since the last reply."""
+        self._was_asked = False
+        """Whether the agent was asked if it is done."""
         assignment.tools.attach(self)
         assignment.tools.pay_from(self._meter)
 
@@ -103,9 +113,32 @@ class Conversation:
         self._context.add(Message("user", text))
         self._journal.message("user", text)
 
-    def observe(self, result: ToolResult, worded: Callable[[ToolResult], str]) -> None:
-        """Give the agent a tool's result as text; the journal has it with the call."""
-        self._context.add(Message("user", worded(self._assignment.tools.shown(result))))
+    async def asks_if_done(self, how: str) -> bool:
+        """Ask, once in a trial, whether a reply is the last one though files are missing.
+
+        Returns whether it was asked; `how` says what to reply in order to go on.
+        """
+        if self._was_asked or self._meter.exhausted() is not None:
+            return False
+        missing = await missing_files(self._assignment)
+        if not missing:
+            return False
+        self._was_asked = True
+        paths = ", ".join(f"output/{name}" for name in missing)
+        are = "is" if len(missing) == 1 else "are"
+        self.tell(_NOT_DONE.format(files=f"{paths} {are}", how=how))
+        return True
+
+    def stuck(self, cause: str) -> Transcript:
+        """Return the transcript of an agent that repeats a fault; the record says which."""
+        self._journal.message("system", cause)
+        return self.end(Ending.STUCK)
+
+    def observe(self, *results: tuple[ToolResult, Callable[[ToolResult], str]]) -> None:
+        """Give the agent tools' results as one text; the journal has them with the calls."""
+        shown = self._assignment.tools.shown
+        text = "\n\n".join(worded(shown(result)) for result, worded in results)
+        self._context.add(Message("user", text))
 
     def answer_call(self, call: ToolCall, result: ToolResult) -> None:
         """Give the agent a tool's result as the answer to its native call."""
@@ -253,6 +286,7 @@ class Conversation:
             max_tokens=self._meter.reply_tokens,
             temperature=agent.temperature,
             stop=self._stop,
+            json_schema=self._reply_schema() if self._reply_schema else None,
             reasoning_effort=agent.reasoning_effort,
             timeout_seconds=seconds,
         )

@@ -65,12 +65,13 @@ def opening(name: str, brief: TaskBrief, specs: Sequence[ToolSpec]) -> tuple[Mes
     task = task_part.render(brief=brief).strip()
     tools = [DescribedTool.of(spec) for spec in specs]
     return tuple(
-        Message(role, part.render(task=task, tools=tools).strip()) for role, part in _parts(name)
+        Message(role, part.render(task=task, tools=tools, files=brief.files).strip())
+        for role, part in _parts(name)
     )
 
 
 def version(name: str) -> str:
-    """Return the prompt version that an outcome records, such as `react_v2+task_v1`."""
+    """Return the prompt version that an outcome records, such as `react_v3+task_v1`."""
     return f"{name}+{TASK_PROMPT}"
 
 

@@ -1,14 +1,18 @@
 """The ReAct text protocol: reading a model's reply, and writing what it observes.
 
-Reading is tolerant in form (letter case, bold labels, quotes around names, fenced JSON, text after
-it) and strict in content: what is not there is not made up, and what cannot be read is said back.
+Reading is tolerant in form (letter case, bold labels, quotes around names, fenced JSON, calls
+written as code or as one JSON object) and strict in content: what is not there is not made up, and
+what cannot be read is said back.
 """
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Collection
 
 from environments.models.wire.arguments import read_arguments
+from stages.execute.harnesses.code_calls import code_call
+from stages.execute.harnesses.steps import Act, Answer, Step, Unreadable
+from stages.execute.harnesses.written_calls import call_in, without_thoughts, written_calls
 from taskdata.schema.tool import ToolResult
 
 OBSERVATION = "Observation:"
@@ -17,51 +21,30 @@ STOP = f"\n{OBSERVATION}"
 """Where the model's part ends: what follows would be a result it made up."""
 
 _MAX_RAW_CHARS = 100_000
+_INPUT_LABEL = r"action[ _-]?input|arguments"
+# Runs of blanks are bounded: a reply that is nothing else must not cost the square of its length.
 _LABEL = re.compile(
-    r"^[ \t>*_#]*(?P<label>thought|action input|action|observation|final answer)"
-    r"[ \t]*[*_]*[ \t]*:[*_]*",
+    rf"^[ \t>*_#]{{0,20}}(?P<label>thought|{_INPUT_LABEL}|action|observation|final[ _]answer)"
+    r"[ \t]{0,8}(?:[*_]{0,8}[ \t]{0,8}:[*_]{0,8}|(?P<bare>[*_]{0,8}[ \t]{0,8}$))",
     re.IGNORECASE | re.MULTILINE,
 )
-_FENCE = re.compile(r"^```[a-zA-Z]*[ \t]*\n?")
-_AROUND_NAME = " \t`'\"*_[]()."
-
-# An example, not placeholders: small models copy what they are shown.
-FORMAT = (
-    "Write one step, such as\n"
-    "Thought: I read the file first.\n"
-    "Action: read_file\n"
-    'Action Input: {"path": "input/notes.txt"}\n'
-    "or, when the work is done, a line that starts with Final Answer:"
+_INPUT_ON_LINE = re.compile(rf"(?<!\w)(?:{_INPUT_LABEL})[ \t*_]{{0,8}}:[*_]{{0,8}}", re.IGNORECASE)
+_NAME_AND_JSON = re.compile(
+    r"(?P<name>[^\s:{]{1,100})[ \t]{0,8}:?\s{0,8}(?P<input>\{.*)", re.DOTALL
 )
+_FENCE = re.compile(r"^```[a-zA-Z]*[ \t]*\n?")
+_AROUND_NAME = " \t\n`'\"*_[]().,;"
+_FINAL = "finalanswer"
 
 
-@dataclass(frozen=True)
-class Act:
-    """The model asks for a tool."""
+def read_step(text: str, tools: Collection[str] = ()) -> Step:
+    """Return the first action or final answer of a reply; never raises, never guesses.
 
-    tool: str
-    raw: str
-    """The arguments as written."""
-    arguments: dict[str, object] | None
-    """None: not one JSON object."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The model says that it is done."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """Neither; `reason` goes back to the model."""
-
-    reason: str
-
-
-def read_step(text: str) -> Act | Answer | Unreadable:
-    """Return the first action or final answer of a reply; never raises, never guesses."""
+    Args:
+        text: The reply.
+        tools: Names on offer, by which a reply that is one JSON object is known to be a call.
+    """
+    text = without_thoughts(text)
     parts = _parts(text)
     for index, (label, content) in enumerate(parts):
         if label == "final answer":
@@ -70,8 +53,8 @@ def read_step(text: str) -> Act | Answer | Unreadable:
             following = parts[index + 1] if index + 1 < len(parts) else ("", "")
             return _read_action(content, following)
         if label == "action input":
-            return Unreadable(f"There is an Action Input without an Action before it. {FORMAT}")
-    return Unreadable(f"The reply has no Action and no Final Answer. {FORMAT}")
+            return Unreadable("There is an Action Input without an Action before it.")
+    return _read_without_labels(text, tools)
 
 
 def observation(result: ToolResult) -> str:
@@ -80,12 +63,44 @@ def observation(result: ToolResult) -> str:
     return f"{OBSERVATION} {mark}{result.text}"
 
 
+def _read_without_labels(text: str, tools: Collection[str]) -> Step:
+    step = _json_step(_json_part(text.strip()))
+    if isinstance(step, Answer):
+        return step
+    calls = written_calls(text, tools)
+    if len(calls) == 1:
+        return Act(calls[0].tool, calls[0].raw, calls[0].arguments)
+    if calls:
+        return Unreadable(f"The reply has {len(calls)} actions; write one and wait for it.")
+    if text.lstrip(" \t>*_#").lower().startswith(OBSERVATION.lower()):
+        return Unreadable(
+            "The reply begins with an Observation of your own; only tools write those. It has no "
+            "Action and no Final Answer before it."
+        )
+    return Unreadable("The reply has no Action and no Final Answer.")
+
+
+def _labels(text: str) -> list[re.Match[str]]:
+    """Return the labels: with a colon, or `Final Answer` as a heading."""
+    found = []
+    for match in _LABEL.finditer(text):
+        is_heading = match.group().lstrip()[:1] in "#*" and _kind(match) == "final answer"
+        if match["bare"] is None or is_heading:
+            found.append(match)
+    return found
+
+
+def _kind(match: re.Match[str]) -> str:
+    words = match["label"].lower().replace("_", " ").replace("-", " ")
+    return "action input" if words == "actioninput" else words
+
+
 def _parts(text: str) -> list[tuple[str, str]]:
     """Return (label, content) in order, up to the first observation the model made up."""
-    found = list(_LABEL.finditer(text))
-    parts = []
+    found = _labels(text)
+    parts: list[tuple[str, str]] = []
     for index, match in enumerate(found):
-        label = match["label"].lower()
+        label = _kind(match)
         if label == "observation":
             break
         end = found[index + 1].start() if index + 1 < len(found) else len(text)
@@ -95,24 +110,56 @@ def _parts(text: str) -> list[tuple[str, str]]:
 
 def _rest_of(text: str, parts: list[tuple[str, str]], index: int) -> str:
     """Return a final answer whole, labels that occur inside it included."""
-    found = list(_LABEL.finditer(text))
+    found = _labels(text)
     end = found[len(parts)].start() if len(found) > len(parts) else len(text)
     return text[found[index].end() : end].strip().removeprefix("**").strip()
 
 
-def _read_action(content: str, following: tuple[str, str]) -> Act | Unreadable:
-    first_line = content.partition("\n")[0]
-    tool = first_line.strip(_AROUND_NAME)
-    if not tool:
-        return Unreadable(f"The Action names no tool. {FORMAT}")
-    label, written = following
-    if label != "action input":
-        return Unreadable(
-            f"The Action {tool[:80]!r} has no Action Input; write {{}} if the tool needs none. "
-            f"{FORMAT}"
+def _read_action(content: str, following: tuple[str, str]) -> Step:
+    body = _FENCE.sub("", content).strip()
+    if body.startswith("{"):
+        return _json_step(_json_part(body)) or Unreadable(
+            "The Action is a JSON object that names no tool: it needs the keys action and "
+            "action_input, and nothing else."
         )
+    label, written = following
+    if label in ("action input", "arguments"):
+        return _named(content.partition("\n")[0].partition("(")[0], written)
+    if (split := _INPUT_ON_LINE.search(content)) is not None:
+        return _named(content[: split.start()], content[split.end() :])
+    if (called := code_call(body.removesuffix("```").strip(" \t\n`*"))) is not None:
+        return called
+    if (both := _NAME_AND_JSON.match(body)) is not None:
+        return _named(both["name"], both["input"])
+    tool = content.partition("\n")[0].strip(_AROUND_NAME)
+    if not tool:
+        return Unreadable("The Action names no tool.")
+    return Unreadable(
+        f"The Action {tool[:80]!r} has no Action Input; write {{}} if the tool needs none."
+    )
+
+
+def _named(name: str, written: str) -> Step:
+    tool = name.strip(_AROUND_NAME)
+    if not tool:
+        return Unreadable("The Action names no tool.")
     raw = _json_part(written)[:_MAX_RAW_CHARS]
     return Act(tool, raw, read_arguments(raw))
+
+
+def _json_step(body: str) -> Step | None:
+    """Return the step that one JSON object is: a call, or a final answer as LangChain writes it."""
+    value = read_arguments(body)
+    if value is None:
+        return None
+    if set(value) <= {"thought", "final_answer"} and isinstance(value.get("final_answer"), str):
+        return Answer(value["final_answer"].strip())
+    call = call_in(value)
+    if call is None:
+        return None
+    if "".join(filter(str.isalpha, call.tool.lower())) == _FINAL:
+        return Answer(call.raw.strip())
+    return Act(call.tool, call.raw, call.arguments)
 
 
 def _json_part(written: str) -> str:

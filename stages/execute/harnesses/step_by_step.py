@@ -8,6 +8,7 @@ the trial's own tools: that needs nothing which the trial has not, and most bank
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from environments.ports import Message, ModelReply
 from environments.tools.session.finish import ENDING_TOOLS
@@ -16,7 +17,9 @@ from stages.execute.dialogue import prompts
 from stages.execute.dialogue.conversation import Conversation, is_cut_off
 from stages.execute.dialogue.inputs import shown_inputs
 from stages.execute.harnesses import function_calling, react
-from stages.execute.harnesses.react_text import OBSERVATION, STOP, Act, Answer, read_step
+from stages.execute.harnesses.function_calling import calls_in_text
+from stages.execute.harnesses.react_text import OBSERVATION, STOP, read_step
+from stages.execute.harnesses.steps import Act, Answer
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import ReferenceSolution, ReferenceStep, Task
@@ -31,7 +34,7 @@ class StepProtocol:
     prompt: Callable[[AgentSpec], str]
     native_tools: bool
     stop: tuple[str, ...]
-    read: Callable[[ModelReply], Prediction]
+    read: Callable[[ModelReply, Assignment], Prediction]
     given: Callable[[ToolCall, ReferenceStep, str], tuple[Message, ...]]
     """The messages of a step and its result."""
 
@@ -71,7 +74,9 @@ class StepByStep:
             if isinstance(reply, Ending):
                 predictions.append(Prediction(error=talk.refusal))
             else:
-                predictions.append(_checked(protocol.read(reply), assignment.tools.specs))
+                predictions.append(
+                    _checked(protocol.read(reply, assignment), assignment.tools.specs)
+                )
             number = len(predictions)
             if number > len(results):
                 ending = reply if isinstance(reply, Ending) else Ending.FINISHED
@@ -141,8 +146,8 @@ def _ending(call: ToolCall) -> Prediction | None:
     return Prediction(answer=str(call.arguments.get("answer", "")))
 
 
-def _read_text(reply: ModelReply) -> Prediction:
-    step = read_step(reply.text)
+def _read_text(reply: ModelReply, assignment: Assignment) -> Prediction:
+    step = read_step(reply.text, [spec.name for spec in assignment.tools.specs])
     if isinstance(step, Answer):
         return Prediction(answer=step.text)
     if not isinstance(step, Act):
@@ -151,13 +156,16 @@ def _read_text(reply: ModelReply) -> Prediction:
     return _ending(call) or Prediction(call=call)
 
 
-def _read_calls(reply: ModelReply) -> Prediction:
+def _read_calls(reply: ModelReply, assignment: Assignment) -> Prediction:
     if reply.tool_calls:
         # One step is predicted: the first of several calls is it.
         first = reply.tool_calls[0]
         if is_cut_off(first, reply):
             return Prediction(call=first, error="the reply was cut at its length limit")
         return _ending(first) or Prediction(call=first)
+    specs = assignment.tools.specs
+    if written := calls_in_text(reply, assignment.agent, specs, count(1)):
+        return _ending(written[0]) or Prediction(call=written[0])
     text = reply.text.strip()
     return Prediction(answer=text) if text else Prediction(error="the reply is empty")
 
@@ -177,5 +185,5 @@ def _given_call(call: ToolCall, step: ReferenceStep, result: str) -> tuple[Messa
     )
 
 
-IN_TEXT = StepProtocol(react.prompt_of, False, (STOP,), _read_text, _given_text)
+IN_TEXT = StepProtocol(react.text_prompt, False, (STOP,), _read_text, _given_text)
 IN_CALLS = StepProtocol(lambda agent: function_calling.PROMPT, True, (), _read_calls, _given_call)

@@ -13,34 +13,44 @@ from stages.score.check import (
     holds,
     passed,
 )
-from stages.score.matching import contains_whole, fold, listed
+from stages.score.matching import fold, listed
 from stages.score.numbers import close, numbers_in, plain
+from stages.score.stated import MAX_WORDS, few_numbers, names, names_wrong, readings, states
 
-_MAX_NUMBERS = 50
-"""An answer that states more numbers than this names none of them as its result."""
+_UNDECIDED = "so many candidates that it states none"
 
 
 class AnswerContains(CheckArgs):
-    """One alias of every group in `all`, and no alias of `none`, as whole words."""
+    """One alias of every group in `all`, and no alias of `none`, as whole words or equal numbers.
+
+    An answer that names many candidates states none of them.
+    """
 
     all: Groups
     none: Forbidden = ()
 
 
 def answer_contains(answer: str, args: AnswerContains) -> Verdict:
-    """Apply GTA's rule for objective answers (GTA, section 4.2): all or nothing."""
-    text = fold(answer)
-    missing = [g for g in args.all if not any(contains_whole(text, fold(a)) for a in g)]
-    if missing:
-        return failed(f"the answer does not name {listed([g[0] for g in missing])}")
-    wrong = [a for a in args.none if contains_whole(text, fold(a))]
-    if wrong:
-        return failed(f"the answer names {listed(wrong)}, which is wrong")
-    return passed(f"the answer names {listed([g[0] for g in args.all])}")
+    """Give 10 for a stated alias of every group and none of `none` (GTA, section 4.2), else 0."""
+    groups = [[fold(alias) for alias in group] for group in args.all]
+    verdict = failed(f"the answer has no conclusion of {MAX_WORDS} words or fewer")
+    for place, reading in enumerate(readings(answer)):
+        named = [any(names(reading.text, alias) for alias in group) for group in groups]
+        if not all(named):
+            # What an answer does not name, its conclusion does not name either.
+            missing = [g[0] for g, is_named in zip(args.all, named, strict=True) if not is_named]
+            return verdict if place else failed(f"the answer does not name {listed(missing)}")
+        if all(states(reading, group, len(groups)) for group in groups):
+            wrong = [a for a in args.none if names_wrong(reading.text, fold(a))]
+            if wrong:
+                return failed(f"the answer names {listed(wrong)}, which is wrong")
+            return passed(f"the answer names {listed([g[0] for g in args.all])}")
+        verdict = failed(f"the answer names {_UNDECIDED}")
+    return verdict
 
 
 class AnswerNumber(CheckArgs):
-    """The answer states this number."""
+    """The answer states this number, as one of few."""
 
     expected: float = Field(allow_inf_nan=False)
     tolerance: Tolerance = 0.0
@@ -51,14 +61,17 @@ def answer_number(answer: str, args: AnswerNumber) -> Verdict:
     stated = list(numbers_in(answer))
     if not stated:
         return failed(f"the answer states no number; expected {plain(args.expected)}")
-    if len(set(stated)) > _MAX_NUMBERS:
-        return failed(f"the answer states {len(set(stated))} numbers, so none as its result")
-    found = any(close(v, args.expected, args.tolerance) for values in stated for v in values)
-    numbers = listed([values[0] for values in stated])
-    return holds(found, f"the answer states {numbers}; expected {plain(args.expected)}")
+    texts = (reading.text for reading in readings(answer))
+    text = next((text for text in texts if few_numbers(text, args.expected)), None)
+    if text is None:
+        return failed(f"the answer states {len(set(stated))} numbers, {_UNDECIDED}")
+    found = list(numbers_in(text))
+    fits = any(close(v, args.expected, args.tolerance) for values in found for v in values)
+    numbers = listed([values[0] for values in found])
+    return holds(fits, f"the answer states {numbers}; expected {plain(args.expected)}")
 
 
 CHECKS = (
-    CheckSpec("answer_contains", AnswerContains, (str,), answer_contains),
-    CheckSpec("answer_number", AnswerNumber, (str,), answer_number),
+    CheckSpec("answer_contains", AnswerContains, (str,), answer_contains, version=2),
+    CheckSpec("answer_number", AnswerNumber, (str,), answer_number, version=2),
 )

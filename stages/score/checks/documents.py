@@ -14,6 +14,7 @@ from stages.score.check import (
     Groups,
     Names,
     Verdict,
+    crowded,
     failed,
     holds,
     passed,
@@ -35,6 +36,7 @@ from taskdata.schema.views import (
     WorkbookView,
 )
 
+_IDS_PER_EXPECTED, _SPARE_IDS = 3, 30
 _MM_PER_POINT = 25.4 / 72
 
 
@@ -117,7 +119,11 @@ def docx_footer(view: DocumentView, args: DocxFooter) -> Verdict:
 
 
 class HtmlIds(CheckArgs):
-    """Elements with these ids."""
+    """Elements with these ids that a reader sees.
+
+    With more than three times as many ids on the page, and thirty more, the score falls in
+    proportion.
+    """
 
     ids: Names
 
@@ -126,7 +132,9 @@ def html_ids(view: HtmlView, args: HtmlIds) -> Verdict:
     """Give the share of ids that are there; ids are case-sensitive."""
     right = sum(wanted in view.ids for wanted in args.ids)
     found = listed(view.ids, 8) or "none"
-    return share(right, len(args.ids), f"{right} of {len(args.ids)} ids; found: {found}")
+    verdict = share(right, len(args.ids), f"{right} of {len(args.ids)} ids; found: {found}")
+    allowed = _IDS_PER_EXPECTED * len(args.ids) + _SPARE_IDS
+    return crowded(verdict, len(view.ids), allowed, "ids")
 
 
 class HtmlLinks(CheckArgs):
@@ -203,7 +211,7 @@ CHECKS = (
     CheckSpec("pdf_page_size", PdfPageSize, (PdfView,), pdf_page_size),
     CheckSpec("docx_images", AtLeast, (DocumentView,), docx_images),
     CheckSpec("docx_footer", DocxFooter, (DocumentView,), docx_footer),
-    CheckSpec("html_ids", HtmlIds, (HtmlView,), html_ids),
+    CheckSpec("html_ids", HtmlIds, (HtmlView,), html_ids, version=2),
     CheckSpec("html_links", HtmlLinks, (HtmlView,), html_links),
     CheckSpec("html_images", AtLeast, (HtmlView,), html_images),
     CheckSpec("html_scripts", AtMost, (HtmlView,), html_scripts),

@@ -15,9 +15,9 @@ from stages.score.check import (
     holds,
     share,
 )
-from stages.score.checks.text import groups_found, longest_common_order
+from stages.score.checks.text import groups_found, titles_found
 from stages.score.grids import bounds
-from stages.score.matching import contains_phrase, fold, listed
+from stages.score.matching import fold, listed
 from stages.score.numbers import plain
 from stages.score.plain_text import slide_text
 from taskdata.schema.views import SlidesView
@@ -36,7 +36,11 @@ def pptx_slides(view: SlidesView, args: PptxSlides) -> Verdict:
 
 
 class PptxTitles(CheckArgs):
-    """These texts occur in slide titles."""
+    """These texts occur in slide titles, each in one of its own.
+
+    A title has at most 25 words. With more than three times as many slides as titles are expected,
+    and five more, the score falls in proportion.
+    """
 
     expected: Names
     in_order: bool = True
@@ -45,13 +49,7 @@ class PptxTitles(CheckArgs):
 def pptx_titles(view: SlidesView, args: PptxTitles) -> Verdict:
     """Give the share of expected titles found, in order where that is asked."""
     found = [fold(slide.title) for slide in view.slides]
-    expected = [fold(text) for text in args.expected]
-    if args.in_order:
-        right = longest_common_order(expected, found)
-    else:
-        right = sum(any(contains_phrase(f, e) for f in found) for e in expected)
-    reason = f"{right} of {len(expected)} expected titles; found: {listed(found, 8) or 'none'}"
-    return share(right, len(expected), reason)
+    return titles_found(found, args.expected, args.in_order, "titles")
 
 
 class PptxTextSize(CheckArgs):
@@ -150,7 +148,7 @@ def pptx_slide_contains(view: SlidesView, args: PptxSlideContains) -> Verdict:
 _VIEWS = (SlidesView,)
 CHECKS = (
     CheckSpec("pptx_slides", PptxSlides, _VIEWS, pptx_slides),
-    CheckSpec("pptx_titles", PptxTitles, _VIEWS, pptx_titles),
+    CheckSpec("pptx_titles", PptxTitles, _VIEWS, pptx_titles, version=2),
     CheckSpec("pptx_text_size", PptxTextSize, _VIEWS, pptx_text_size),
     CheckSpec("pptx_words_per_slide", PptxWordsPerSlide, _VIEWS, pptx_words_per_slide),
     CheckSpec("pptx_notes", PptxNotes, _VIEWS, pptx_notes),

@@ -100,34 +100,6 @@ def json_values(view: JsonView, args: JsonValues) -> Verdict:
     return share(right, asked, counted(right, asked, "values", wrong))
 
 
-class JsonSchema(CheckArgs):
-    """The document fits a JSON Schema (2020-12)."""
-
-    document_schema: dict[str, Any] = Field(alias="schema")
-
-    @model_validator(mode="after")
-    def _is_a_schema(self) -> Self:
-        from jsonschema import Draft202012Validator
-        from jsonschema.exceptions import SchemaError
-
-        try:
-            Draft202012Validator.check_schema(self.document_schema)
-        except SchemaError as exc:
-            raise ValueError(f"not a JSON Schema: {exc.message}") from exc
-        return self
-
-
-def json_schema(view: JsonView, args: JsonSchema) -> Verdict:
-    """Give 10 when the document fits the schema, else 0 with the most telling fault."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
-
-    fault = best_match(Draft202012Validator(args.document_schema).iter_errors(view.value))
-    if fault is None:
-        return holds(True, "the document fits the schema")
-    return failed(f"at {quote(fault.json_path)}: {quote(fault.message)}")
-
-
 class JsonLength(CountArgs):
     """Number of items of a list, or of keys of an object."""
 
@@ -196,7 +168,6 @@ def _first_items(found: Sequence[Any], key: str) -> dict[str, dict[str, Any]]:
 
 CHECKS = (
     CheckSpec("json_values", JsonValues, (JsonView,), json_values),
-    CheckSpec("json_schema", JsonSchema, (JsonView,), json_schema),
     CheckSpec("json_length", JsonLength, (JsonView,), json_length),
     CheckSpec("json_items", JsonItems, (JsonView,), json_items),
 )

@@ -71,7 +71,7 @@ def _no_sheet(view: WorkbookView, name: str) -> Verdict:
 
 
 class XlsxSheets(CheckArgs):
-    """Sheets of these names; `exact`: no others."""
+    """Sheets of these names that are not hidden; `exact`: no others."""
 
     names: Names
     exact: bool = False
@@ -79,11 +79,12 @@ class XlsxSheets(CheckArgs):
 
 def xlsx_sheets(view: WorkbookView, args: XlsxSheets) -> Verdict:
     """Give the share of sheets that are there; with `exact`, further sheets count as wrong."""
-    found = {fold(sheet.name) for sheet in view.sheets}
+    sheets = [sheet.name for sheet in view.sheets if not sheet.hidden]
+    found = set(map(fold, sheets))
     wanted = {fold(name) for name in args.names}
     asked = len(wanted | found) if args.exact else len(wanted)
     right = len(wanted & found)
-    names = listed([sheet.name for sheet in view.sheets], 8)
+    names = listed(sheets, 8) or "none"
     return share(right, asked, f"{right} of {len(wanted)} expected sheets; found: {names}")
 
 
@@ -159,7 +160,7 @@ def cells_in(sheet: Sheet, area: str) -> dict[str, Cell]:
 
 
 class XlsxFormulas(InRange):
-    """Formulas that match a pattern."""
+    """Formulas that match a pattern and can be computed."""
 
     pattern: Pattern
     min_count: Annotated[int, Field(ge=1)] = 1
@@ -171,12 +172,15 @@ def xlsx_formulas(view: WorkbookView, args: XlsxFormulas) -> Verdict:
     if sheet is None:
         return _no_sheet(view, args.sheet)
     cells = cells_in(sheet, args.range)
-    formulas = [cell.formula for cell in cells.values() if cell.formula]
-    right = sum(1 for formula in formulas if find_all(args.pattern, formula, most=1))
+    formulas = [cell for cell in cells.values() if cell.formula]
+    known = [cell.formula or "" for cell in formulas if cell.value is not None]
+    right = sum(1 for formula in known if find_all(args.pattern, formula, most=1))
     reason = (
         f"{right} formulas like {args.pattern} among {len(formulas)} formulas and {len(cells)} "
         f"cells in {args.range}; expected {args.min_count}"
     )
+    if len(known) < len(formulas):
+        reason += f"; {len(formulas) - len(known)} could not be computed and do not count"
     return share(right, args.min_count, reason)
 
 
@@ -266,11 +270,11 @@ def xlsx_column_sum(view: WorkbookView, args: XlsxColumnSum) -> Verdict:
 
 
 CHECKS = (
-    CheckSpec("xlsx_sheets", XlsxSheets, (WorkbookView,), xlsx_sheets),
+    CheckSpec("xlsx_sheets", XlsxSheets, (WorkbookView,), xlsx_sheets, version=2),
     CheckSpec("xlsx_cells", XlsxCells, (WorkbookView,), xlsx_cells),
     CheckSpec("xlsx_table", XlsxTable, (WorkbookView,), xlsx_table),
     CheckSpec("xlsx_columns", XlsxColumns, (WorkbookView,), xlsx_columns),
-    CheckSpec("xlsx_formulas", XlsxFormulas, (WorkbookView,), xlsx_formulas),
+    CheckSpec("xlsx_formulas", XlsxFormulas, (WorkbookView,), xlsx_formulas, version=2),
     CheckSpec("xlsx_format", XlsxFormat, (WorkbookView,), xlsx_format),
     CheckSpec("xlsx_charts", XlsxCharts, (WorkbookView,), xlsx_charts),
     CheckSpec("xlsx_column_sum", XlsxColumnSum, (WorkbookView,), xlsx_column_sum),

@@ -19,7 +19,7 @@ from taskdata.schema.run import StageReport
 from taskdata.schema.summary import Estimate, RefinementGain
 
 AGENT = "react:openai/gpt-5.2"
-STYLES = agent_styles(["nop", AGENT])
+STYLES = agent_styles(["nop", AGENT], {"nop"})
 HOSTILE = "react:openai/<b>%{x}</b>"
 
 
@@ -102,12 +102,13 @@ def test_of_many_tasks_those_are_drawn_where_agents_differ_most():
 
 def test_failures_have_a_panel_per_kind_of_label(agent_numbers):
     counts = {
-        "stage": {"plan": 3, "reason": 0},
+        "stage": {"not_attempted": 3, "reason": 0},
         "type": {"formatting": 3},
         "level": {"leaf": 2, "deliverable": 1},
     }
     panels = failures([agent_numbers(failures=counts)], STYLES).data
     assert [list(panel.x) for panel in panels] == [[3, 0], [3], [2, 1]]
+    assert list(panels[0].y) == ["not attempted", "reason"]
 
 
 def test_a_gain_is_drawn_against_no_change():
@@ -183,7 +184,7 @@ def test_every_figure_says_so_when_there_is_nothing_to_draw(agent_numbers):
 
 
 def test_markup_in_a_name_reaches_no_figure(agent_numbers):
-    styles = agent_styles([HOSTILE])
+    styles = agent_styles([HOSTILE], ())
     estimate = Estimate(mean=1.0, ci95=(0.0, 2.0), n=2)
     agents = [
         agent_numbers(

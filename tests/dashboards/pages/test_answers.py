@@ -7,7 +7,7 @@ import pytest
 from dashboards.pages.answers import answers
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import JudgeEffort, RunStatus
-from taskdata.schema.summary import AgentComparison, Estimate, RunHeader, RunSummary
+from taskdata.schema.summary import AgentComparison, Estimate, Missing, RunHeader, RunSummary
 
 GPT, SMALL = "react:openai/gpt-5.2", "react:local/small"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -57,8 +57,32 @@ def test_the_best_is_sought_among_the_agents_that_compete(scored):
     assert any(SMALL in line for line in better.details)
 
 
+@pytest.mark.parametrize(
+    ("could_be", "headline", "says"),
+    [
+        ((-1.0, 3.0), "Not shown by this run", "−1.00 to +3.00 with the verdicts"),
+        ((0.5, 3.0), "Yes", "+0.50 to +3.00 with the verdicts"),
+    ],
+)
+def test_a_lead_that_missing_verdicts_could_turn_is_not_shown(scored, could_be, headline, says):
+    pair = compared(SMALL, GPT, 2.0, (1.0, 3.0), 0.001)
+    pair = pair.model_copy(update={"difference_range": could_be})
+    real = answers(summary((scored(GPT, 8), scored(SMALL, 6)), [pair]), [])[1]
+    assert real.headline == headline
+    assert any(says in line for line in real.details)
+
+
+@pytest.mark.parametrize(("upper", "is_trouble"), [(10.0, False), (9.9, True)])
+def test_a_verdict_that_is_missing_does_not_put_the_reference_at_fault(scored, upper, is_trouble):
+    missing = Missing(leaves=1, root_score_upper=upper)
+    reference = scored("reference", 9.0).model_copy(update={"missing": missing})
+    worked = answers(summary((reference,)), [])[3]
+    assert any("control reference" in line for line in worked.details) is is_trouble
+
+
 def test_a_lone_agent_is_said_to_be_alone_and_stands_beside_the_controls(scored):
     better = answers(summary((scored("reference", 10), scored(SMALL, 2))), [])[0]
+    assert better.question == "How good is the agent?"
     assert better.headline == SMALL
     assert "the only agent that competes" in better.details
     assert any("reference, a control: 10.00" in line for line in better.details)
@@ -132,8 +156,18 @@ def test_a_clean_night_says_so(store, new_run, new_task, plan, finish, grade):
     finish(trial)
     grade(trial, 0.0)
     gate = GateResult(gate="tasks", run_id=run.id, success=True, rows=1, expectations=1)
-    wrong = answers(summary((), gates=(gate,)), store.results(run.id))[3]
-    assert (wrong.headline, wrong.tone) == ("No", "good")
+    worked = answers(summary((), gates=(gate,)), store.results(run.id))[3]
+    assert (worked.headline, worked.tone) == ("Yes", "good")
+    assert worked.details == ("every one of 1 trial finished and scored, 1 gate held",)
+
+
+def test_agents_that_fail_are_no_fault_of_the_evaluation(scored):
+    agents = (scored("reference", 10), scored(SMALL, 2.5), scored(GPT, 7.5), scored("nop", 0))
+    assert answers(summary(agents), [])[3].question == "Did the evaluation itself work?"
+    assert answers(summary(agents, error="disk full"), [])[3].details == (
+        "run: disk full",
+        "the agents' own failures do not count here: 12 of 24 first attempts did not get above 7",
+    )
 
 
 def test_everything_that_went_wrong_is_named(scored, store, new_run, new_task, plan, lose):
@@ -147,7 +181,7 @@ def test_everything_that_went_wrong_is_named(scored, store, new_run, new_task, p
         summary(agents, gates=(gate,), error="gate leaf_scores", status="failed"),
         store.results(run.id),
     )[3]
-    assert (wrong.headline, wrong.tone) == ("Yes", "bad")
+    assert (wrong.headline, wrong.tone) == ("No, see below", "bad")
     assert wrong.details == (
         "run: gate leaf_scores",
         "1 trial lost to infrastructure errors",
@@ -162,4 +196,4 @@ def test_trials_still_to_come_are_no_fault_of_a_running_night(store, new_run, ne
     run = new_run(new_task())
     plan(run, new_task())
     wrong = answers(summary((), status=RunStatus.RUNNING.value), store.results(run.id))[3]
-    assert (wrong.headline, wrong.tone) == ("Not so far", "plain")
+    assert (wrong.headline, wrong.tone) == ("So far, yes", "plain")

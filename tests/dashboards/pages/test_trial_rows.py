@@ -1,11 +1,21 @@
 import pytest
 
 from dashboards.pages.trial_rows import trial_rows
+from taskdata.schema.scores import Unscored
+from taskdata.schema.success import SuccessRule
+
+RULE = SuccessRule(threshold=7, min_coverage=0.5)
 
 
 @pytest.mark.parametrize(
     ("score", "verdict"),
-    [(7.1, "succeeded"), (7.0, "failed"), (0.0, "failed"), (None, "unscored")],
+    [
+        (7.1, "succeeded"),
+        (7.0, "failed"),
+        (0.0, "failed"),
+        (None, "unscored"),
+        (Unscored.NO_VERDICT, "open"),
+    ],
 )
 def test_a_trial_succeeds_above_the_threshold(
     store, new_run, new_task, plan, finish, grade, score, verdict
@@ -15,13 +25,15 @@ def test_a_trial_succeeds_above_the_threshold(
     trial = plan(run, task)
     finish(trial)
     grade(trial, score)
-    (row,) = trial_rows(store.results(run.id), store.tasks_of_run(run.id), threshold=7)
-    assert (row.score, row.verdict, row.state) == (score, verdict, "finished")
+    (row,) = trial_rows(store.results(run.id), store.tasks_of_run(run.id), RULE)
+    shown = (0.0, 10.0) if verdict == "open" else (score, score)
+    assert (row.score, row.upper) == shown
+    assert (row.verdict, row.state) == (verdict, "finished")
     assert row.failure_stage == ("plan" if verdict == "failed" else "")
 
 
 def test_a_lost_trial_and_one_still_due_are_told_apart(night, store):
-    rows = trial_rows(store.results(night.id), store.tasks_of_run(night.id), threshold=7)
+    rows = trial_rows(store.results(night.id), store.tasks_of_run(night.id), RULE)
     states = {(r.agent, r.task_id): (r.verdict, r.state) for r in rows if r.agent == "nop"}
     assert states == {
         ("nop", "first"): ("infrastructure", "infrastructure error"),

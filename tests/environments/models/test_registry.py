@@ -7,6 +7,7 @@ import pytest
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, NoKeyringError
 
+from environments.models.keys import pair_keys
 from environments.models.openai import OpenAIClient, OpenAIResponsesClient
 from environments.models.registry import ModelClients, model_client, require_model
 from taskdata.errors import Misuse
@@ -63,6 +64,7 @@ def _no_keys(monkeypatch, ring):
     ring(Ring())
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NIGHTSHIFT_KEY_PAIRS", "")
 
 
 @pytest.mark.parametrize(
@@ -120,6 +122,7 @@ def test_base_url_comes_from_agent_then_environment_then_provider(
     assert ".com" in str(model_client(spec(model), None).endpoint)
     monkeypatch.setenv(variable, url)
     assert model_client(spec(model), None).endpoint.base_url == url
+    pair_keys({model.partition("/")[0]: ["http://own:3"]})
     assert model_client(spec(model), "http://own:3").endpoint.base_url == "http://own:3"
 
 
@@ -195,5 +198,6 @@ def test_a_keyring_that_cannot_be_asked_is_no_key_and_both_ways_are_named(ring, 
 )
 def test_which_format_a_model_is_asked_in(monkeypatch, model, url, kind):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
+    pair_keys({"openai": ["http://proxy:1", "https://api.openai.com.example.org"]})
 
     assert type(model_client(spec(model), url)) is kind

@@ -143,8 +143,11 @@ def test_an_engine_that_is_away_keeps_nothing_else(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("DOCKER_HOST", f"unix://{base_folder()}/no.sock")
     _killed(HOLDING)
 
-    assert reap() == Reaped(owners=1, folders=1)
-    assert "containers of killed processes may be left" in caplog.text
+    reaped = reap()
+    assert (reaped.owners, reaped.folders, reaped.containers) == (1, 1, 0)
+    assert "Docker cannot list our containers" in reaped.unseen_containers
+    assert not [r for r in caplog.records if r.levelname not in ("DEBUG", "INFO")]
+    assert "Docker cannot list our containers" in reap().unseen_containers
 
 
 def test_ctrl_c_leaves_nothing():

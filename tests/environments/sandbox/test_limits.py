@@ -34,11 +34,23 @@ def test_disk_use_is_what_is_allocated(tmp_path: Path):
 
 def test_what_was_there_before_may_stay_but_not_grow(tmp_path: Path):
     (tmp_path / "full").write_bytes(os.urandom(300_000))
-    space = Space(tmp_path, 100_000)
+    space = Space([tmp_path], 100_000)
 
     assert not space.exceeded()
     (tmp_path / "more").write_bytes(os.urandom(100_000))
     assert space.exceeded()
+
+
+def test_all_folders_that_a_program_fills_count_together(tmp_path: Path):
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for folder in folders:
+        folder.mkdir()
+    space = Space(folders, 500_000)
+
+    (folders[0] / "full").write_bytes(os.urandom(300_000))
+    assert 100_000 < space.left() <= 200_000
+    (folders[1] / "full").write_bytes(os.urandom(300_000))
+    assert space.left() < 0
 
 
 def test_links_are_not_followed(tmp_path: Path):
@@ -60,4 +72,4 @@ def test_hiding_files_counts_as_exceeding(tmp_path: Path, monkeypatch: pytest.Mo
 
     assert used_bytes(tmp_path / "deep") == 0
     assert used_bytes(tmp_path) == math.inf
-    assert Space(tmp_path / "wide", 1 << 40).exceeded()
+    assert Space([tmp_path / "wide"], 1 << 40).exceeded()

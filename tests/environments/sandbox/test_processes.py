@@ -296,3 +296,31 @@ def test_a_kill_of_our_own_process_takes_the_program_along(alive, eventually, ki
     inside = killed_while("await sandbox.start(argv); await asyncio.sleep(60)", "5518")
 
     assert eventually(lambda: not alive(inside))
+
+
+@pytest.mark.parametrize("renewing", [True, False])
+def test_cpu_time_adds_up_over_children_unless_it_is_renewed(talk, renewing: bool):
+    """Each line costs a second of a child that nobody waits for."""
+    serve = (
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "for line in sys.stdin:\n"
+        "    if os.fork() == 0:\n"
+        "        while time.process_time() < 1: pass\n"
+        "        print(line, end='', flush=True)\n"
+        "        os._exit(0)\n"
+    )
+
+    async def talking(process: Process) -> Completed:
+        for _ in range(4):
+            if renewing and not await process.renew():
+                break
+            try:
+                await process.write(b"go\n")
+            except BrokenPipeError:
+                break
+            if not await process.read():
+                break
+        return await process.close(grace_seconds=10)
+
+    assert talk(serve, talking, cpu_seconds=2).limit == (None if renewing else "cpu")

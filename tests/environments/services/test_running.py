@@ -119,8 +119,8 @@ def test_a_service_used_beyond_its_limits_has_no_final_state(
 def test_a_service_that_lives_but_fails_to_tell_has_no_final_state(bubblewrap, night, shop):
     async def trial() -> running_module.FinalState:
         async with night.running(bubblewrap, shop) as running:
-            [doors] = night.folder.rglob("output/doors")
-            doors.with_name("state").write_text("in the way of the folder")
+            [data] = night.folder.rglob("output/data")
+            data.with_name("state").write_text("in the way of the folder")
             return await running.final_state()
 
     state = asyncio.run(trial())

@@ -37,11 +37,18 @@ def test_an_unknown_tool_is_answered_with_those_that_exist():
     )
 
 
+def test_a_misspelt_tool_is_answered_with_the_one_that_is_meant():
+    result = call_without_sandbox(["ReadCSV"], ToolCall(id="1", tool="readCSV", arguments={}))
+    assert result.error is ToolErrorKind.UNKNOWN_TOOL
+    assert "Did you mean ReadCSV? Call it by exactly this name." in result.text
+
+
 def test_arguments_that_were_no_json_object_are_shown():
     call = ToolCall(id="1", tool="Calculator", arguments=None, raw="{expression: 1")
     result = call_without_sandbox(["Calculator"], call)
     assert result.error is ToolErrorKind.BAD_ARGUMENTS
     assert "{expression: 1" in result.text
+    assert "Calculator takes expression: text." in result.text
 
 
 def test_finish_needs_no_sandbox():

@@ -131,7 +131,8 @@ def test_bank_list_names_the_starter_tasks(command):
 def test_doctor_tells_the_state_of_every_tool_and_sandbox(nightshift):
     found = json.loads(nightshift("doctor", "--json").stdout)
     assert {"name": "Calculator", "state": "ready"} in found["tools"]
-    assert {"sandbox bubblewrap", "sandbox docker"} <= {c["name"] for c in found["checks"]}
+    checks = {check["name"] for check in found["checks"]}
+    assert {"sandbox bubblewrap", "sandbox docker", "page pictures"} <= checks
 
 
 def test_an_error_shows_its_traceback_only_with_debug(nightshift):

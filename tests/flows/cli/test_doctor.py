@@ -1,6 +1,7 @@
 """What the doctor says of the tools."""
 
 import json
+import os
 from pathlib import Path
 
 
@@ -70,9 +71,21 @@ def test_parts_of_this_machine_are_ready(nightshift, home: Path):
 def test_parts_of_a_production_that_do_not_answer_are_named(nightshift, home: Path, monkeypatch):
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     monkeypatch.setenv("NIGHTSHIFT_DASK_SCHEDULER", "tcp://127.0.0.1:9")
+    monkeypatch.setenv("NIGHTSHIFT_DASK_UNENCRYPTED", "true")
     monkeypatch.setenv("NIGHTSHIFT_ARTIFACTS_URL", "file:///proc/no such place")
     found = checks(nightshift)
 
     assert "PREFECT_API_URL=http://127.0.0.1:9/api" in found["prefect server"]
     assert "dask_scheduler tcp://127.0.0.1:9: cannot be reached" in found["dask scheduler"]
     assert "artifact store file:///proc/no such place: cannot write" in found["artifacts"]
+
+
+def test_an_engine_that_is_away_is_told_here(nightshift, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
+    base = tmp_path / f"nightshift-{os.geteuid()}"
+    base.mkdir(mode=0o700)
+    assert checks(nightshift)["leftovers"] == "ready: none"
+    (base / "docker").touch()  # as if a container had been made here once
+    told = checks(nightshift)["leftovers"]
+    assert told.startswith("containers of killed processes may be left: Docker cannot list")

@@ -8,7 +8,7 @@ from prefect.server.events.schemas.automations import EventTrigger
 from prefect.server.events.schemas.events import ReceivedEvent
 
 from flows.config import Settings
-from flows.serving.deployments import deployments, heartbeat_automation
+from flows.serving.deployments import deployments, heartbeat_automation, runs_at_once
 
 
 def beat(*tags, event="prefect.flow-run.heartbeat"):
@@ -57,3 +57,27 @@ def test_the_night_begins_at_the_hour_of_its_time_zone(home):
     assert (scheduled.schedule.cron, scheduled.schedule.timezone) == ("0 3 * * 1-5", "Asia/Tokyo")
     assert not any(other.schedules for other in others)
     assert all("nightshift" in other.tags for other in (night, *others))
+
+
+def test_nightly_and_refresh_stand_before_every_stage(home):
+    names = [deployment.name for deployment in deployments(Settings())]
+    assert sorted(names)[:2] == ["nightly", "refresh"]
+    assert all(name.startswith("stage-") for name in sorted(names)[2:])
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(("policy", "strategy"), [("wait", "ENQUEUE"), ("skip", "CANCEL_NEW")])
+def test_nights_and_refreshes_have_a_limit_of_their_own_and_stages_none(home, policy, strategy):
+    night, refresh, *stages = deployments(
+        Settings(nights_at_once=2, refreshes_at_once=1, when_busy=policy)
+    )
+    assert (night.concurrency_limit, refresh.concurrency_limit) == (2, 1)
+    assert night.concurrency_options.collision_strategy == strategy
+    assert refresh.concurrency_options.collision_strategy == strategy
+    assert not any(stage.concurrency_limit for stage in stages)
+
+
+@pytest.mark.parametrize(("nights", "refreshes"), [(1, 1), (5, 1), (3, 4)])
+def test_every_night_that_waits_for_a_stage_leaves_a_place_for_it(nights, refreshes):
+    settings = Settings(nights_at_once=nights, refreshes_at_once=refreshes)
+    assert runs_at_once(settings) >= 2 * (nights + refreshes)

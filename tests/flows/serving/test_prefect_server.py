@@ -71,11 +71,14 @@ def test_a_port_that_another_home_has_taken_is_not_ours(tmp_path, monkeypatch, o
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     folder = tmp_path / "prefect"
     folder.mkdir()
-    (folder / "server.json").write_text(json.dumps({"port": other_port, "pid": pid}))
+    known = {"api": f"http://127.0.0.1:{other_port}/api", "dashboards": "", "pid": pid}
+    (folder / "server.json").write_text(json.dumps(known))
     assert running_server(tmp_path) is None
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"port": "x", "pid": 1}', '{"port": 4711}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"api": "x", "dashboards": "y", "pid": "z"}', '{"api": "x"}']
+)
 def test_half_a_record_is_no_server(tmp_path, monkeypatch, text):
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     (tmp_path / "prefect").mkdir()
@@ -151,6 +154,6 @@ def test_who_fails_while_the_server_starts_leaves_none(tmp_path):
     )
     assert failed.stderr.strip().endswith("no workers")
     servers = subprocess.run(
-        ["pgrep", "-f", f"flows.serving.prefect_server .*{tmp_path}"], capture_output=True
+        ["pgrep", "-f", f"flows.serving.server_process .*{tmp_path}"], capture_output=True
     )
     assert servers.stdout == b""

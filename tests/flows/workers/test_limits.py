@@ -7,8 +7,8 @@ import time
 from environments.models.limits.coordinator import Word
 from environments.models.limits.seam import Want
 from flows.config import Settings
+from flows.workers.clusters import client
 from flows.workers.limits import coordinated, exchange_at
-from flows.workers.runners import client
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.run import RunConfig
@@ -29,9 +29,10 @@ def die():
 
 
 def test_a_dead_workers_share_is_the_others_at_once(tmp_path):
+    settings = Settings(home=tmp_path)
     with (
-        client(Settings(home=tmp_path), workers=2) as connected,
-        coordinated(connected, "run-1", CONFIG, 0.0) as address,
+        client(settings, workers=2) as connected,
+        coordinated(connected, settings, "run-1", CONFIG, 0.0) as address,
     ):
         first, second = connected.scheduler_info(n_workers=-1)["workers"]
 
@@ -48,3 +49,18 @@ def test_a_dead_workers_share_is_the_others_at_once(tmp_path):
             assert time.monotonic() < deadline
             time.sleep(0.1)
         dying.cancel(force=True)
+
+
+def test_two_runs_of_one_home_keep_a_providers_limit_together(tmp_path):
+    settings = Settings(home=tmp_path)
+    with client(settings, workers=1) as connected:
+
+        def share(address):
+            return connected.submit(share_of, "worker", address, pure=False).result(30)
+
+        with coordinated(connected, settings, "run-1", CONFIG, 0.0) as one:
+            assert share(one) == 10
+            with coordinated(connected, settings, "run-2", CONFIG, 0.0) as two:
+                assert share(two) == 0
+                assert (share(one), share(two)) == (5, 5)
+            assert share(one) == 10

@@ -12,9 +12,10 @@ from distributed import LocalCluster
 
 from environments.models.money.prices import price_of
 from flows.config import Settings
-from flows.workers import runners
+from flows.workers import clusters, runners
+from flows.workers.clusters import client, cluster
 from flows.workers.limits import coordinated
-from flows.workers.runners import client, cluster, run_shifts
+from flows.workers.runners import run_shifts
 from stages.execute.slots import provider
 from stages.execute.slots.backlog import LOST, holding
 from taskdata.errors import StageFailed
@@ -173,22 +174,25 @@ def soon(what):
 
 
 def test_a_scheduler_that_is_lost_fails_the_stage(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(runners, "_SECONDS_TO_CONNECT", 2.0)
+    monkeypatch.setattr(clusters, "_SECONDS_TO_CONNECT", 2.0)
     with LocalCluster(n_workers=0, dashboard_address=None) as bare:
         settings = Settings(home=tmp_path, dask_scheduler=bare.scheduler_address)
         config = RunConfig(bank="none", agents=(AgentSpec.parse("nop"),))
         with (
             pytest.raises(StageFailed, match=r"dask_scheduler .* was lost"),
             client(settings, workers=2) as connected,
-            coordinated(connected, "run-1", config, 0.0),
+            coordinated(connected, settings, "run-1", config, 0.0),
             soon(bare.close),
         ):
             run(noting, connected)
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "no such scheme://x", "tcp://127.0.0.1"])
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://127.0.0.1:9", "no such scheme://x", "tcp://127.0.0.1", "tls://127.0.0.1:9"],
+)
 def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path, monkeypatch, address):
-    monkeypatch.setattr(runners, "_SECONDS_TO_CONNECT", 1.0)
+    monkeypatch.setattr(clusters, "_SECONDS_TO_CONNECT", 1.0)
     settings = Settings(home=tmp_path, dask_scheduler=address)
     for opened in (client, cluster):
         with pytest.raises(StageFailed, match="dask_scheduler") as caught:

@@ -8,6 +8,7 @@ from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
 from quality.suites.trial_scores import ScoreRules, trial_rows, trial_scores_suite
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import TrialResult
+from taskdata.schema.scores import Unscored
 from taskdata.schema.task import ReferenceSolution, Task
 
 MakeTask = Callable[..., Task]
@@ -65,7 +66,7 @@ def test_a_trial_without_any_scored_leaf_stops_the_run(
     blank = make_result(leaves=dict.fromkeys(LEAVES, None))
 
     (failure,) = gate(make_task(), blank, make_result(repetition=1)).failures
-    assert "have no scored leaf" in failure.expectation
+    assert "have no leaf with a verifier" in failure.expectation
 
 
 def test_trials_that_predicted_steps_have_no_leaf_to_score(
@@ -100,6 +101,40 @@ def test_judged_leaves_without_a_judge_do_not_spoil_the_references_ten(
     leaves = dict.fromkeys(LEAVES, 10.0) | {"tone": None}
 
     assert gate(make_task(), make_result(agent="reference", leaves=leaves)).success
+
+
+def test_a_verdict_that_is_missing_does_not_put_the_task_at_fault(
+    make_task: MakeTask, make_result: MakeResult
+):
+    refused = {"tone": Unscored.NO_VERDICT}
+    reference = make_result(agent="reference", leaves=dict.fromkeys(LEAVES, 10.0) | refused)
+    nop = make_result(agent="nop", leaves=dict.fromkeys(LEAVES, 0.0) | refused)
+    answered = make_result(leaves=dict.fromkeys(LEAVES, 3.0))
+
+    found = [f.expectation for f in gate(make_task(), reference, nop, answered).failures]
+
+    assert [text for text in found if "broken" in text] == []
+
+
+def test_a_judge_that_says_nothing_in_most_trials_stops_the_run(
+    make_task: MakeTask, make_result: MakeResult
+):
+    silent = dict.fromkeys(LEAVES, 3.0) | {"tone": Unscored.NO_VERDICT}
+    trials = [make_result(repetition=i, leaves=silent) for i in range(3)]
+    unjudged = make_result(repetition=3, leaves=dict.fromkeys(LEAVES, 3.0) | {"tone": None})
+
+    (failure,) = gate(make_task(), *trials, unjudged).failures
+
+    assert "the judge gave no verdict at all" in failure.expectation
+    assert len(failure.rows) == 3
+
+
+def test_an_agent_that_silences_the_judge_does_not_stop_the_run_of_the_others(
+    make_task: MakeTask, make_result: MakeResult
+):
+    silenced = make_result(agent="a:m/x", leaves=dict.fromkeys(LEAVES, Unscored.NO_VERDICT))
+
+    assert gate(make_task(), silenced, make_result()).success
 
 
 def test_leaves_that_are_not_the_tasks_are_named(make_task: MakeTask, make_result: MakeResult):

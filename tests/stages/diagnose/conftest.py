@@ -8,7 +8,8 @@ import pytest
 from stages.diagnose.signals import Signals, observe
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.run import Deliverable, OutcomeStatus, TrialOutcome
-from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
+from taskdata.schema.scores import LeafScore, NodeScore, TrialScore, Unscored
+from taskdata.schema.success import SuccessRule
 from taskdata.schema.task import DeliverableSpec, Task
 from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.transcript import (
@@ -81,11 +82,15 @@ def trip_task() -> Task:
     )
 
 
-def scored(node: Checkpoint, scores: dict[str, float | None]) -> NodeScore:
-    """The tree's scores: the mean over scored leaves, weight by weight."""
+def scored(node: Checkpoint, scores: dict[str, float | Unscored | None]) -> NodeScore:
+    """The tree's scores: the mean over scored leaves; None: nobody was configured to score it."""
     if not node.children:
-        score = scores[node.id]
-        leaf = LeafScore(leaf_id=node.id, score=score, verifier="check:x@1", reason="seen")
+        given = scores[node.id]
+        score = given if isinstance(given, float) else None
+        cause = None if score is not None else given or Unscored.NOT_CONFIGURED
+        leaf = LeafScore(
+            leaf_id=node.id, score=score, verifier="check:x@1", reason="seen", unscored=cause
+        )
         coverage = 0.0 if score is None else 1.0
         return NodeScore(
             id=node.id,
@@ -143,7 +148,12 @@ def make_transcript() -> Callable[..., Transcript]:
 def make_outcome() -> Callable[..., TrialOutcome]:
     """A finished outcome that left these files behind."""
 
-    def make(files: Sequence[str] = (), answer: str = "", trial_id: str = "t1") -> TrialOutcome:
+    def make(
+        files: Sequence[str] = (),
+        answer: str = "",
+        trial_id: str = "t1",
+        rejected: Sequence[str] = (),
+    ) -> TrialOutcome:
         return TrialOutcome(
             trial_id=trial_id,
             attempt=1,
@@ -153,6 +163,7 @@ def make_outcome() -> Callable[..., TrialOutcome]:
             deliverables=tuple(
                 Deliverable(name=name, sha256="a" * 64, size_bytes=1) for name in files
             ),
+            rejected_files=tuple(rejected),
             sandbox="bubblewrap",
             code_version="test",
             started_at=NOON,
@@ -176,6 +187,7 @@ def see(
         calls: Sequence[Call] = (("ReadCSV", None), ("XlsxFileGenerator", None)),
         files: Sequence[str] = ("plan.xlsx", "memo.docx"),
         unreadable: Sequence[str] = (),
+        rejected: Sequence[str] = (),
         answer: str = "done",
         task: Task | None = None,
         turns: int = 3,
@@ -187,11 +199,11 @@ def see(
         tree = scored(task.checkpoints, leaves)
         return observe(
             task,
-            make_outcome(files, answer),
+            make_outcome(files, answer, rejected=rejected),
             make_transcript(calls, turns, ending, answer, has_unseen_calls),
             TrialScore(trial_id="t1", root=tree, scorer_version="1"),
             [_rendered(name, name in unreadable) for name in files],
-            threshold=7.0,
+            rule=SuccessRule(threshold=7.0, min_coverage=0.5),
         )
 
     return observed

@@ -8,7 +8,9 @@ from stages.diagnose.signals import Signals
 from stages.score.library import check_library
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.diagnosis import Diagnosis, FailureStage, FailureType
-from taskdata.schema.task import Task
+from taskdata.schema.scores import Unscored
+from taskdata.schema.service import FOLDER, PostgresqlService
+from taskdata.schema.task import Task, TaskEnvironment
 from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.transcript import Ending
 
@@ -28,6 +30,12 @@ ONLY_HEADINGS = NOTHING | {"headings": 10.0}
     ("stage", "says", "scores", "seen"),
     [
         (None, "root score 10.0 is above the threshold 7", {}, {}),
+        (
+            "not_attempted",
+            "nothing was tried in 1 turn: no tool was called, no file left and no answer given",
+            NOTHING,
+            {"calls": [("finish", None)], "files": [], "answer": " ", "turns": 1},
+        ),
         ("plan", "no tool was called in 3 turns", NOTHING, {"calls": [], "files": []}),
         (
             "plan",
@@ -94,7 +102,7 @@ def test_stage(see: See, stage: str | None, says: str, scores: dict, seen: dict)
     assert diagnosis.stage == stage
     assert says in diagnosis.evidence[0]
     assert (diagnosis.type is None) == (stage is None)
-    assert diagnosis.labeller == "rules@1"
+    assert diagnosis.labeller == "rules@2"
 
 
 @pytest.mark.parametrize(
@@ -163,16 +171,47 @@ def test_the_type_that_cost_most_points_wins(see: See, trip_task: Task):
     assert diagnosis.type is FailureType.CONTENT_SYNTHESIS
 
 
+def test_what_is_there_under_no_name_was_not_attempted_and_has_no_other_type(
+    see: See, trip_task: Task
+):
+    sheets = {"bad-1": ("xlsx_sheets", "A sheet per region."), "bad-2": ("xlsx_table", "Sums.")}
+
+    missing = typed(see, trip_task, sheets, files=["memo.docx"])
+    idle = typed(see, trip_task, sheets, files=[], calls=[], answer="")
+
+    assert (missing.stage, missing.type) == (FailureStage.HANDOFF, FailureType.NOT_ATTEMPTED)
+    assert idle.type is FailureType.NOT_ATTEMPTED
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"files": ["Plan.xlsx", "memo.docx"]},
+        {"unreadable": ["plan.xlsx"]},
+        {"files": ["memo.docx"], "rejected": ["plan.xlsx is a link"]},
+    ],
+)
+def test_what_arrived_spoilt_is_a_formatting_failure(see: See, trip_task: Task, seen: dict):
+    tables = {"bad-1": ("xlsx_table", "Sums."), "bad-2": ("xlsx_table", "Means.")}
+    assert typed(see, trip_task, tables, **seen).type is FailureType.FORMATTING
+
+
 def test_what_did_not_arrive_is_a_formatting_failure_only_where_the_handoff_failed(
     see: See, trip_task: Task
 ):
     tables = {"bad-1": ("xlsx_table", "Sums."), "bad-2": ("xlsx_table", "Means.")}
 
     lost = typed(see, trip_task, tables, files=["Plan.xlsx", "memo.docx"])
-    idle = typed(see, trip_task, tables, files=[], calls=[])
+    broken = typed(
+        see,
+        trip_task,
+        tables,
+        files=["Plan.xlsx", "memo.docx"],
+        calls=[("XlsxFileGenerator", REFUSED)],
+    )
 
     assert (lost.stage, lost.type) == (FailureStage.HANDOFF, FailureType.FORMATTING)
-    assert (idle.stage, idle.type) == (FailureStage.PLAN, FailureType.CONTENT_SYNTHESIS)
+    assert (broken.stage, broken.type) == (FailureStage.EXECUTE, FailureType.CONTENT_SYNTHESIS)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +230,65 @@ def test_tool_calls_that_nobody_saw_are_not_held_against_a_program(
 
     assert diagnosis.stage == stage
     assert "tool" not in diagnosis.evidence[0]
+
+
+REFUSED_BY_JUDGE = Unscored.NO_VERDICT
+
+
+@pytest.mark.parametrize(
+    ("scores", "stage", "says"),
+    [
+        # The judged leaf is a sixth of the root.
+        ({"tone": REFUSED_BY_JUDGE}, None, "root score 8.3 is above the threshold 7"),
+        (
+            {"tone": REFUSED_BY_JUDGE, "facts": REFUSED_BY_JUDGE},
+            None,
+            "what was scored is above the threshold 7, but not enough was",
+        ),
+        (
+            dict.fromkeys(("tone", "facts", "headings", "totals")),
+            None,
+            "not decided: only 25% of the task was scored in this run",
+        ),
+        (ONLY_HEADINGS | {"tone": REFUSED_BY_JUDGE}, "reason", "only 1 of 4 scored leaves hold"),
+    ],
+)
+def test_a_trial_that_is_not_known_to_have_failed_has_no_label(
+    see: See, scores: dict, stage: str | None, says: str
+):
+    diagnosis = diagnose("t1", see(scores))
+
+    assert diagnosis.stage == stage
+    assert says in diagnosis.evidence[0]
+
+
+def test_evidence_says_how_far_missing_verdicts_leave_the_score_open(see: See):
+    evidence = diagnose("t1", see(ONLY_HEADINGS | {"tone": REFUSED_BY_JUDGE})).evidence
+
+    assert evidence[1] == ("1 leaf got no verdict, which leaves the root score between 1.7 and 3.3")
+
+
+def test_an_answer_that_was_not_given_is_no_wrong_extraction(see: See, trip_task: Task):
+    leaf = Checkpoint(id="root", requirement="The date.", verifier=Check(name="answer_contains"))
+    atomic = trip_task.model_copy(update={"deliverables": (), "checkpoints": leaf})
+    silent = {"scores": {"root": 0.0}, "task": atomic, "files": (), "answer": ""}
+
+    idle = diagnose("t1", see(**silent, calls=[]))
+    looked = diagnose("t1", see(**silent, calls=[READ], ending=Ending.OUT_OF_TURNS))
+
+    assert (idle.stage, idle.type) == ("not_attempted", "not_attempted")
+    assert (looked.stage, looked.type) == (FailureStage.PLAN, "not_attempted")
+
+
+def test_the_final_state_of_a_service_is_no_work_of_the_agents(see: See, trip_task: Task):
+    database = PostgresqlService(name="shop")
+    around = TaskEnvironment(services=(database,))
+    served = trip_task.model_copy(update={"environment": around})
+    state = [f"{FOLDER}/shop/tables.json"]
+
+    idle = diagnose("t1", see(NOTHING, task=served, files=state, calls=[], answer=""))
+
+    assert idle.stage is FailureStage.NOT_ATTEMPTED
 
 
 def test_evidence_names_files_and_the_costliest_leaves(see: See):

@@ -50,6 +50,7 @@ def play(wire, tmp_path: Path):
                     model=model,
                     journal=journal,
                     input_folder=workspace.input,
+                    sandbox=sandbox,
                 )
                 try:
                     return await harness_kind(agent.harness).build(agent, task).run(assignment)

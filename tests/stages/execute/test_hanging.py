@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from environments.models.keys import pair_keys
 from environments.reaper.owner import RUN_VARIABLE
 from environments.reaper.owner import VARIABLE as OWNER_VARIABLE
 from environments.services.kinds import service_state
@@ -37,6 +38,7 @@ def wedged():
     """A provider that takes every request and never answers."""
     with running_wire_server() as server:
         server.respond = lambda seen: never
+        pair_keys({"compatible": [server.url]})
         yield server
 
 
@@ -66,9 +68,11 @@ def results(store: Store, run_id: str) -> dict[tuple[str, str], object]:
     return {(r.trial.agent, r.trial.task_id): r.outcome for r in store.results(run_id)}
 
 
-def test_a_wedged_provider_holds_up_no_other(store, new_run, new_task, wire, wedged, tmp_path):
+def test_a_wedged_provider_holds_up_no_other(
+    store, new_run, new_answer_task, wire, wedged, tmp_path
+):
     wire.respond = lambda seen: wire.says("Final Answer: 5")
-    tasks = [new_task(f"task-{n}") for n in range(3)]
+    tasks = [new_answer_task(f"task-{n}") for n in range(3)]
     agents = (agent(WEDGED, wedged, max_seconds=4), agent(HEALTHY, wire))
     run = new_run(*tasks, agents=agents, trials_per_worker=2)
     preparing.do(store, run.id)
@@ -96,11 +100,11 @@ def at_once(monkeypatch):
 
 
 def test_a_provider_that_answers_nothing_costs_a_few_trials_and_the_others_stay_due(
-    store, new_run, new_task, wire, wedged, tmp_path, at_once
+    store, new_run, new_answer_task, wire, wedged, tmp_path, at_once
 ):
     wire.respond = lambda seen: wire.says("Final Answer: 5")
     agents = (agent(WEDGED, wedged, max_seconds=0.3), agent(HEALTHY, wire))
-    run = new_run(new_task(), agents=agents, repetitions=20, trials_per_worker=2)
+    run = new_run(new_answer_task(), agents=agents, repetitions=20, trials_per_worker=2)
     preparing.do(store, run.id)
 
     report = work.do(store, run.id, 0, tmp_path)
@@ -118,13 +122,13 @@ def test_a_provider_that_answers_nothing_costs_a_few_trials_and_the_others_stay_
 
 
 def test_a_provider_that_answers_a_probe_has_all_slots_again(
-    store, new_run, new_task, wire, wedged, tmp_path, at_once, monkeypatch
+    store, new_run, new_answer_task, wire, wedged, tmp_path, at_once, monkeypatch
 ):
     monkeypatch.setattr(slots, "SILENT_SECONDS", 60)
     answer = wire.says("Final Answer: 5")
     wedged.respond = lambda seen: never if len(wedged.seen) <= 8 else wire.waits(0.1, answer)
     run = new_run(
-        new_task(),
+        new_answer_task(),
         agents=(agent(WEDGED, wedged, max_seconds=0.4),),
         repetitions=20,
         trials_per_worker=4,
@@ -138,12 +142,12 @@ def test_a_provider_that_answers_a_probe_has_all_slots_again(
     assert len(wedged.seen) == 20
 
 
-def test_a_set_up_that_hangs_costs_its_own_deadline(store, new_run, new_task, tmp_path):
+def test_a_set_up_that_hangs_costs_its_own_deadline(store, new_run, new_answer_task, tmp_path):
     program = b"import time\ntime.sleep(600)\n"
     sha256 = store.artifacts.put_bytes(program)
     file = InputFile(path="preprocess/main.py", sha256=sha256, size_bytes=len(program))
-    hangs = new_task("hangs", environment=TaskEnvironment(preprocess=(file,)))
-    run = new_run(hangs, new_task("works"), deadlines={"setup_seconds": 2})
+    hangs = new_answer_task("hangs", environment=TaskEnvironment(preprocess=(file,)))
+    run = new_run(hangs, new_answer_task("works"), deadlines={"setup_seconds": 2})
     preparing.do(store, run.id)
 
     began = time.monotonic()
@@ -158,12 +162,14 @@ def test_a_set_up_that_hangs_costs_its_own_deadline(store, new_run, new_task, tm
     assert processes(run.id) == []
 
 
-def test_a_service_that_hangs_is_named_and_ended(store, new_run, new_task, tmp_path, monkeypatch):
+def test_a_service_that_hangs_is_named_and_ended(
+    store, new_run, new_answer_task, tmp_path, monkeypatch
+):
     if (state := service_state("mail")) != "ready":
         pytest.skip(state)
     monkeypatch.setattr(Mail, "program", "tokenize")  # reads until its input ends, says nothing
     post = MailService(name="post", accounts=(MailAccount(address="ann@example.org"),))
-    task = new_task(environment=TaskEnvironment(services=(post,)))
+    task = new_answer_task(environment=TaskEnvironment(services=(post,)))
     run = new_run(task, deadlines={"setup_seconds": 2})
     preparing.do(store, run.id)
 
@@ -175,9 +181,9 @@ def test_a_service_that_hangs_is_named_and_ended(store, new_run, new_task, tmp_p
 
 
 def test_a_stage_ends_at_its_deadline_and_another_does_the_rest(
-    store, new_run, new_task, wire, tmp_path
+    store, new_run, new_answer_task, wire, tmp_path
 ):
-    tasks = [new_task(f"task-{n}", tools=("list_files", "finish")) for n in range(4)]
+    tasks = [new_answer_task(f"task-{n}", tools=("list_files", "finish")) for n in range(4)]
     name = "function_calling:compatible/m"
     run = new_run(*tasks, agents=(agent(name, wire),), trials_per_worker=2)
     preparing.do(store, run.id)

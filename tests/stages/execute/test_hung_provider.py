@@ -20,7 +20,7 @@ async def never(seen, request):
 
 
 @pytest.fixture
-def ended(wire, evaluate, task):
+def ended(wire, evaluate, new_answer_task):
     """Run a trial of an agent; returns how it ended, and why where that is no ending."""
 
     def run(harness: str, attempt_seconds: float, max_seconds: float) -> tuple:
@@ -30,7 +30,7 @@ def ended(wire, evaluate, task):
             budget=Budget(max_seconds=max_seconds),
         )
         deadlines = {"attempt_seconds": attempt_seconds}
-        outcome, _ = evaluate(agent, task, deadlines=deadlines)
+        outcome, _ = evaluate(agent, new_answer_task(), deadlines=deadlines)
         return outcome.status, outcome.ending, outcome.error or ""
 
     return run

@@ -22,7 +22,7 @@ compatible:
 
 
 @pytest.fixture
-def planned(store, new_run, new_task, wire, tmp_path, monkeypatch):
+def planned(store, new_run, new_answer_task, wire, tmp_path, monkeypatch):
     """Plan ten one-call trials under a cap; every call costs 0.01 USD."""
     prices = tmp_path / "prices.yaml"
     prices.write_text(PRICES)
@@ -35,7 +35,7 @@ def planned(store, new_run, new_task, wire, tmp_path, monkeypatch):
             base_url=wire.openai_url,
             budget=budget or Budget(max_reply_tokens=10),
         )
-        task = new_task("one", tools=("sleep", "finish"))
+        task = new_answer_task("one", tools=("sleep", "finish"))
         run = new_run(
             task, agents=(agent,), repetitions=repetitions, refinement_rounds=0, max_usd=max_usd
         )

@@ -19,8 +19,8 @@ def agent(request) -> str:
 
 
 @pytest.fixture
-def picture_task(new_task):
-    return new_task(
+def picture_task(new_answer_task):
+    return new_answer_task(
         files=tuple(
             {"path": name, "sha256": hashlib.sha256(data).hexdigest(), "size_bytes": len(data)}
             for name, data in FILES.items()

@@ -9,13 +9,13 @@ from taskdata.schema.agent import AgentSpec
 
 
 @pytest.fixture
-def play(store, new_run, new_task, wire, tmp_path):
+def play(store, new_run, new_answer_task, wire, tmp_path):
     """Run one trial of a chatty agent with the given reply mode; return its outcome."""
 
     def run(replies: str, **config):
         wire.respond = lambda seen: wire.says("Thirteen.", input_tokens=30)
         agent = AgentSpec.parse("function_calling:compatible/m", base_url=wire.openai_url)
-        task = new_task("one", tools=("sleep", "finish"))
+        task = new_answer_task("one", tools=("sleep", "finish"))
         made = new_run(task, agents=(agent,), replies=replies, refinement_rounds=0, **config)
         preparing.do(store, made.id)
         work.do(store, made.id, 0, tmp_path)

@@ -168,7 +168,7 @@ def test_a_service_that_is_late_is_named(tried, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_opening_tells_where_services_are_and_nothing_without_them(new_task):
     def opening_of(task) -> str:
-        return opening("react_v2", task.brief(), ())[-1].text
+        return opening("react_v3", task.brief(), ())[-1].text
 
     plain = new_task()
     shop = TaskEnvironment(services=(PostgresqlService(name="shop"),))

@@ -1,19 +1,22 @@
 """The execute stage over a real store: outcomes, failures outside the agent, running again."""
 
 import io
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import jsonschema
 import pytest
 from PIL import Image
 
 from stages.execute import work
+from stages.execute.harnesses.step_schema import step_schema
 from stages.prepare.work import first_trial
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 from taskdata.schema.run import OutcomeStatus, Run, RunConfig, RunStatus
 from taskdata.schema.task import InputFile, ReferenceSolution, ReferenceStep, Resources, Task
-from taskdata.schema.transcript import Ending
+from taskdata.schema.transcript import Ending, ModelEvent
 from taskdata.store import Store
 
 WRITE = ReferenceStep(
@@ -77,11 +80,11 @@ def test_a_finished_trial_is_recorded_whole(store, plan, new_task, tmp_path: Pat
     assert reference.sandbox_image is None
 
 
-def test_the_agent_finds_the_tasks_files(store, plan, new_task, wire, tmp_path: Path):
+def test_the_agent_finds_the_tasks_files(store, plan, new_answer_task, wire, tmp_path: Path):
     data = b"milk\neggs\n"
     files = (InputFile(path="notes.txt", sha256=store.artifacts.put_bytes(data), size_bytes=10),)
     wire.then(wire.says("", ("read_file", {"path": "input/notes.txt"})), wire.says("Two."))
-    run = plan(("function_calling:compatible/m",), new_task(files=files))
+    run = plan(("function_calling:compatible/m",), new_answer_task(files=files))
 
     work.do(store, run.id, 0, tmp_path)
 
@@ -89,12 +92,12 @@ def test_the_agent_finds_the_tasks_files(store, plan, new_task, wire, tmp_path: 
     assert outcome.final_answer == "Two."
     assert "milk" in store.transcript(outcome.trial_id).tool_events[0].text
     assert (outcome.usage.total, outcome.cost_usd, outcome.model_id) == (30, None, "wire-model-1")
-    assert outcome.prompt_version == "function_calling_v2+task_v1"
+    assert outcome.prompt_version == "function_calling_v3+task_v1"
 
 
-def test_finished_trials_are_not_run_again(store, plan, task, wire, tmp_path: Path):
+def test_finished_trials_are_not_run_again(store, plan, new_answer_task, wire, tmp_path: Path):
     wire.respond = lambda seen: wire.says("Final Answer: 5")
-    run = plan(("react:compatible/m",), task)
+    run = plan(("react:compatible/m",), new_answer_task())
     trial_ids = work.due(store, run.id, 0)
 
     first = work.execute_trials(store, run.id, trial_ids, {})
@@ -105,9 +108,9 @@ def test_finished_trials_are_not_run_again(store, plan, task, wire, tmp_path: Pa
     assert work.due(store, run.id, 0) == []
 
 
-def test_trials_run_at_once_up_to_the_limit(store, plan, new_task, wire, tmp_path: Path):
+def test_trials_run_at_once_up_to_the_limit(store, plan, new_answer_task, wire, tmp_path: Path):
     wire.respond = lambda seen: wire.waits(0.3, wire.says("Final Answer: 5"))
-    tasks = [new_task(f"task-{n}") for n in range(7)]
+    tasks = [new_answer_task(f"task-{n}") for n in range(7)]
     run = plan(("react:compatible/m",), *tasks, trials_per_worker=3)
 
     work.do(store, run.id, 0, tmp_path)
@@ -226,7 +229,7 @@ def test_a_real_small_model_works_in_the_sandbox(store, plan, task, tmp_path: Pa
     agent = AgentSpec.parse(
         "react:local/smollm2-135m",
         temperature=0,
-        budget=Budget(max_turns=2, max_reply_tokens=48),
+        budget=Budget(max_turns=2, max_reply_tokens=160),
     )
     run = plan((agent,), task)
 
@@ -237,7 +240,13 @@ def test_a_real_small_model_works_in_the_sandbox(store, plan, task, tmp_path: Pa
     assert outcome.model_id == "smollm2-135m"
     assert outcome.usage.output_tokens > 0
     assert outcome.cost_usd == 0
-    assert outcome.prompt_version == "react_compact_v2+task_v1"
+    assert outcome.prompt_version == "react_structured_v1+task_v1"
+    transcript = store.transcript(outcome.trial_id)
+    schema = step_schema(transcript.tools, ())
+    whole = [e for e in transcript.events if isinstance(e, ModelEvent) and e.stop_reason == "stop"]
+    assert whole
+    for reply in whole:
+        jsonschema.validate(json.loads(reply.text), schema)
 
 
 def test_no_server_is_started_without_local_models(tmp_path: Path):

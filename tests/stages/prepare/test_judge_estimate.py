@@ -9,7 +9,7 @@ from environments.models.money.spending import call_bound
 from stages.prepare.estimate import Effort, estimate, totals
 from stages.prepare.judge_estimate import estimate_judge
 from stages.score.evidence import TrialEvidence
-from stages.score.judge import MAX_ASKS, MAX_CHARACTERS, judge_request, largest_request
+from stages.score.judging.judge import MAX_ASKS, MAX_CHARACTERS, judge_request, largest_request
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.model_call import SCORING, ModelCall

@@ -5,6 +5,7 @@ import pytest
 from stages.diagnose.signals import LeafSignal, Signals
 from stages.refine.feedback import LEAVES_NAMED, feedback, without_answers
 from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
+from taskdata.schema.success import TrialVerdict
 from taskdata.schema.task import DeliverableSpec, Task
 from taskdata.schema.transcript import Ending
 
@@ -19,6 +20,10 @@ def leaf(requirement: str, name: str = "a", **args: object) -> Checkpoint:
 def seen(*leaves: tuple[Checkpoint, float], **changes: object) -> Signals:
     fields: dict[str, object] = {
         "root_score": 3.25,
+        "lower": 3.25,
+        "upper": 3.25,
+        "verdict": TrialVerdict.FAILED,
+        "coverage": 1.0,
         "threshold": 7.0,
         "ending": Ending.FINISHED,
         "turns": 3,
@@ -96,6 +101,20 @@ def test_checkpoint_feedback_says_what_happened_to_the_deliverables(task: Task):
         "Not accepted: link.txt: a symbolic link.",
     ):
         assert fact in text.splitlines()
+
+
+def test_an_attempt_that_tried_nothing_is_told_so(new_task: NewTask):
+    signals = seen(
+        (leaf("The sums are right."), 0.0),
+        calls=0,
+        writing_calls=0,
+        left_nothing=True,
+        missing=("out.json",),
+    )
+
+    text = feedback("checkpoint", new_task(), signals)
+
+    assert "Nothing was tried: no tool was called, no file left and no answer given." in text
 
 
 def test_feedback_is_capped(task: Task):

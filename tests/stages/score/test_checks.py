@@ -1,11 +1,9 @@
-from pathlib import Path
-
 import pytest
-import yaml
 
+from stages.score.guide.document import examples
 from stages.score.library import check_library
 
-EXAMPLES = yaml.safe_load(Path(__file__).with_name("check_examples.yaml").read_text("utf-8"))
+EXAMPLES = examples()
 BY_REGION = {"columns": ["Region", "Revenue"], "key": "region", "rows": [["North", 1234.5]]}
 
 
@@ -14,7 +12,7 @@ def test_by_example(run, name, deliverable, args, score):
     leaf = run(name, deliverable, args)
     assert leaf.score == pytest.approx(score, abs=0.001), leaf.reason
     assert leaf.reason
-    assert leaf.verifier == f"check:{name}@1"
+    assert leaf.verifier == f"check:{name}@{check_library()[name].version}"
 
 
 def test_every_check_has_an_example_that_passes_and_one_that_does_not():

@@ -82,3 +82,15 @@ def test_a_fault_in_a_check_leaves_the_leaf_unscored(run, monkeypatch, caplog):
     assert leaf.score is None
     assert leaf.reason == "internal error in check csv_rows: ZeroDivisionError"
     assert "our own bug" in caplog.text
+
+
+@pytest.mark.parametrize("error", [MemoryError, RecursionError])
+def test_a_check_that_what_was_delivered_breaks_scores_0(run, monkeypatch, error):
+    def broken(view, args):
+        raise error
+
+    spec = check_library()["csv_rows"]
+    breaking = CheckSpec(spec.name, spec.args, spec.looks_at, broken)
+    monkeypatch.setattr("stages.score.library.check_library", lambda: {"csv_rows": breaking})
+    leaf = run("csv_rows", "data.csv", {"min": 1})
+    assert (leaf.score, leaf.reason) == (0, f"the check broke off: {error.__name__}")

@@ -1,6 +1,6 @@
-"""What text checks look through, and what a judge is told of a file."""
+"""What text checks look through."""
 
-from stages.score.plain_text import described, searchable_text
+from stages.score.plain_text import searchable_text
 from taskdata.schema.views import (
     Attachment,
     DocumentView,
@@ -9,7 +9,6 @@ from taskdata.schema.views import (
     Slide,
     SlidesView,
     TextRun,
-    UnreadableView,
 )
 
 MAIL = MailView(
@@ -20,7 +19,7 @@ MAIL = MailView(
 
 
 def test_a_message_is_told_with_its_headers_and_what_is_attached():
-    assert described(MAIL).splitlines() == [
+    assert searchable_text(MAIL).splitlines() == [
         "From: ann@example.org",
         "Subject: Plan",
         "",
@@ -29,22 +28,16 @@ def test_a_message_is_told_with_its_headers_and_what_is_attached():
     ]
 
 
-def test_only_the_judge_is_told_what_stands_at_the_edges():
+def test_what_stands_at_the_edges_is_not_searched():
     document = DocumentView(
         paragraphs=(Paragraph(text="Report", level=1), Paragraph(text="All is well.")),
         header="Draft",
         footer="Page 1",
     )
     assert searchable_text(document) == "Report\nAll is well."
-    assert described(document) == "[header] Draft\n# Report\nAll is well.\n[footer] Page 1"
 
 
-def test_only_the_judge_is_told_the_notes_of_a_slide():
+def test_the_notes_of_a_slide_are_not_searched():
     slide = Slide(title="Plan", runs=(TextRun(text="Plan", is_title=True),), notes="Smile")
     deck = SlidesView(slides=(slide,), width_pt=720, height_pt=540)
     assert searchable_text(deck) == "Plan"
-    assert described(deck) == "[slide 1: Plan]\nPlan\n[notes] Smile"
-
-
-def test_an_unreadable_file_says_why():
-    assert "not a ZIP" in described(UnreadableView(reason="not a ZIP"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from stages.score.tree import aggregate
 from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import Checkpoint, Judge
-from taskdata.schema.scores import LeafScore, NodeScore
+from taskdata.schema.scores import LeafScore, NodeScore, Unscored
 
 PUBLISHED = Path(__file__).parents[4] / "shared/data/gta_workflow_tree_sample.json"
 RUBRIC = Judge(rubric="as required")
@@ -21,7 +21,7 @@ def trees(draw, depth: int = 3, path: str = "n", weight: float = 1.0):
     """A checkpoint tree whose sibling weights do not all vanish, and scores for its leaves."""
     children = draw(st.integers(0, 4)) if depth else 0
     if not children:
-        score = draw(st.none() | st.floats(min_value=0, max_value=10))
+        score = draw(st.sampled_from(Unscored) | st.floats(min_value=0, max_value=10))
         leaf = Checkpoint(id=path, requirement="r", weight=weight, verifier=RUBRIC)
         return leaf, {path: scored(path, score)}
     weights = [draw(st.floats(min_value=1e-3, max_value=1e3))]
@@ -35,8 +35,10 @@ def trees(draw, depth: int = 3, path: str = "n", weight: float = 1.0):
     return inner, scores
 
 
-def scored(leaf_id: str, score: float | None) -> LeafScore:
-    return LeafScore(leaf_id=leaf_id, score=score, verifier="check:x@1", reason="")
+def scored(leaf_id: str, score: float | Unscored) -> LeafScore:
+    if isinstance(score, Unscored):
+        return LeafScore(leaf_id=leaf_id, score=None, verifier="x@1", reason="", unscored=score)
+    return LeafScore(leaf_id=leaf_id, score=score, verifier="x@1", reason="")
 
 
 def changed(node: Checkpoint, change) -> Checkpoint:
@@ -73,6 +75,62 @@ def test_the_order_of_siblings_does_not_matter(case):
     )
 
 
+@given(trees())
+def test_the_bounds_hold_the_score_and_what_any_missing_verdict_could_make_of_it(case):
+    tree, scores = case
+    root = aggregate(tree, scores)
+    assert (root.lower is None) == (root.upper is None) == (root.coverage + root.unanswered == 0)
+    if root.lower is None:
+        return
+    assert 0 <= root.lower <= root.upper <= 10
+    if root.score is not None:
+        assert root.lower <= root.score <= root.upper
+    for bound, given_score in ((root.lower, 0.0), (root.upper, 10.0)):
+        assert bound == pytest.approx(answered(tree, scores, given_score).score, abs=1e-6)
+
+
+def answered(tree: Checkpoint, scores: dict[str, LeafScore], score: float) -> NodeScore:
+    """The same tree, where every verdict that is missing was given."""
+    full = {
+        i: scored(i, score) if s.unscored is not None and s.unscored.was_asked else s
+        for i, s in scores.items()
+    }
+    return aggregate(tree, full)
+
+
+@given(trees())
+def test_where_no_verdict_is_missing_the_bounds_are_the_score(case):
+    tree, scores = case
+    root = answered(tree, scores, 5.0)
+    assert root.unanswered == 0
+    assert root.lower == root.score == root.upper
+
+
+@given(trees(), st.data(), st.sampled_from([Unscored.NO_VERDICT, Unscored.CHECK_FAILED]))
+def test_keeping_a_verdict_from_being_given_never_raises_the_lower_bound(case, data, cause):
+    tree, scores = case
+    before = aggregate(tree, scores)
+    given_scores = sorted(i for i, s in scores.items() if s.score is not None)
+    if not given_scores:
+        return
+    kept_back = data.draw(st.sets(st.sampled_from(given_scores), min_size=1))
+    after = aggregate(tree, scores | {i: scored(i, cause) for i in kept_back})
+    if before.lower is None:
+        return
+    assert after.lower <= before.lower + 1e-9
+    assert after.upper >= before.upper - 1e-9
+    assert after.coverage <= before.coverage + 1e-9
+
+
+@given(trees())
+def test_leaves_that_nobody_was_to_verify_are_in_neither_bound(case):
+    tree, scores = case
+    removed = {i: s for i, s in scores.items() if s.unscored is not Unscored.NOT_CONFIGURED}
+    unseen = {i: s if i in removed else scored(i, Unscored.NOT_OBSERVED) for i, s in scores.items()}
+    one, other = aggregate(tree, scores), aggregate(tree, unseen)
+    assert (one.lower, one.upper, one.unanswered) == (other.lower, other.upper, other.unanswered)
+
+
 def assert_same(one: NodeScore, other: NodeScore) -> None:
     assert one.coverage == pytest.approx(other.coverage, abs=1e-9)
     assert (one.score is None) == (other.score is None)
@@ -106,7 +164,11 @@ def inner(node_id: str, *children: Checkpoint, weight: float = 1.0) -> Checkpoin
 
 def test_an_unscored_leaf_leaves_the_mean_and_lowers_coverage():
     tree = inner("root", inner("a", leaf("a1"), leaf("a2"), weight=2), leaf("b"))
-    scores = {"a1": scored("a1", 10), "a2": scored("a2", None), "b": scored("b", 4)}
+    scores = {
+        "a1": scored("a1", 10),
+        "a2": scored("a2", Unscored.NOT_CONFIGURED),
+        "b": scored("b", 4),
+    }
     root = aggregate(tree, scores)
     assert root.children[0].coverage == 0.5
     # a counts with weight 2 x coverage 0.5, just as much as b.
@@ -114,8 +176,18 @@ def test_an_unscored_leaf_leaves_the_mean_and_lowers_coverage():
     assert root.coverage == pytest.approx(2 / 3)
 
 
+def test_a_judge_that_was_kept_from_its_verdicts_leaves_little_to_be_credited():
+    tree = inner("root", leaf("a"), leaf("b", 10))
+    refused = {"a": scored("a", 10), "b": scored("b", Unscored.NO_VERDICT)}
+    root = aggregate(tree, refused)
+    assert (root.score, root.coverage) == (10, pytest.approx(1 / 11))
+    assert (root.lower, root.upper) == (pytest.approx(10 / 11), 10)
+    honest = aggregate(tree, refused | {"b": scored("b", 0)})
+    assert honest.lower == root.lower
+
+
 def test_with_nothing_scored_there_is_no_score():
-    root = aggregate(inner("root", leaf("a")), {"a": scored("a", None)})
+    root = aggregate(inner("root", leaf("a")), {"a": scored("a", Unscored.NOT_CONFIGURED)})
     assert (root.score, root.coverage) == (None, 0)
 
 

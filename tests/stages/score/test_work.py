@@ -9,6 +9,7 @@ from environments.sandbox.providers import sandbox_provider
 from stages.score import work
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.run import OutcomeStatus
+from taskdata.schema.task import DeliverableSpec
 
 GOOD = json.dumps({"sum": 5, "difference": 1, "product": 6}).encode()
 HALF = json.dumps({"sum": 5, "difference": 7}).encode()
@@ -131,7 +132,7 @@ def test_a_configured_judge_scores_its_leaf(store, new_run, judged_task, finishe
     work.do(store, run.id, 0)
     root = store.score(trial_id).root
     assert (root.score, root.coverage) == (8, 1)
-    assert root.children[1].leaf.verifier == "judge:judge-9@1"
+    assert root.children[1].leaf.verifier == "judge:judge-9@2"
 
 
 def test_equal_contents_are_rendered_once(store, new_run, task, finished, monkeypatch):
@@ -141,7 +142,7 @@ def test_equal_contents_are_rendered_once(store, new_run, task, finished, monkey
         rendered.append(name)
         return await render(sandbox, name)
 
-    monkeypatch.setattr("stages.score.rendering.render", counted)
+    monkeypatch.setattr("stages.score.rendering.views.render", counted)
     run = new_run(task)
     content = b'{"sum": 5, "difference": 1, "product": 6, "only": "here"}'
     trials = [finished(run, task, {"out.json": content}) for _ in range(3)]
@@ -150,3 +151,28 @@ def test_equal_contents_are_rendered_once(store, new_run, task, finished, monkey
     work.do(store, run.id, 0)
     assert [store.score(trial_id).root.score for trial_id in trials] == [10] * 4
     assert rendered == ["deliverable.json"]
+
+
+PDF = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+    b"2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]>>endobj\ntrailer<</Root 1 0 R>>\n"
+)
+
+
+@pytest.mark.parametrize(("wanted", "pictures"), [(True, 1), (False, None)])
+def test_pages_of_deliverables_are_drawn_where_they_are_wanted(
+    store, new_run, new_task, finished, wanted, pictures
+):
+    verifier = Check(name="file_exists", deliverable="a.pdf")
+    task = new_task(
+        deliverables=(DeliverableSpec(name="a.pdf", type="pdf"),),
+        checkpoints=Checkpoint(id="root", requirement="There is a PDF.", verifier=verifier),
+    )
+    run = new_run(task, page_pictures=wanted)
+    trial_id = finished(run, task, {"a.pdf": PDF})
+    work.do(store, run.id, 0)
+    (rendered,) = store.rendered(trial_id)
+    assert (rendered.pages and len(rendered.pages.pictures)) == pictures
+    if rendered.pages is not None:
+        assert store.artifacts.read_bytes(rendered.pages.pictures[0]).startswith(b"\x89PNG")

@@ -38,7 +38,11 @@ texts = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20
 )
 slugs = st.from_regex(r"[a-z0-9][a-z0-9_\-]{0,12}", fullmatch=True)
-names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\\\0"), min_size=1)
+turning = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+names = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], exclude_characters="/\\" + turning),
+    min_size=1,
+)
 parts = names.filter(lambda part: part not in (".", ".."))
 paths = st.lists(parts, min_size=1, max_size=3).map("/".join).filter(lambda p: len(p) <= 240)
 numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers()

@@ -7,6 +7,7 @@ import yaml
 
 from stages.construct.intake.readers.raw import Fault, RawRow, first_words, not_utf8, short_name
 from taskdata.errors import BadTaskData
+from taskdata.plain_yaml import composed
 
 MAX_YAML_BYTES = 5 << 20
 _MAX_DEPTH = 20
@@ -36,7 +37,7 @@ def read_yaml(stream: BinaryIO, origin: str) -> Iterator[RawRow]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise not_utf8(origin, "the document", exc.start + 1) from exc
-    root = composed(text, origin)
+    root = composed(text, origin, _MAX_DEPTH)
     if root is None:
         return
     if not isinstance(root, yaml.SequenceNode):
@@ -44,38 +45,6 @@ def read_yaml(stream: BinaryIO, origin: str) -> Iterator[RawRow]:
     for number, node in enumerate(root.value, 1):
         excerpt = first_words(text[node.start_mark.index : node.end_mark.index].strip())
         yield _row(number, node, excerpt)
-
-
-def composed(text: str, origin: str, max_depth: int = _MAX_DEPTH) -> yaml.Node | None:
-    """Return the node of a YAML text without anchors and aliases; None if it is empty.
-
-    Raises:
-        BadTaskData: if it is not YAML, has an anchor or alias, or nests deeper; names the line.
-    """
-    try:
-        _refuse_unplain(text, origin, max_depth)
-        node: yaml.Node | None = yaml.compose(text, Loader=yaml.CSafeLoader)
-    except yaml.MarkedYAMLError as exc:
-        line = exc.problem_mark.line + 1 if exc.problem_mark else "?"
-        raise BadTaskData(f"{origin}: line {line}: not YAML: {exc.problem}") from exc
-    except yaml.YAMLError as exc:
-        raise BadTaskData(f"{origin}: not YAML: {' '.join(str(exc).split())[:200]}") from exc
-    return node
-
-
-def _refuse_unplain(text: str, origin: str, max_depth: int) -> None:
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
-            what = "an anchor or alias"
-        elif isinstance(event, yaml.CollectionStartEvent) and depth == max_depth:
-            what = f"nesting deeper than {max_depth}"
-        else:
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            continue
-        line = event.start_mark.line + 1 if event.start_mark else "?"
-        raise BadTaskData(f"{origin}: line {line}: {what} is not allowed here")
 
 
 def _row(number: int, node: yaml.Node, excerpt: str) -> RawRow:

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboards.pages.trial.caps import CAPS
-from dashboards.pages.trial.packing import equal_share, pack, pack_pictures
+from dashboards.pages.trial.packing import (
+    MAX_FILE_BYTES,
+    equal_share,
+    pack,
+    pack_files,
+    pack_pages,
+    pack_pictures,
+)
 
 
 def unpacked(text: str) -> dict:
@@ -68,3 +75,29 @@ def test_pictures_come_smallest_first_while_there_is_room(store, png):
 def test_only_png_files_become_pictures(store, content):
     sha256 = store.artifacts.put_bytes(content)
     assert pack_pictures(store.artifacts, [sha256], 10_000) == {}
+
+
+def test_files_are_kept_from_the_smallest_on_and_a_large_one_is_not(store):
+    files = [b"a" * 10, random.Random(1).randbytes(2_000), random.Random(2).randbytes(5_000)]
+    sizes = {store.artifacts.put_bytes(data): len(data) for data in files}
+    small, middle, large = sizes
+    assert list(pack_files(store.artifacts, sizes, 4_000)) == [small, middle]
+    kept = pack_files(store.artifacts, sizes, 4_000)[middle]
+    assert gzip.decompress(base64.b64decode(kept)) == files[1]
+    assert list(pack_files(store.artifacts, {large: MAX_FILE_BYTES + 1, small: 10}, 10**6)) == [
+        small
+    ]
+
+
+def test_a_lost_file_costs_none_of_the_others(store):
+    kept = store.artifacts.put_bytes(b"here")
+    assert list(pack_files(store.artifacts, {"f" * 64: 1, kept: 4}, 10**6)) == [kept]
+
+
+def test_every_first_page_comes_before_any_second(store, png):
+    pages = [store.artifacts.put_bytes(png + bytes([number]) * 50) for number in range(4)]
+    places = dict(zip(pages, (1, 0, 1, 0), strict=True))
+    room = 3 * (len(base64.b64encode(png)) + 64 + 24 + 70)
+    kept = pack_pages(store.artifacts, places, room)
+    assert {pages[1], pages[3]} < set(kept)
+    assert len(kept) == 3

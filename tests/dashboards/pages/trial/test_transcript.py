@@ -92,4 +92,16 @@ def test_of_a_long_transcript_the_beginning_and_the_end_are_shown():
     found = entries(transcript(*events), CAPS[-1])
     texts = [entry["parts"][0][1] for entry in found if entry["who"] == "user"]
     assert texts == ["0", "1", "2", "3", "996", "997", "998", "999"]
-    assert found[4] == {"who": "gap", "title": "992 events not shown"}
+    assert found[4] == {"who": "gap", "title": "992 events not shown", "turn": None}
+
+
+def test_turns_are_numbered_by_the_replies_of_the_model():
+    call = ToolCall(id="1", tool="read_file", arguments={})
+    events = (MessageEvent(role="user", text="go"), model(calls=(call,)), tool(call), model("done"))
+    found = entries(transcript(*events), CAPS[0])
+    assert [entry["turn"] for entry in found] == [0, 1, 1, 2]
+
+
+def test_turns_after_a_gap_keep_their_numbers():
+    found = entries(transcript(*(model(str(i)) for i in range(1_000))), CAPS[-1])
+    assert [entry["turn"] for entry in found] == [1, 2, 3, 4, None, 997, 998, 999, 1000]

@@ -30,6 +30,14 @@ def read(dialect=CHAT, **body):
         (CHAT, {"max_tokens": "many"}),
         (CHAT, {"plugins": [{"id": "web"}]}),
         (CHAT, {"search_parameters": {"mode": "on"}}),
+        # Empty objects ask for the defaults of what they switch on.
+        (CHAT, {"web_search_options": {}}),
+        (RESPONSES, {"web_search_options": {}}),
+        (MESSAGES, {"container": {}}),
+        (CHAT, {"tools": [{"google_search": {}}]}),
+        (MESSAGES, {"tools": [{"type": "", "name": "x"}]}),
+        (CHAT, {"tools": {"type": "web_search"}}),
+        (CHAT, {"tools": ["web_search"]}),
         (CHAT, {"enable_search": True}),
         (CHAT, {"models": ["openai/gpt-5-pro"]}),
         (CHAT, {"provider": {"order": ["dear"]}}),
@@ -78,11 +86,16 @@ def test_what_would_act_outside_or_cost_otherwise_is_refused(dialect, body):
                 "context_management": {"edits": [{"type": "clear_thinking_20251015"}]},
             },
         ),
-        (RESPONSES, {"previous_response_id": None, "background": False, "web_search": ""}),
     ],
 )
 def test_what_agents_ask_for_otherwise_is_taken(dialect, body):
     assert read(dialect, **body).body.items() >= body.items()
+
+
+def test_fields_that_a_program_leaves_empty_are_not_passed_on():
+    empty = {"previous_response_id": None, "background": False, "web_search": "", "plugins": []}
+    asked = read(RESPONSES, **empty, store=False).body
+    assert asked.keys() == {"model", "store"}
 
 
 def test_tools_that_run_in_the_sandbox_are_taken():

@@ -4,13 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.models.limits.coordinator import (
-    FORGOTTEN_AFTER_SECONDS,
-    Coordinator,
-    Word,
-    deal,
-)
+from environments.models.limits.coordinator import Coordinator, Word
 from environments.models.limits.seam import Allowance, Share, Want
+from environments.models.limits.shares import FORGOTTEN_AFTER_SECONDS, deal
 from environments.models.limits.window import START_CONCURRENCY, Window
 from taskdata.schema.ceilings import Ceilings
 

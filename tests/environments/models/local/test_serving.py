@@ -116,3 +116,12 @@ def test_unknown_and_missing_models_are_misuse(monkeypatch):
     monkeypatch.setattr(local, "LOCAL_MODELS", {"tiny": ("no_such_package", "tiny.gguf")})
     with pytest.raises(Misuse, match="run `make setup-all`"):
         model_file("tiny")
+
+
+def test_a_model_may_be_a_file_of_ones_own(tmp_path: Path):
+    file = tmp_path / "mine.gguf"
+    with pytest.raises(Misuse, match=r"there is no file .*/mine\.gguf"):
+        model_file(str(file))
+    file.write_bytes(b"GGUF")
+    assert model_file(str(file)) == file
+    assert ModelSpec.parse(f"local/{file}").model == str(file)

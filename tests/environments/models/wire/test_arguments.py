@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.models.wire.arguments import clean_text, read_arguments
+from environments.models.wire.arguments import clean_text, fault_of, read_arguments
 from environments.models.wire.reading import read_call
 from taskdata.schema.transcript import ToolCall
 
@@ -57,3 +57,27 @@ def test_text_is_cleaned_of_what_stores_cannot_hold(text):
     clean = clean_text(text + "\0\ud800")
     assert "\0" not in clean
     assert clean.encode()
+
+
+@pytest.mark.parametrize(
+    ("raw", "fault"),
+    [
+        ("", "there are none"),
+        ("{'path': 'a', 'all': True}", "a Python dictionary; JSON has double quotes"),
+        ('{"path": "a",}', "a comma stands before a closing bracket at character"),
+        ('{"rows": [1, 2,], "n": 3}', "a comma stands before a closing bracket"),
+        ('{"text": "one\ntwo"}', r"a line break or a tab stands inside a text at character 14"),
+        ("input/a.csv", "they do not begin with {"),
+        ("print('a')", "they do not begin with {"),
+        ('{"path": "a"', "expecting ',' delimiter at character 13"),
+        ("[1, 2]", "not an object in braces"),
+        ('"a"', "not an object in braces"),
+        ('{"n": NaN}', "NaN, Infinity"),
+        ('{"a": "\\ud800"}', "cannot be stored"),
+        ('{"a":' * 100_000, "too many brackets"),
+        ("{" + "-" * 50_000, "at character"),
+    ],
+)
+def test_the_fault_is_named(raw, fault):
+    assert read_arguments(raw) is None
+    assert fault in fault_of(raw)

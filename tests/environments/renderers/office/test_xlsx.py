@@ -52,11 +52,21 @@ def test_a_formula_that_nobody_can_compute_has_no_value(saved):
     assert [cells[a].value for a in ("A1", "A2", "A3", "A4")] == [None, None, None, 2]
 
 
-def test_a_stored_value_that_lies_does_not_count(tmp_path):
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("=1+1", 2),
+        ("=NOSUCHFUNCTION(1)", None),
+        ("=IFERROR(NOSUCHFUNCTION(1),7)", 7),
+        ('=SUM(SUMIFS(B:B,C:C,{"x","y"}))', None),
+        ("=[other.xlsx]S!A1", None),
+    ],
+)
+def test_a_stored_value_that_lies_does_not_count(tmp_path, formula, value):
     book = xlsxwriter.Workbook(tmp_path / "book.xlsx")
-    book.add_worksheet().write_formula("A1", "=1+1", None, 1_000_000)
+    book.add_worksheet().write_formula("A1", formula, None, 1_000_000)
     book.close()
-    assert read_xlsx(tmp_path / "book.xlsx").sheets[0].cells["A1"].value == 2
+    assert read_xlsx(tmp_path / "book.xlsx").sheets[0].cells["A1"].value == value
 
 
 def test_dates_come_as_iso_text(saved):

@@ -50,6 +50,14 @@ def test_a_folder_with_anything_else_in_it_is_not_shown(path: Path):
         check_doors([Door(5432, path)])
 
 
+def test_a_folder_that_is_a_link_is_not_shown(path: Path, tmp_path: Path):
+    link = tmp_path.parent / f"{tmp_path.name}-link"
+    link.symlink_to(path.parent)
+
+    with pytest.raises(SandboxFailed, match="cannot be read"):
+        check_doors([Door(5432, link / path.name)])
+
+
 def test_a_folder_full_of_locks_is_not_looked_through(path: Path):
     for number in range(20):
         (path.parent / f"{number}.lock").touch()

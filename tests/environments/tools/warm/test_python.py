@@ -37,6 +37,9 @@ class Scripted:
     async def read(self) -> bytes:
         return self._answers.pop(0) if self._answers else b""
 
+    async def renew(self) -> bool:
+        return True
+
     async def close(self, grace_seconds: float = 0.0) -> Completed:
         self.closed = True
         return Completed(1, b"", b"Traceback\n", 9.0)

@@ -1,16 +1,21 @@
 """`nightshift review` and `refresh`: what makes no sense is said before anything is done."""
 
 import json
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 import yaml
 
 from flows.config import load_settings
+from stages.construct.proof import prove
+from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.construct import (
     Construction,
     RefreshStatus,
 )
+from taskdata.schema.task import ReferenceSolution, ReferenceStep
 from taskdata.store import Store
 
 NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
@@ -126,3 +131,37 @@ def test_a_refresh_that_cannot_work_is_not_begun(command, store, options, messag
     assert len(done.stderr.strip().splitlines()) == 1
     assert done.stdout == ""
     assert store.refreshes() == []
+
+
+def test_a_reviewer_reads_what_is_expected_and_what_the_solution_delivered(
+    command, store, new_task, new_refresh, new_candidate
+):
+    new_refresh(RefreshStatus.RUNNING, bank="office", model=MODEL)
+    values = '{"sum": 5, "difference": 1, "product": 6}'
+    write = ReferenceStep(
+        tool="write_file", arguments={"path": "output/out.json", "content": values}
+    )
+    judged = Checkpoint(
+        id="clear",
+        requirement="It is clear.",
+        verifier=Judge(rubric="A person understands it.", deliverables=("out.json",)),
+    )
+    task = new_task(
+        "sums", reference=ReferenceSolution(steps=(write,), final_answer="It is written.")
+    )
+    tree = task.checkpoints.model_copy(update={"children": (*task.checkpoints.children, judged)})
+    new_candidate(task.model_copy(update={"checkpoints": tree}), Construction.PROVE)
+    prove.do(store, "r1")
+
+    shown = command("review", "show", "sums").stdout
+    assert 'values: {"sum": 5}' in shown
+    assert "rubric: A person understands it." in shown
+    assert "1. write_file" in shown
+    delivered = shown.partition("What the reference solution delivered")[2]
+    assert '"product": 6' in delivered
+    assert "It is written." in delivered
+    (trial_id,) = re.findall(r"`nightshift show (\w+) --save DIR`", delivered)
+    command("show", trial_id, "--save", "taken")
+    assert json.loads(Path("taken/out.json").read_text()) == json.loads(values)
+    found = json.loads(command("review", "show", "sums", "--json").stdout)
+    assert found["played"]["trial"]["id"] == trial_id

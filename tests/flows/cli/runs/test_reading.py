@@ -86,7 +86,7 @@ def test_programs_get_them_with_their_counts_and_no_root_score(command, predicte
 def test_a_trial_shows_its_marks_and_its_transcript_what_was_thought(command, predicted):
     shown = command("show", predicted, "--transcript").stdout
     assert "Predicted steps" in shown
-    assert '"thinking":"3 and 4 is 7."' in shown
+    assert "It thought:\n    3 and 4 is 7." in shown
     found = json.loads(command("show", predicted, "--json").stdout)
     assert found["score"]["root"]["steps"]["answer"]["score"] == 1
     assert found["transcript"]["events"][0]["thinking"] == "3 and 4 is 7."

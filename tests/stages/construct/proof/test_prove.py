@@ -1,5 +1,7 @@
 """Candidates are proven by their own solution and by nobody."""
 
+import sys
+
 import pytest
 
 import stages.execute.work as executing
@@ -7,6 +9,7 @@ from stages.construct.proof import prove
 from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.verdict import Verdict
 from stages.score.check import CheckArgs, CheckSpec, passed
+from stages.score.checking import process
 from stages.score.library import check_library
 from taskdata.errors import Misuse, SandboxFailed
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
@@ -18,13 +21,30 @@ def root(*children: Checkpoint) -> Checkpoint:
     return Checkpoint(id="root", requirement="It is right.", children=children)
 
 
+CARELESS = """
+import sys
+from stages.score.check import CheckArgs, CheckSpec, passed
+from stages.score.checking import process
+from stages.score.checking.worker import main
+from stages.score.library import check_library
+
+def careless(answer, args):
+    return passed("no word wrong")
+
+check_library()["careless"] = CheckSpec("careless", CheckArgs, (str,), careless)
+sys.exit(main())
+"""
+
+
 @pytest.fixture
-def free_points(monkeypatch) -> Checkpoint:
+def free_points(monkeypatch, tmp_path) -> Checkpoint:
     """A leaf whose check, carelessly written, is content with an empty answer."""
-    careless = CheckSpec(
-        "careless", CheckArgs, (str,), lambda answer, args: passed("no word wrong")
-    )
-    monkeypatch.setitem(check_library(), "careless", careless)
+    # Checks run in another process: there it gives points, here it only has to be known.
+    known = CheckSpec("careless", CheckArgs, (str,), lambda answer, args: passed(""))
+    monkeypatch.setitem(check_library(), "careless", known)
+    program = tmp_path / "careless.py"
+    program.write_text(CARELESS)
+    monkeypatch.setattr(process, "PROGRAM", (sys.executable, str(program)))
     return Checkpoint(id="words", requirement="No wrong word.", verifier=Check(name="careless"))
 
 

@@ -27,7 +27,7 @@ def test_a_call_that_is_cut_off_leaves_the_evidence_of_its_attempts(wire, task):
         client = OpenAIClient(endpoint, RetryPolicy(first_wait_seconds=0.01))
         talk = Conversation(
             Assignment(task.brief(None), agent, Toolbox((), NoSandbox()), client, journal),
-            "function_calling_v2",
+            "function_calling_v3",
         )
         asking = asyncio.create_task(talk.ask())
         while len(wire.seen) < 2:

@@ -4,7 +4,7 @@ from environments.tools.toolbox import Toolbox
 from stages.execute.dialogue import prompts
 from taskdata.schema.tool import ToolSpec
 
-OPENINGS = ("function_calling_v2", "react_compact_v2", "react_v2")
+OPENINGS = ("function_calling_v3", "react_compact_v3", "react_v3")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_every_opening_is_a_dialogue_that_ends_with_the_task(name, task, specs):
 def test_the_task_names_files_where_the_agent_finds_them(new_task):
     task = new_task(files=({"path": "a/b.csv", "sha256": "0" * 64, "size_bytes": 1},))
 
-    text = prompts.opening("function_calling_v2", task.brief("Mind the sum."), ())[-1].text
+    text = prompts.opening("function_calling_v3", task.brief("Mind the sum."), ())[-1].text
 
     assert "Files:\ninput/a/b.csv\n" in text
     assert "Deliver:\noutput/out.json (json)\n" in text
@@ -44,4 +44,4 @@ def test_tools_are_described_from_their_schema(specs):
 
 
 def test_versions_name_both_prompts():
-    assert prompts.version("react_v2") == "react_v2+task_v1"
+    assert prompts.version("react_v3") == "react_v3+task_v1"

@@ -157,6 +157,17 @@ def test_of_several_calls_the_first_is_the_step(wire, play, chain_task):
     assert first.call == ToolCall(id="call_0", tool="list_files", arguments={}, raw="{}")
 
 
+def test_a_step_written_as_text_is_a_step_where_the_agent_may_write_so(wire, play, chain_task):
+    call = '```json\n{"name": "Calculator", "arguments": {"expression": "1 + 2"}}\n```'
+    wire.respond = lambda seen: wire.says(call)
+
+    read = play(NATIVE, chain_task(SUMMED)).predictions[0]
+    off = play(NATIVE, chain_task(SUMMED), settings={"text_tool_calls": False}).predictions[0]
+
+    assert (read.call.tool, read.call.arguments) == ("Calculator", {"expression": "1 + 2"})
+    assert off == Prediction(answer=call)
+
+
 def test_results_that_were_not_recorded_come_from_the_tools(wire, play, chain_task, agent):
     wire.respond = lambda seen: answer(wire, agent, "ok")
     write = ReferenceStep(tool="write_file", arguments={"path": "output/a.txt", "content": "seven"})

@@ -1,0 +1,37 @@
+"""The list of all pages: every run's dashboard and every release's page, where they are served."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from dashboards.pages.page import page
+from taskdata.schema.base import Value
+
+
+class ListedRun(Value):
+    """A run as the list shows it."""
+
+    run_id: str
+    created_at: datetime
+    bank: str
+    agents: tuple[str, ...]
+    status: str
+    has_dashboard: bool
+    gates: tuple[str, ...] = ()
+    """Names of the gates whose Data Docs are beside the dashboard."""
+
+
+class ListedRelease(Value):
+    """A release of a bank whose page is there."""
+
+    bank: str
+    version: str
+
+
+def build_index(runs: Sequence[ListedRun], releases: Sequence[ListedRelease]) -> str:
+    """Return the list as an HTML page: runs in their order, then releases.
+
+    Its links are relative: `runs/<id>/dashboard.html`, `banks/<bank>/<version>/index.html`.
+    """
+    context: dict[str, Any] = {"runs": runs, "releases": releases}
+    return page(context, {}, "index.html", ())

@@ -1,0 +1,86 @@
+"use strict";
+/* The trials of one task side by side: scores leaf by leaf, answers and deliverables. */
+const trialsOfTask = (taskId) =>
+  Array.from(document.querySelectorAll("table.trials tbody tr"))
+    .filter((row) => row.dataset.task === taskId)
+    .map((row) => ({
+      id: row.dataset.trial, agent: row.dataset.agent, named: row.querySelector(".agent"),
+      round: row.dataset.round, repetition: row.dataset.repetition,
+    }));
+
+/* The leaves of a tree in order, or the nodes where it was cut. */
+function leavesOf(tree) {
+  return tree.children.length ? tree.children.flatMap(leavesOf) : [tree];
+}
+
+function leafRows(columns) {
+  const requirements = new Map();
+  for (const { trial } of columns) {
+    if (!trial || !trial.tree) continue;
+    for (const leaf of leavesOf(trial.tree)) if (!requirements.has(leaf.id)) requirements.set(leaf.id, leaf.requirement);
+  }
+  return Array.from(requirements, ([id, requirement]) => {
+    const cell = ({ trial }) => {
+      const leaf = trial && trial.tree ? leavesOf(trial.tree).find((found) => found.id === id) : null;
+      if (!leaf) return element("td", {}, "–");
+      const full = leaf.score === null || leaf.score === 10;
+      return element("td", {}, scoreMeter(leaf),
+        leaf.reason === undefined || full ? null : element("p", { class: "why" }, textOf(leaf.reason)));
+    };
+    return compareRow(textOf(requirement), columns, cell);
+  });
+}
+
+const compareRow = (name, columns, cell, kind) =>
+  element("tr", { class: kind || "" }, element("th", { scope: "row" }, name), columns.map(cell));
+
+function compareTable(columns) {
+  const known = (show) => ({ trial }) => element("td", {}, trial ? show(trial) : "–");
+  const fact = (trial, name) => { const found = trial.facts.find(([own]) => own === name); return found ? textOf(found[1]) : "–"; };
+  const heads = columns.map(({ id, named }) => element("th", { scope: "col" }, trialLink(id, named.cloneNode(true))));
+  const root = ({ trial }) =>
+    element("td", {}, trial && trial.tree ? scoreMeter(trial.tree) : trial ? "not scored" : "no details on this page");
+  return element("table", { class: "compare" },
+    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, ""), heads)),
+    element("tbody", {},
+      compareRow("Root score", columns, root, "root"),
+      leafRows(columns),
+      ["State", "Effort", "Time", "Cost"].map((name) => compareRow(name, columns, known((trial) => fact(trial, name)))),
+      compareRow("Final answer", columns, known((trial) => (trial.answer.length ? block(trial.answer, "prose") : aside("None was given.")))),
+      compareRow("Deliverables", columns, known((trial) => (trial.deliverables.length
+        ? trial.deliverables.map((file) => deliverable(file, trial.id)) : aside("None was left."))))));
+}
+
+function choiceOf(title, values, chosen, change) {
+  if (values.length < 2) return null;
+  const select = element("select", {}, values.map((value) => element("option", { value }, value)));
+  select.value = chosen;
+  select.addEventListener("change", () => change(select.value));
+  return element("label", {}, title, select);
+}
+
+async function taskArticle(taskId) {
+  const rank = new Map(embedded("ranking").map((agent, place) => [agent, place]));
+  const trials = trialsOfTask(taskId).sort((a, b) => rank.get(a.agent) - rank.get(b.agent));
+  if (!trials.length) return [element("p", { class: "notice" }, `This run has no trial of the task ${taskId}.`)];
+  const distinct = (field) => Array.from(new Set(trials.map((trial) => trial[field]))).sort((a, b) => a - b);
+  const chosen = { round: distinct("round")[0], repetition: distinct("repetition")[0] };
+  const columnsOf = () => Promise.all(trials
+    .filter((trial) => trial.round === chosen.round && trial.repetition === chosen.repetition)
+    .map(async (trial) => ({ ...trial, trial: isEmbedded("trial-details", trial.id) ? await detailsOf(trial.id) : null })));
+  const place = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Trials side by side" });
+  const draw = async () => place.replaceChildren(compareTable(await columnsOf()));
+  const choose = (field) => (value) => { chosen[field] = value; draw(); };
+  await draw();
+  const first = (await columnsOf()).find(({ trial }) => trial)?.trial;
+  const choices = [
+    choiceOf("Round", distinct("round"), chosen.round, choose("round")),
+    choiceOf("Repetition", distinct("repetition"), chosen.repetition, choose("repetition")),
+  ].filter(Boolean);
+  return [
+    element("h1", {}, `All agents on “${first ? textOf(first.title) : taskId}”`),
+    first ? element("details", {}, element("summary", {}, "What was asked"), block(first.query, "prose")) : null,
+    choices.length ? element("div", { class: "filters" }, choices) : null,
+    place,
+  ].filter(Boolean);
+}

@@ -1,0 +1,118 @@
+"use strict";
+/* Deliverables of a trial: previews, pictures of their pages, players and downloads.
+   What an agent made leaves this page only as a download of bytes without a type, or as a recording
+   under one of the types below: never as a document that a browser would open. */
+const RECORDINGS = {
+  wav: ["audio", "audio/wav"], mp3: ["audio", "audio/mpeg"], ogg: ["audio", "audio/ogg"],
+  flac: ["audio", "audio/flac"], m4a: ["audio", "audio/mp4"],
+  mp4: ["video", "video/mp4"], webm: ["video", "video/webm"],
+};
+const embeddedJson = new Map();
+
+/* Parsed when first asked for: these elements hold megabytes that most readers never need. */
+function embedded(id) {
+  if (!embeddedJson.has(id)) embeddedJson.set(id, JSON.parse(document.getElementById(id).textContent));
+  return embeddedJson.get(id);
+}
+
+const isEmbedded = (id, key) => Boolean(key) && Object.hasOwn(embedded(id), key);
+
+function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream);
+}
+
+const detailsOf = (trialId) => unpacked(embedded("trial-details")[trialId]).json();
+
+async function objectUrl(sha256, type) {
+  const bytes = await unpacked(embedded("files")[sha256]).arrayBuffer();
+  return URL.createObjectURL(new Blob([bytes], { type }));
+}
+
+async function save(file) {
+  const link = element("a", {});
+  link.href = await objectUrl(file.sha256, "application/octet-stream");
+  link.download = file.save_as;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
+function downloadOf(file, trialId) {
+  if (!file.sha256) return null;
+  if (!isEmbedded("files", file.sha256)) {
+    return element("p", { class: "more" }, "Not kept in this page, for its size; to get it: ",
+      element("code", {}, `nightshift show ${trialId} --save FOLDER`));
+  }
+  const button = element("button", { type: "button", class: "download" }, `Download ${file.save_as}`);
+  button.addEventListener("click", () => save(file));
+  return button;
+}
+
+function playerOf(file) {
+  if (!file.recording || !Object.hasOwn(RECORDINGS, file.recording) || !isEmbedded("files", file.sha256)) return null;
+  const [tag, type] = RECORDINGS[file.recording];
+  const player = element(tag, { controls: "", "aria-label": `Play ${textOf(file.name)}` });
+  objectUrl(file.sha256, type).then((url) => { player.src = url; });
+  player.addEventListener("error", () => {
+    player.replaceWith(element("p", { class: "more" }, "This browser cannot play the recording."));
+  });
+  return player;
+}
+
+function pictureOf(file) {
+  if (!file.picture || file.pages.length) return null;
+  if (!isEmbedded("pictures", file.picture)) {
+    return element("p", { class: "more" }, "There was no room for its picture on this page.");
+  }
+  return pngImage(embedded("pictures")[file.picture], `Preview of ${textOf(file.name)}`);
+}
+
+function pagesOf(file) {
+  if (!file.pages.length) return null;
+  const kept = file.pages.filter((sha256) => isEmbedded("pages", sha256));
+  const pictures = kept.map((sha256) => {
+    const number = file.pages.indexOf(sha256) + 1;
+    const picture = pngImage(embedded("pages")[sha256], `Page ${number} of ${textOf(file.name)}`);
+    picture.addEventListener("click", () => picture.classList.toggle("large"));
+    return picture;
+  });
+  const missing = file.pages.length - kept.length;
+  return [
+    pictures.length ? element("div", { class: "sheets", tabindex: "0" }, pictures) : null,
+    missing ? element("p", { class: "more" }, `There was no room on this page for the pictures of ${missing} of its pages.`) : null,
+    file.pages_note ? element("p", { class: "more" }, file.pages_note) : null,
+  ];
+}
+
+function tableOf(rows) {
+  const line = (cells, tag) => element("tr", {}, cells.map((cell) => element(tag, {}, textOf(cell))));
+  const [head, ...rest] = rows;
+  return element("table", {},
+    head ? element("thead", {}, line(head, "th")) : null,
+    element("tbody", {}, rest.map((cells) => line(cells, "td"))));
+}
+
+function previewOf(part) {
+  if (part.kind === "note") return element("p", { class: "more" }, textOf(part.text));
+  const title = part.title && part.title.length ? element("p", { class: "part" }, textOf(part.title)) : null;
+  if (part.kind === "code") return element("div", {}, title, block(part.text, "code"));
+  if (part.kind === "text") return element("div", {}, title, block(part.text, "prose"));
+  return element("div", {}, title,
+    element("div", { class: "scroll", tabindex: "0" }, tableOf(part.rows)),
+    part.more ? element("p", { class: "more" }, part.more) : null);
+}
+
+/* The text of a file whose pages are seen as pictures is there, but folded. */
+function textPreviewOf(file) {
+  const blocks = file.blocks.map(previewOf);
+  const seen = file.pages.some((sha256) => isEmbedded("pages", sha256));
+  if (!seen || !blocks.length) return blocks;
+  return element("details", {}, element("summary", {}, "What the checks read of it"), blocks);
+}
+
+function deliverable(file, trialId) {
+  return element("div", { class: "file" },
+    element("h4", {}, textOf(file.name), element("span", {}, file.facts)),
+    downloadOf(file, trialId), playerOf(file), pictureOf(file), pagesOf(file), textPreviewOf(file));
+}

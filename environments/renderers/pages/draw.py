@@ -1,0 +1,96 @@
+"""The host's side: has pages of a deliverable drawn in a sandbox and checks what comes back."""
+
+import base64
+import binascii
+import json
+import struct
+from dataclasses import dataclass
+
+from environments.ports import Completed, Sandbox
+from environments.renderers.pages.formats import (
+    DRAWN,
+    MAX_DRAWN_PAGES,
+    MAX_PAGE_BYTES,
+    NO_CONVERTER,
+    PAGE_PIXELS,
+    ending,
+)
+from taskdata.errors import SandboxFailed
+from taskdata.schema.task import Resources
+
+DRAW_RESOURCES = Resources(
+    cpu_seconds=60,
+    # Far more than the CPU limit needs: a busy host must not cost a file its pictures.
+    wall_seconds=300,
+    memory_mb=2048,
+    processes=128,
+    disk_mb=128,
+    output_kb=2 * MAX_DRAWN_PAGES * MAX_PAGE_BYTES // 1024,
+)
+"""What drawing one deliverable may use."""
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_MAX_REASON = 300
+_MOST_PAGES = 100_000
+
+
+@dataclass(frozen=True)
+class DrawnPages:
+    """The first pages of a file as PNG pictures."""
+
+    pictures: tuple[bytes, ...] = ()
+    page_count: int = 0
+    """Of the file: there may be more pages than pictures."""
+    reason: str = ""
+    """Why there is no picture."""
+    needs_converter: bool = False
+    """There is none, because LibreOffice is not installed in the sandbox."""
+
+
+async def draw(sandbox: Sandbox, name: str) -> DrawnPages:
+    """Return pictures of `input/<name>` in the sandbox's workspace.
+
+    Raises:
+        SandboxFailed: The sandbox, or the worker before it looked at the file, failed.
+    """
+    if ending(name) not in DRAWN:
+        return DrawnPages(reason="files of this type have no pages")
+    completed = await sandbox.run(
+        [*sandbox.python(), "-P", "-m", "environments.renderers.pages.worker"],
+        stdin=json.dumps({"name": name}).encode(),
+    )
+    return read_reply(completed)
+
+
+def read_reply(completed: Completed) -> DrawnPages:
+    """Turn the worker's output into pictures, whatever it is; see `draw`."""
+    lines = completed.stdout.split(b"\n", 2)
+    if lines[0] != b"ready":
+        tail = completed.stderr[-300:].decode("utf-8", "replace").strip().replace("\n", " | ")
+        raise SandboxFailed(
+            f"the drawing of pages did not start (exit code {completed.exit_code}, "
+            f"limit {completed.limit}): {tail or 'no message'}; check the sandbox's Python"
+        )
+    if len(lines) < 3:
+        cause = completed.limit or f"exit code {completed.exit_code}"
+        return DrawnPages(reason=f"its pages could not be drawn within the limits: {cause}")
+    try:
+        reply = json.loads(lines[1])
+        pictures, count = reply["pictures"][:MAX_DRAWN_PAGES], int(reply["page_count"])
+        reason = str(reply["reason"])[:_MAX_REASON]
+        drawn = tuple(_picture(picture) for picture in pictures)
+    except (ValueError, TypeError, KeyError, RecursionError, binascii.Error):
+        return DrawnPages(reason="the drawing of its pages gave no valid pictures")
+    if reason == NO_CONVERTER:
+        return DrawnPages(reason="LibreOffice is not installed", needs_converter=True)
+    return DrawnPages(drawn, min(max(count, len(drawn)), _MOST_PAGES), reason)
+
+
+def _picture(encoded: str) -> bytes:
+    """Return the PNG, or raise `ValueError` where it is not one of ours."""
+    png = base64.b64decode(encoded, validate=True)
+    if len(png) > MAX_PAGE_BYTES or png[:8] != _PNG_SIGNATURE or png[12:16] != b"IHDR":
+        raise ValueError("not a small PNG")
+    width, height = struct.unpack(">II", png[16:24])
+    if not (0 < width <= PAGE_PIXELS + 1 and 0 < height <= PAGE_PIXELS + 1):
+        raise ValueError("too many pixels")
+    return png

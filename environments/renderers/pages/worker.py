@@ -1,0 +1,120 @@
+"""What runs inside the sandbox: draws the first pages of one deliverable.
+
+`python -m environments.renderers.pages.worker` takes `{"name": ...}` on stdin, looks at that file
+in `input/`, and writes two lines to the stdout it was started with: `ready` once everything of
+ours is imported, and `{"page_count": ..., "pictures": [...], "reason": ...}`, the pictures as PNG
+in base64. Anything else printed on the way goes to stderr.
+"""
+
+import base64
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+from PIL import Image
+
+from environments.renderers.pages.formats import (
+    CONVERTED,
+    CONVERTER,
+    MAX_DRAWN_PAGES,
+    MAX_PAGE_BYTES,
+    NO_CONVERTER,
+    PAGE_PIXELS,
+    ending,
+    has_converter,
+)
+
+_SCRATCH = Path("/tmp/pages")  # noqa: S108 - the sandbox's own
+_COLOURS = 128
+_LONGEST_SHEET = 1.5
+"""Of a sheet that is longer than this many times its width, the top is drawn."""
+_SHEET_POINTS = (800, 1_600)
+"""Height that is drawn of a narrow sheet, and width of a wide one: more could not be read."""
+_MOST_ENLARGED = 2.0
+"""Pixels for one point."""
+
+
+def main() -> None:
+    """Serve one request."""
+    with os.fdopen(os.dup(1), "wb") as reply:
+        os.dup2(2, 1)
+        path = Path("input") / json.load(sys.stdin)["name"]
+        reply.write(b"ready\n")
+        reply.flush()
+        reply.write(json.dumps(_drawn(path)).encode() + b"\n")
+
+
+def _drawn(path: Path) -> dict[str, Any]:
+    if ending(path.name) in CONVERTED and not has_converter():
+        return _nothing(NO_CONVERTER)
+    try:
+        document = pypdfium2.PdfDocument(_as_pdf(path))
+        pictures = list(_pictures(document, is_sheet=ending(path.name) == ".xlsx"))
+        return {"page_count": len(document), "pictures": pictures, "reason": ""}
+    except Exception as exc:  # noqa: BLE001 - a malformed file can raise anything in a parser
+        return _nothing(f"its pages cannot be drawn: {type(exc).__name__}: {exc}"[:300])
+
+
+def _nothing(reason: str) -> dict[str, Any]:
+    return {"page_count": 0, "pictures": [], "reason": reason}
+
+
+def _as_pdf(path: Path) -> Path:
+    if ending(path.name) not in CONVERTED:
+        return path
+    subprocess.run(
+        [
+            CONVERTER,
+            "--headless",
+            "--norestore",
+            "--nolockcheck",
+            f"-env:UserInstallation={(_SCRATCH / 'profile').as_uri()}",
+            "--convert-to",
+            CONVERTED[ending(path.name)],
+            "--outdir",
+            str(_SCRATCH),
+            str(path),
+        ],
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr,
+    )
+    made = _SCRATCH / f"{path.stem}.pdf"
+    if not made.exists():  # LibreOffice ends with 0 where it could not read a file, too
+        raise ValueError("LibreOffice could not convert it")
+    return made
+
+
+def _pictures(document: pypdfium2.PdfDocument, *, is_sheet: bool) -> Iterator[str]:
+    for number in range(min(len(document), MAX_DRAWN_PAGES)):
+        page = document[number]
+        width, height = page.get_size()
+        right, bottom = 0.0, 0.0
+        if is_sheet:
+            tall, wide = _SHEET_POINTS
+            right = max(0.0, width - wide)
+            bottom = max(0.0, height - max(tall, _LONGEST_SHEET * (width - right)))
+        scale = min(_MOST_ENLARGED, PAGE_PIXELS / max(width - right, height - bottom, 1))
+        image = page.render(scale=scale, crop=(0, bottom, right, 0)).to_pil()
+        yield base64.b64encode(_png(image.convert("RGB"))).decode()
+        page.close()
+
+
+def _png(image: Image.Image) -> bytes:
+    """Return the picture as a PNG of at most `MAX_PAGE_BYTES`, smaller where it must be."""
+    while True:
+        data = io.BytesIO()
+        image.quantize(_COLOURS, dither=Image.Dither.NONE).save(data, "PNG", optimize=True)
+        if data.tell() <= MAX_PAGE_BYTES:
+            return data.getvalue()
+        image = image.resize((max(1, image.width * 3 // 4), max(1, image.height * 3 // 4)))
+
+
+if __name__ == "__main__":
+    main()

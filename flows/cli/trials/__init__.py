@@ -1,0 +1,1 @@
+"""The command about one trial: its scores, its transcript, its files."""

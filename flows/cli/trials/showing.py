@@ -1,0 +1,230 @@
+"""The command `show`: one trial, or the trials of a run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli import console
+from flows.cli.options import JsonOption
+from flows.cli.runs.reading import opened
+from taskdata.errors import Misuse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flows.cli.trials.saving import Saved
+    from taskdata.schema.diagnosis import Diagnosis
+    from taskdata.schema.run import TrialOutcome, TrialResult
+    from taskdata.schema.scores import StepScore, TrialScore
+    from taskdata.schema.success import SuccessRule
+    from taskdata.schema.transcript import Transcript
+    from taskdata.store import Store
+
+_METRICS = ("InstAcc", "ToolAcc", "ArgAcc", "SummAcc")
+"""Of step by step mode (GTA, section 4.1)."""
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def show(
+    trial_id: Annotated[str | None, typer.Argument(help="Trial id; none: list them.")] = None,
+    run_id: Annotated[str | None, typer.Option("--run", help="Run whose trials to list.")] = None,
+    transcript: Annotated[
+        bool, typer.Option("--transcript", help="Print the transcript too: who said what.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="With --transcript: cut no text, however long.")
+    ] = False,
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the trial's deliverables there.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --save: replace files that are there.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show one trial, or list the trials of a run."""
+    if trial_id is None:
+        if save is not None:
+            raise Misuse(
+                "--save takes the files of one trial; name it: `nightshift show` lists them"
+            )
+        _list_trials(run_id, as_json)
+        return
+    from flows.config import load_settings
+    from taskdata.store import Store
+
+    store = Store.open(load_settings().address)
+    trial = store.trial(trial_id)
+    found = next(r for r in store.results(trial.run_id) if r.trial.id == trial_id)
+    saved = None if save is None else _save(store, found, save, force=force)
+    record = store.transcript(trial_id)
+    rule = store.run(trial.run_id).config.success
+    store.close()
+    if as_json:
+        told: dict[str, Any] = {"transcript": record.model_dump(mode="json") if record else None}
+        if saved is not None:
+            told["saved"] = [each.model_dump(mode="json") for each in saved]
+        console.write_json(_as_json(found, rule) | told)
+    elif save is not None and saved is not None:
+        _tell_saved(save, saved)
+    else:
+        _show_trial(found, rule)
+        if transcript:
+            _tell_transcript(record, full=full)
+    if saved is not None and any(each.error for each in saved):
+        raise typer.Exit(1)
+
+
+def _save(store: "Store", result: "TrialResult", folder: Path, *, force: bool) -> "list[Saved]":
+    from flows.cli.trials.saving import save
+
+    files = () if result.outcome is None else result.outcome.deliverables
+    return save(store.artifacts, files, folder, force=force)
+
+
+def _tell_saved(folder: Path, saved: "Sequence[Saved]") -> None:
+    written = [each for each in saved if each.error is None]
+    console.say(f"{len(written)} of {len(saved)} deliverables are in {folder}")
+    for each in written:
+        console.say(f"  {each.path} ({each.size_bytes:,} bytes)")
+    for each in saved:
+        if each.error is not None:
+            console.error(f"{each.path}: not written: {each.error}")
+
+
+def _tell_transcript(record: "Transcript | None", *, full: bool) -> None:
+    if record is None:
+        console.say("There is no transcript: the trial is due, or was lost to an error")
+        return
+    from flows.cli.trials.transcripts import write_transcript
+
+    write_transcript(record, full=full)
+
+
+def _list_trials(run_id: str | None, as_json: bool) -> None:
+    _settings, store, run = opened(run_id)
+    found = store.results(run.id)
+    if as_json:
+        rule = run.config.success
+        console.write_json({"trials": [_as_json(result, rule) for result in found]})
+        return
+    console.say(f"Trials of run {run.id}; `nightshift show TRIAL` says everything about one")
+    for agent in run.config.agents:
+        own = [result for result in found if result.trial.agent == agent.name]
+        console.table([_listed(result) for result in own], title=agent.name)
+
+
+def _as_json(result: "TrialResult", rule: "SuccessRule") -> dict[str, Any]:
+    """Return the trial with what its score counts for, which its tree alone does not say."""
+    return result.model_dump(mode="json") | {
+        "root_score": result.root_score,
+        "root_score_upper": result.root_score_upper,
+        "verdict": result.verdict(rule),
+    }
+
+
+def _listed(result: "TrialResult") -> dict[str, str]:
+    trial = result.trial
+    return {
+        "trial": trial.id,
+        "task": trial.task_id,
+        "rep": str(trial.repetition),
+        "round": str(trial.round),
+        "root score": _range(result),
+        "state": _state(result).partition(":")[0],
+    }
+
+
+def _state(result: "TrialResult") -> str:
+    if result.scoring_error:
+        return f"scoring error: {result.scoring_error}"
+    if result.outcome is None:
+        return "due"
+    if result.is_infrastructure_error:
+        return f"infrastructure error: {result.outcome.error}"
+    return str(result.outcome.ending).replace("_", " ")
+
+
+def _range(result: "TrialResult") -> str:
+    """Return the root score, or its bounds where verdicts are missing."""
+    lower, upper = result.root_score, result.root_score_upper
+    return _number(lower) if lower == upper else f"{_number(lower)} to {_number(upper)}"
+
+
+def _scored(result: "TrialResult", score: "TrialScore", rule: "SuccessRule") -> str:
+    """Return what the trial's scores come to, in one line."""
+    missing = score.unanswered_leaves
+    silent = f", {missing} of {len(score.leaves)} leaves without a verdict" if missing else ""
+    verdict = result.verdict(rule)
+    counts = f": {verdict}" if verdict else ""
+    return f"Root score {_range(result)} of 10, coverage {score.root.coverage:.0%}{silent}{counts}"
+
+
+def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
+    trial, outcome = result.trial, result.outcome
+    console.paragraph(f"Trial {trial.id} of run {trial.run_id}: {trial.agent} on {trial.task_id}")
+    console.say(f"Repetition {trial.repetition}, round {trial.round}: {_state(result)}")
+    if outcome is not None:
+        console.say(_effort(outcome))
+        names = ", ".join(d.name for d in outcome.deliverables)
+        console.say(f"Deliverables: {names or 'none'}")
+        if outcome.final_answer:
+            console.say("Final answer:")
+            console.block(outcome.final_answer)
+    if result.score is not None:
+        console.say(_scored(result, result.score, rule))
+        leaves: list[dict[str, Any]] = [
+            {
+                "leaf": leaf.leaf_id,
+                "score": _number(leaf.score) if leaf.unscored is None else _words(leaf.unscored),
+                "verifier": leaf.verifier,
+                "reason": leaf.reason,
+            }
+            for leaf in result.score.leaves
+        ]
+        console.table(leaves, title="Leaves")
+        if result.score.root.steps is not None:
+            console.table(_marks(result.score.root.steps), title="Predicted steps")
+    if result.diagnosis is not None and result.diagnosis.stage is not None:
+        console.say(f"{_failure(result.diagnosis)}:")
+        for sentence in result.diagnosis.evidence:
+            console.block(f"- {sentence}")
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _failure(diagnosis: "Diagnosis") -> str:
+    if diagnosis.stage == "not_attempted":
+        return "Not attempted"
+    kind = "no type" if diagnosis.type is None else _words(diagnosis.type)
+    return f"Failed at {diagnosis.stage} ({kind})"
+
+
+def _marks(score: "StepScore") -> list[dict[str, str]]:
+    def row(place: str, *marks: float | None) -> dict[str, str]:
+        words = ["-" if mark is None else "yes" if mark else "no" for mark in marks]
+        return {"step": place} | dict(zip(_METRICS, words, strict=True))
+
+    calls = [
+        row(str(number), call.aligned, call.tool, call.arguments, None)
+        for number, call in enumerate(score.calls, start=1)
+    ]
+    return [*calls, row("answer", score.answer.aligned, None, None, score.answer.score)]
+
+
+def _effort(outcome: "TrialOutcome") -> str:
+    def known(value: float | None, form: str = "d") -> str:
+        return "unknown" if value is None else format(value, form)
+
+    tokens = None if outcome.usage is None else outcome.usage.total
+    return (
+        f"Turns {known(outcome.turns)}, tool calls {known(outcome.tool_calls)} "
+        f"({known(outcome.tool_errors)} failed), tokens {known(tokens)}, "
+        f"seconds {known(outcome.wall_seconds, '.1f')}"
+    )

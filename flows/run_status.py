@@ -1,0 +1,15 @@
+"""What a run's status reads, which takes a look at who works on it."""
+
+from flows.config import Settings
+from flows.locks import is_worked_on
+from taskdata.schema.run import Run
+from taskdata.store import Store
+
+
+def status_of(settings: Settings, store: Store, run: Run) -> str:
+    """Return the run's status; a run that nobody works on any more was interrupted."""
+    if run.status == "running" and not is_worked_on(settings, run.id):
+        # It may have ended since it was read: its lock is given back after that.
+        found = store.run(run.id).status
+        return "interrupted" if found == "running" else found.value
+    return run.status.value

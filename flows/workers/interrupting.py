@@ -1,0 +1,103 @@
+"""Ctrl-C in a terminal reaches this process alone; it then ends its Dask workers at once.
+
+A terminal sends the signal to every process in the foreground. Workers that got it, too, would
+each report how they were torn from their work, and would have ended before anybody told them why.
+"""
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+from typing import Any, Protocol, TypeVar
+
+
+class Closable(Protocol):
+    """What can be closed again: a local Dask cluster."""
+
+    def close(self) -> object:
+        """End its workers and its scheduler."""
+        ...
+
+
+Cluster = TypeVar("Cluster", bound=Closable)
+
+INTERRUPTION = frozenset({signal.SIGINT})
+
+PRELOAD = {"distributed.worker.preload": [__name__]}
+"""Dask settings with which each worker calls `dask_setup` as it starts."""
+
+_running: list[Any] = []
+"""The local clusters of this process."""
+
+ending = threading.Event()
+"""Set once the workers are being ended: none is to be started in their place."""
+
+
+def dask_setup(worker: Any) -> None:
+    """Leave the terminal: what a worker starts gets no signal from there either."""
+    with suppress(PermissionError):
+        os.setsid()
+    # It was held back while the worker started; one that has come meanwhile was for the command.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTION)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def started_out_of_reach(start: Callable[[], Cluster]) -> Cluster:
+    """Return the cluster that `start` makes, in a thread that is never interrupted.
+
+    Neither are the threads and the processes that are started from there, now or later. An
+    interruption meanwhile is raised here as soon as the cluster has started and is closed again.
+    """
+    # The first thread that needs it would start it, and let interruptions through from then on.
+    resource_tracker.ensure_running()
+    with ThreadPoolExecutor(1, initializer=_hold_back) as thread:
+        starting = thread.submit(start)
+        try:
+            return starting.result()
+        except KeyboardInterrupt:
+            starting.result().close()
+            raise
+
+
+def _hold_back() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTION)
+
+
+@contextmanager
+def endable(cluster: Any) -> Iterator[None]:
+    """Have `end_workers` know a local cluster for the length of the block."""
+    _running.append(cluster)
+    try:
+        yield
+    finally:
+        _running.remove(cluster)
+        if not _running:
+            ending.clear()
+
+
+def end_workers() -> None:
+    """Kill the workers of this process's clusters, whatever they are at; returns at once.
+
+    What they had finished is in the store, and what they had started ends with them or is removed
+    by the reaper when their cluster closes.
+    """
+    ending.set()
+    for cluster in _running:
+        cluster.loop.add_callback(_end, list(cluster.workers.values()))
+
+
+async def _end(nannies: list[Any]) -> None:
+    # Nannies that are closing start no new worker in place of the one that was killed.
+    closing = [asyncio.ensure_future(nanny.close(timeout=1)) for nanny in nannies]
+    await asyncio.sleep(0)
+    for pid in filter(None, (nanny.pid for nanny in nannies)):
+        # Each leads a group of its own, unless it is just starting.
+        for kill in (os.killpg, os.kill):
+            with suppress(ProcessLookupError):
+                kill(pid, signal.SIGKILL)
+    await asyncio.gather(*closing, return_exceptions=True)

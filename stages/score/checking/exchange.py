@@ -1,0 +1,58 @@
+"""What the scoring process and a process that runs checks say to each other, a line each."""
+
+from pydantic import Field
+
+from stages.score.evidence import TrialEvidence
+from taskdata.schema.base import Value
+from taskdata.schema.checkpoint import Check
+from taskdata.schema.scores import LeafScore
+from taskdata.schema.views import View
+
+
+class CheckLimits(Value):
+    """What checks may use. The content of a deliverable can drive any of it, so beyond is a 0."""
+
+    check_seconds: float = Field(default=10.0, gt=0)
+    """CPU time of one check; on a reference solution of the starter bank the slowest takes 0.1."""
+    trial_seconds: float = Field(default=30.0, gt=0)
+    """CPU time of all checks of one trial; those after the one that exceeds it are not run."""
+    wall_seconds: float = Field(default=300.0, gt=0)
+    """How long to wait for one check on a busy machine; longer is a failure of ours, not a 0."""
+    memory_bytes: int = Field(default=2 << 30, gt=0)
+    """Address space of the process."""
+
+
+class LeafCheck(Value):
+    """A check and the leaf that it scores."""
+
+    leaf_id: str
+    check: Check
+
+
+class CheckRequest(Value):
+    """Checks of one trial, and what they look at."""
+
+    checks: tuple[LeafCheck, ...]
+    views: dict[str, View]
+    delivered: tuple[str, ...]
+    final_answer: str
+    check_seconds: float
+    trial_seconds: float
+    """What is left of the trial's CPU time."""
+
+    @property
+    def evidence(self) -> TrialEvidence:
+        """The trial, as far as checks may look at it."""
+        return TrialEvidence(
+            views=self.views, delivered=self.delivered, final_answer=self.final_answer
+        )
+
+
+class CheckReply(Value):
+    """What came of one check."""
+
+    score: LeafScore | None
+    refused: str = ""
+    """Why the task's check cannot be run at all; then there is no score."""
+    cpu_seconds: float = 0.0
+    """What the check took."""

@@ -1,0 +1,1 @@
+"""The reference of checks: docs/checks.md, and the examples in it."""

@@ -1,0 +1,1 @@
+"""Deliverables of trials as views, and as pictures of their pages."""

