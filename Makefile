@@ -1,7 +1,7 @@
 # The two commands a newcomer needs are `make evaluate` and `make test`; each sets itself up.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all evaluate test recipes lint bench tools-doc checks-doc serve image
+.PHONY: help setup setup-all evaluate test soak recipes lint bench tools-doc checks-doc serve image
 
 RUN := scripts/uv run --no-sync
 
@@ -18,7 +18,10 @@ evaluate: setup ## Evaluate the default agents on three starter tasks of each ca
 	@$(RUN) nightshift run --sample 3
 
 test: setup-all ## Run every test
-	@$(RUN) pytest -n 2 --dist loadgroup
+	@$(RUN) pytest -n 3 --dist loadgroup
+
+soak: setup-all ## Run the tests that kill, schedule and wait, at full length (half an hour)
+	@NIGHTSHIFT_SOAK=1 $(RUN) pytest -m soak
 
 recipes: setup-all ## Install the programs of docs/other-agents.md and let each do a task
 	@$(RUN) pytest -m recipes tests/stages/execute/recipes

@@ -66,15 +66,11 @@ ONE_AFTER_THE_OTHER = {
     "test_dashboard.py": "night",
     "test_docs.py": "night",
     "test_crash.py": "night",
-    "test_documented_run.py": "served",
-    "test_retry_in_the_ui.py": "served",
-    "test_review_in_the_ui.py": "served",
-    "test_secrets.py": "served",
 }
-"""End-to-end files that share a costly fixture, or the machine, stay in one process."""
+"""End-to-end files that share a costly fixture stay in one process."""
 
-LONG = ("served", "night")
-"""Groups of minutes each: begun last, they would leave the other process idle."""
+LONG = ("night", "test_documented_run.py", "test_schedule.py", "test_chaos.py")
+"""Groups and files of minutes each: begun last, they would leave the other processes idle."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -91,7 +87,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         end_to_end = item.get_closest_marker("e2e")
         group = ONE_AFTER_THE_OTHER.get(item.path.name) if end_to_end else None
         item.add_marker(pytest.mark.xdist_group(group or str(item.path)))
-        rank[item] = LONG.index(group) if group in LONG else len(LONG)
+        long = group or item.path.name
+        rank[item] = LONG.index(long) if long in LONG else len(LONG) + (end_to_end is None)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: rank[item])
 
