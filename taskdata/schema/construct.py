@@ -39,7 +39,7 @@ class SpendingLimits(Value):
     max_tokens: int = Field(default=20_000_000, ge=0)
     """Input plus output."""
     max_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """None: no limit in money. With one, a model of unknown price is refused."""
+    """Empty: no limit in money. With one, a model of unknown price is refused."""
 
 
 class RefreshConfig(Value):

@@ -32,7 +32,7 @@ class RunConfig(ToolBackends):
     tasks: tuple[str, ...] = ()
     """Only these task ids; empty: all."""
     sample: int | None = Field(default=None, ge=1)
-    """Only so many tasks of each category, always the same ones; None: all."""
+    """Only so many tasks of each category, always the same ones; empty: all."""
     agents: tuple[AgentSpec, ...] = Field(min_length=1)
     """Names such as `reference` or `react:openai/gpt-5.2`, or labels of `[[run.agents]]`."""
     repetitions: int = Field(default=1, ge=1, le=64)
@@ -44,7 +44,7 @@ class RunConfig(ToolBackends):
     sandbox: SandboxName = "bubblewrap"
     """Where agents act."""
     judge: NamedModel | None = None
-    """`provider/model` that scores what needs judgement; None: it stays unscored."""
+    """`provider/model` that scores what needs judgement; empty: that stays unscored."""
     judge_base_url: str | None = None
     threshold: float = Field(default=7.0, ge=0, lt=10)
     """A trial succeeds when its root score is above this (GTA-2, section 6.4.1)."""
@@ -61,7 +61,7 @@ class RunConfig(ToolBackends):
     deadlines: Deadlines = Deadlines()
     """How long a trial may take beside its agent's `budget.max_seconds`."""
     max_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """What the models of agents, tools and judge may cost together; None: no limit."""
+    """What the models of agents, tools and judge may cost together; empty: no limit."""
     replies: Replies = "ask"
     """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""
     purpose: Purpose = "evaluation"
