@@ -2,5 +2,10 @@
 
 import os
 
+import pytest
+
 SOAKING = os.environ.get("NIGHTSHIFT_SOAK") == "1"
 """Whether `make soak` runs these tests."""
+
+at_length_only = pytest.mark.skipif(not SOAKING, reason="runs in `make soak`")
+"""For what a shorter test of `make test` holds, too."""

@@ -91,6 +91,13 @@ def expect_everything_once(night: Night, provider: Trouble, at_kills: int) -> No
     assert 0 <= lost <= at_kills, (provider.billed, sum(paid.values()), at_kills)
 
 
+def expect_interrupted(night: Night, command) -> None:
+    """The workers notice within seconds that the command is gone, and leave the run."""
+    deadline = time.monotonic() + 30
+    while command.read(night.home, "runs")["runs"][0]["status"] != "interrupted":
+        assert time.monotonic() < deadline
+
+
 def expect_nothing_left(night: Night) -> None:
     deadline = time.monotonic() + 30
     while left := night.left():
@@ -125,7 +132,7 @@ def test_workers_are_killed_one_after_the_other(night, provider):
     expect_no_secret(night)
 
 
-def test_the_whole_command_is_killed_again_and_again(night, provider):
+def test_the_whole_command_is_killed_again_and_again(night, provider, command):
     night.configure(provider.url, TOOLS, REPETITIONS)
     kills, sandboxes, arguments = 0, 0, ["run"]
     for _ in range(3 if SOAKING else 2):
@@ -134,6 +141,7 @@ def test_the_whole_command_is_killed_again_and_again(night, provider):
         sandboxes += night.sandboxes()
         kill(process.pid)
         assert process.wait() == -9, night.said()[-3000:]
+        expect_interrupted(night, command)
         kills += 1
         arguments = ["run", "--resume", *night.rows("SELECT id FROM run")]
     finish(night, night.start(*arguments))

@@ -8,7 +8,10 @@ import time
 
 import pytest
 
-pytestmark = pytest.mark.e2e
+from tests.soak import at_length_only
+
+pytestmark = [pytest.mark.e2e, pytest.mark.soak, at_length_only]
+"""In `make test`, `test_chaos.py` kills the whole command over tasks that take less."""
 
 
 def outcomes(home):
