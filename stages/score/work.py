@@ -111,14 +111,14 @@ def score_trials(
     trial_ids: Sequence[str],
     endpoints: Mapping[str, Sequence[str]] | None = None,
 ) -> int:
-    """Score trials in this process; as `score_off`, but nobody else works on the run."""
+    """Score trials in this process; as `score_until_empty`, but nobody else works on the run."""
     backlog = Backlog.of(by_judge(store, run_id, trial_ids))
-    failed = score_off(store, run_id, backlog.exchange, endpoints or {})
+    failed = score_until_empty(store, run_id, backlog.exchange, endpoints or {})
     record_given_up(store, backlog.given_up)
     return failed + sum(len(given_up) for given_up in backlog.given_up.values())
 
 
-def score_off(
+def score_until_empty(
     store: Store,
     run_id: str,
     deal: Deal,
