@@ -27,8 +27,8 @@ from stages.execute.harness import harness_kind
 from stages.execute.slots.backlog import (
     Backlog,
     Deal,
-    Dealt,
     Holder,
+    SlotGrant,
     holding,
     provider_of,
 )
@@ -196,7 +196,7 @@ async def _score(
     slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
     seconds = ends_at - time.time()
     stops_at = asyncio.get_running_loop().time() + seconds
-    first = await asyncio.to_thread(holder.next, slots) if seconds > 0 else Dealt()
+    first = await asyncio.to_thread(holder.next, slots) if seconds > 0 else SlotGrant()
     if not first.trial_ids and not first.waiting:
         return 0
     purse = None if run.config.max_usd is None else limits.purse
