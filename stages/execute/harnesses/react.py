@@ -11,7 +11,7 @@ from stages.execute.dialogue.corrections import Corrections
 from stages.execute.dialogue.inputs import shown_inputs
 from stages.execute.harnesses.react_text import OBSERVATION, STOP, observation, read_step
 from stages.execute.harnesses.step_schema import step_schema
-from stages.execute.harnesses.steps import Act, Unreadable
+from stages.execute.harnesses.steps import Act, FinalAnswer, Unreadable
 from stages.execute.harnesses.teaching import correction, correction_again
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.transcript import Ending, ToolCall, Transcript

@@ -19,7 +19,7 @@ from stages.execute.dialogue.inputs import shown_inputs
 from stages.execute.harnesses import function_calling, react
 from stages.execute.harnesses.function_calling import calls_in_text
 from stages.execute.harnesses.react_text import OBSERVATION, STOP, read_step
-from stages.execute.harnesses.steps import Act
+from stages.execute.harnesses.steps import Act, FinalAnswer
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import ReferenceSolution, ReferenceStep, Task
