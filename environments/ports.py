@@ -229,7 +229,7 @@ class Mount:
 
 
 @dataclass(frozen=True)
-class Door:
+class ExposedPort:
     """A service that sandboxed programs reach on their own loopback, though they have no network.
 
     A relay inside carries each connection through a Unix socket, which is all that is shared.
@@ -348,12 +348,13 @@ class SandboxProvider(Protocol):
         workspace: Workspace,
         resources: Resources,
         label: str = "",
-        doors: Sequence[Door] = (),
+        exposed_ports: Sequence[ExposedPort] = (),
     ) -> AbstractAsyncContextManager[Sandbox]:
         """Yield a started sandbox over `workspace`; nothing of it is left afterwards.
 
-        All its programs find the services behind `doors` on their loopback, and nothing else.
-        Raises `Misuse` for doors that cannot be, `SandboxFailed` for what is amiss on the host.
+        Its programs reach the services behind `exposed_ports` on their loopback, and no other.
+        Raises `Misuse` where two of these ports clash or one is not allowed, `SandboxFailed` for a
+        fault of the host.
         """
         ...
 

@@ -17,7 +17,7 @@ _OTHERS = 2
 _SLACK = 1e-9
 
 
-class Answer(NamedTuple):
+class AnswerCard(NamedTuple):
     """One question of the first screen; `tone` is `plain`, `good` or `bad`."""
 
     question: str
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
     tone: str = "plain"
 
 
-def answers(summary: RunSummary, results: Sequence[TrialResult]) -> list[Answer]:
+def answers(summary: RunSummary, results: Sequence[TrialResult]) -> list[AnswerCard]:
     """Return the four answers, in the order they are read."""
     competing = [agent for agent in ranked(summary.agents) if agent.root_score.mean is not None]
     return [
@@ -42,7 +42,7 @@ def _scored(estimate: Estimate) -> str:
     return formats.score(estimate.mean) + (f" ({interval})" if interval else "")
 
 
-def _who_is_better(competing: Sequence[AgentSummary], agents: Sequence[AgentSummary]) -> Answer:
+def _who_is_better(competing: Sequence[AgentSummary], agents: Sequence[AgentSummary]) -> AnswerCard:
     question = "Who is better?" if len(competing) != 1 else "How good is the agent?"
     beside = [
         f"{a.agent}, a control: {_scored(a.root_score)}"
@@ -50,36 +50,36 @@ def _who_is_better(competing: Sequence[AgentSummary], agents: Sequence[AgentSumm
         if a.root_score.mean is not None
     ]
     if not competing:
-        return Answer(question, "No competing agent has a score", tuple(beside))
+        return AnswerCard(question, "No competing agent has a score", tuple(beside))
     best, others = competing[0], competing[1 : 1 + _OTHERS]
     first = f"{_scored(best.root_score)} of 10, root SR {formats.share(best.root_sr)}"
     rest = [f"{a.agent}: {_scored(a.root_score)}" for a in others]
     rest = rest or ["the only agent that competes", *beside]
-    return Answer(question, best.agent, (first, *rest))
+    return AnswerCard(question, best.agent, (first, *rest))
 
 
 def _is_it_real(
     competing: Sequence[AgentSummary], summary: RunSummary, results: Sequence[TrialResult]
-) -> Answer:
+) -> AnswerCard:
     question = "Is the difference real?"
     rivals = {agent.agent for agent in competing[:2]} if len(competing) > 1 else {_IDLE}
     rivals |= {agent.agent for agent in competing[:1]}
     found = [pair for pair in pairs(summary.comparisons, ()) if {pair.ahead, pair.behind} == rivals]
     if not found:
-        return Answer(question, "Nothing to compare", ("It takes two agents with scores.",))
+        return AnswerCard(question, "Nothing to compare", ("It takes two agents with scores.",))
     pair = found[0]
     details = [f"{pair.ahead} against {pair.behind}", _by_task(pair.ahead, pair.behind, results)]
     if pair.lead < _SLACK:
-        return Answer(question, "There is none", tuple(details))
+        return AnswerCard(question, "There is none", tuple(details))
     if pair.ci95 is None:
-        return Answer(question, "Not known", (*details, "It takes two tasks for an interval."))
+        return AnswerCard(question, "Not known", (*details, "It takes two tasks for an interval."))
     lead = f"{formats.gain(pair.lead)} ({formats.gain_interval(pair.ci95)})"
     details.append(f"{lead}, p-value {formats.probability(pair.p_value)}")
     if pair.could_be is not None:
         details.append(f"{formats.gain_interval(pair.could_be)} with the verdicts that are missing")
     if pair.is_clear:
-        return Answer(question, "Yes", tuple(details), "good")
-    return Answer(question, "Not shown by this run", tuple(details))
+        return AnswerCard(question, "Yes", tuple(details), "good")
+    return AnswerCard(question, "Not shown by this run", tuple(details))
 
 
 def _by_task(first: str, second: str, results: Sequence[TrialResult]) -> str:
@@ -103,7 +103,7 @@ def _task_means(agent: str, results: Sequence[TrialResult]) -> Mapping[str, floa
     return {task: fmean(values) for task, values in scores.items()}
 
 
-def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> Answer:
+def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> AnswerCard:
     outcomes = [r.outcome for r in results if r.outcome is not None]
     unknown = sum(o.cost_usd is None for o in outcomes)
     known = sum(o.cost_usd or 0.0 for o in outcomes)
@@ -126,10 +126,12 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
         details.append(f"tokens or time unknown for {formats.plural(unmeasured, 'trial')}")
     if unknown:
         details.append(f"price unknown for {formats.plural(unknown, 'trial')}")
-    return Answer("What did it cost?", headline if outcomes else "Nothing has run", tuple(details))
+    return AnswerCard(
+        "What did it cost?", headline if outcomes else "Nothing has run", tuple(details)
+    )
 
 
-def _did_the_evaluation_work(summary: RunSummary, results: Sequence[TrialResult]) -> Answer:
+def _did_the_evaluation_work(summary: RunSummary, results: Sequence[TrialResult]) -> AnswerCard:
     """Answer for the infrastructure alone, and name the agents' own failures beside it."""
     question = "Did the evaluation itself work?"
     beside = _own_failures(summary.agents, summary.run.threshold)
@@ -143,15 +145,15 @@ def _did_the_evaluation_work(summary: RunSummary, results: Sequence[TrialResult]
     troubles += [f"gate {gate.gate} does not hold" for gate in summary.gates if not gate.success]
     troubles += [t for agent in summary.agents if (t := _control_trouble(agent))]
     if troubles:
-        return Answer(question, "No, see below", (*troubles, *beside), "bad")
+        return AnswerCard(question, "No, see below", (*troubles, *beside), "bad")
     if due:
         to_come = f"{formats.plural(due, 'trial')} still to come"
-        return Answer(question, "So far, yes", (to_come, *beside))
+        return AnswerCard(question, "So far, yes", (to_come, *beside))
     if not results:
-        return Answer(question, "Nothing has run", ())
+        return AnswerCard(question, "Nothing has run", ())
     held = f"{formats.plural(len(summary.gates), 'gate')} held" if summary.gates else "no gate yet"
     finished = f"every one of {formats.plural(len(results), 'trial')} finished and scored, {held}"
-    return Answer(question, "Yes", (finished, *beside), "good")
+    return AnswerCard(question, "Yes", (finished, *beside), "good")
 
 
 def _own_failures(agents: Sequence[AgentSummary], threshold: float) -> tuple[str, ...]:

@@ -27,8 +27,8 @@ from environments.metering.formats.dialects import (
 from environments.metering.formats.requests import Asked, read_request
 from environments.metering.forwarding import Forwarder
 from environments.metering.notices import Notices
-from environments.ports import Door
-from environments.sandbox.doors.listening import listening_socket
+from environments.ports import ExposedPort
+from environments.sandbox.exposed.listening import listening_socket
 from taskdata.errors import ModelRejected, SandboxFailed
 from taskdata.schema.transcript import Ending
 
@@ -53,7 +53,7 @@ class MeteringProxy:
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self.url = ""
         """Of the proxy on our own loopback, without `/v1`; empty where it does not listen there."""
-        self.doors: tuple[Door, ...] = ()
+        self.exposed_ports: tuple[ExposedPort, ...] = ()
         """Through which a sandbox reaches it; none where it has no socket."""
         self._forwarder = forwarder
         self._books = books
@@ -193,7 +193,7 @@ async def metering_proxy(terms: Terms, folder: Path | None = None) -> AsyncItera
 
     Args:
         terms: Of the trial's calls.
-        folder: Private to us; the socket of the proxy's door is made in it. None: the proxy
+        folder: Private to us; the socket of the proxy's exposed port is made in it. None: the proxy
             listens on a port of our own loopback instead.
 
     Raises:
@@ -233,4 +233,4 @@ async def _listen(proxy: MeteringProxy, runner: "web.AppRunner", folder: Path | 
     path.parent.chmod(0o755)
     await web.SockSite(runner, listening_socket(path)).start()
     told = variables(proxy.endpoint, f"http://127.0.0.1:{PORT}", proxy.token)
-    proxy.doors = (Door(PORT, path, told),)
+    proxy.exposed_ports = (ExposedPort(PORT, path, told),)

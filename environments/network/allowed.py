@@ -1,4 +1,4 @@
-"""A network for one trial: a proxy to the hosts on its task's list, and the door to it."""
+"""A network for one trial: a proxy to the hosts on its task's list, and the exposed port to it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -8,9 +8,9 @@ from pathlib import Path
 
 from environments.network.policy import HostResolver, Policy
 from environments.network.proxy import Proxy
-from environments.ports import Door
+from environments.ports import ExposedPort
 from environments.reaper.owner import working_folder
-from environments.sandbox.doors.listening import listening_socket
+from environments.sandbox.exposed.listening import listening_socket
 from taskdata.errors import SandboxFailed
 from taskdata.schema.network import RefusedTarget
 
@@ -31,7 +31,7 @@ _VARIABLES = tuple(
 class AllowedNetwork:
     """What a sandbox gets of the network."""
 
-    doors: tuple[Door, ...]
+    exposed_ports: tuple[ExposedPort, ...]
     """The proxy's; none where no host is allowed."""
     proxy: Proxy
 
@@ -60,7 +60,7 @@ async def allowed_network(allow: Sequence[str]) -> AsyncIterator[AllowedNetwork]
             yield AllowedNetwork((), proxy)
             return
         async with serving(proxy) as socket:
-            yield AllowedNetwork((Door(PORT, socket, _VARIABLES, tuple(allow)),), proxy)
+            yield AllowedNetwork((ExposedPort(PORT, socket, _VARIABLES, tuple(allow)),), proxy)
 
 
 @asynccontextmanager
@@ -73,7 +73,7 @@ async def serving(proxy: Proxy) -> AsyncIterator[Path]:
     with working_folder() as around:
         try:
             # Nobody else can enter the folder around, and a program's own user must enter this.
-            socket = around / "door" / "s"
+            socket = around / "exposed" / "s"
             socket.parent.mkdir()
             socket.parent.chmod(0o755)
             bound = listening_socket(socket)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from environments.ports import Door, Mount, Workspace
+from environments.ports import ExposedPort, Mount, Workspace
 from environments.sandbox.walking import TooManyEntries, walk
 from taskdata.schema.limits import EnforcedLimit
 from taskdata.schema.task import Resources
@@ -16,9 +16,11 @@ Limit = Literal["wall", "cpu", "output", "memory", "processes", "disk"]
 MEGABYTE = 1024 * 1024
 
 
-def shared_limits(resources: Resources, doors: Sequence[Door]) -> tuple[EnforcedLimit, ...]:
+def shared_limits(
+    resources: Resources, exposed_ports: Sequence[ExposedPort]
+) -> tuple[EnforcedLimit, ...]:
     """Return what every provider holds programs to, in the same way."""
-    allowed = sum(len(door.allows) for door in doors)
+    allowed = sum(len(exposed.allows) for exposed in exposed_ports)
     return (
         EnforcedLimit(name="wall_seconds", value=resources.wall_seconds, by=("watch",)),
         EnforcedLimit(name="cpu_seconds", value=resources.cpu_seconds, by=("rlimit", "watch")),

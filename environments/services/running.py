@@ -1,4 +1,4 @@
-"""The services of one trial: started, healthy, reached through doors, read, and gone with it."""
+"""The services of one trial: started, checked for health, exposed, read and stopped with it."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from environments.ports import Door, Mount, SandboxProvider, Workspace
+from environments.ports import ExposedPort, Mount, SandboxProvider, Workspace
 from environments.sandbox.collect import CollectedFile, collect
 from environments.sandbox.identity import give_to_programs
 from environments.sandbox.workspace import new_workspace
@@ -59,7 +59,7 @@ class FinalState:
 class _Running:
     service: Service
     facts: ServiceFacts
-    doors: tuple[Door, ...]
+    exposed_ports: tuple[ExposedPort, ...]
     workspace: Workspace
     program: Program
 
@@ -69,7 +69,7 @@ class RunningServices:
 
     def __init__(self, running: Sequence[_Running]) -> None:
         self._running = running
-        self.doors = tuple(door for one in running for door in one.doors)
+        self.exposed_ports = tuple(exposed for one in running for exposed in one.exposed_ports)
         """For the sandboxes that may reach them."""
         self.facts = tuple(one.facts for one in running)
 
@@ -170,12 +170,12 @@ async def _started(
         raise ServiceFailed(f"service {service.name!r}: {error} while it started") from error
     seconds = time.monotonic() - began
     variables = server.variables(service, ports)
-    doors = tuple(
-        Door(port, workspace.root / _SOCKETS / socket, named if is_first else ())
+    exposed_ports = tuple(
+        ExposedPort(port, workspace.root / _SOCKETS / socket, named if is_first else ())
         for port, socket, named in zip(ports, server.sockets, variables, strict=True)
     )
     facts = ServiceFacts(name=service.name, kind=service.kind, version=version, seconds=seconds)
-    return _Running(service, facts, doors, workspace, program)
+    return _Running(service, facts, exposed_ports, workspace, program)
 
 
 def _socket_folders(workspace: Workspace, sockets: Sequence[str]) -> tuple[Mount, ...]:

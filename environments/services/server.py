@@ -37,7 +37,7 @@ class Server(Protocol[S_contra]):
         ...
 
     def variables(self, service: S_contra, ports: Sequence[int]) -> tuple[Variables, ...]:
-        """Return what clients look for in their environment, for each door."""
+        """Return what clients look for in their environment, for each exposed port."""
         ...
 
     async def mounts(self, sandbox: Sandbox, workspace: Workspace, home: Path) -> Sequence[Mount]:

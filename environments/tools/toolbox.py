@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from environments.models.wire.arguments import fault_of
 from environments.ports import Sandbox, Tool
 from environments.tools.catalogue import catalogue, type_text
-from environments.tools.host.definition import Desk, HostTool, TrialMoney
+from environments.tools.host.definition import HostTool, HostToolContext, TrialMoney
 from environments.tools.naming import nearest_name
 from environments.tools.sandboxed import SandboxedTool
 from environments.tools.session.finish import FINISH
@@ -34,7 +34,7 @@ class Toolbox:
         self,
         names: Sequence[str],
         sandbox: Sandbox,
-        desk: Desk | None = None,
+        context: HostToolContext | None = None,
         more: Sequence[Tool] = (),
     ) -> None:
         """Pick tools from the catalogue for one trial.
@@ -42,7 +42,7 @@ class Toolbox:
         Args:
             names: Those the task allows.
             sandbox: Of the trial.
-            desk: What its host tools share; without one their services are not configured.
+            context: What its host tools share; without one their services are not configured.
             more: Tools that are not of the catalogue: those of the trial's MCP servers.
 
         Raises:
@@ -55,7 +55,7 @@ class Toolbox:
                 f"tools: {', '.join(map(repr, unknown))} not in the catalogue; "
                 f"it has {', '.join(known)}"
             )
-        self._desk = desk or Desk()
+        self._context = context or HostToolContext()
         self._python = WarmPython(sandbox)
         self._tools = {name: self._placed(known[name]) for name in (*names, *ALWAYS_PRESENT)}
         self._tools |= {tool.spec.name: tool for tool in more}
@@ -69,11 +69,11 @@ class Toolbox:
 
     def attach(self, context: AgentContext) -> None:
         """Let the tools about the agent's context act on this one."""
-        self._desk.context = context
+        self._context.agent = context
 
     def pay_from(self, money: TrialMoney) -> None:
         """Let the models of tools be paid from this, and held to what is left of it."""
-        self._desk.money = money
+        self._context.money = money
 
     def offer(self, *names: str) -> None:
         """Offer more tools of the catalogue from now on, beside the task's."""
@@ -84,11 +84,11 @@ class Toolbox:
 
     def show(self, chars: int) -> None:
         """Show at most so much of each result from now on; the rest can be read in pages."""
-        self._desk.kept.show(chars)
+        self._context.kept.show(chars)
 
     def shown(self, result: ToolResult) -> ToolResult:
         """Return a result as the agent is shown it, which it may then read on in."""
-        cut = cut_overlong(result, self._desk.kept)
+        cut = cut_overlong(result, self._context.kept)
         if cut is not result:
             self.offer(OVERLONG)
         return cut
@@ -124,7 +124,7 @@ class Toolbox:
     def _placed(self, tool: Tool) -> Tool:
         if isinstance(tool, SandboxedTool):
             return tool.at(self._python)
-        return tool.at(self._desk) if isinstance(tool, HostTool) else tool
+        return tool.at(self._context) if isinstance(tool, HostTool) else tool
 
 
 def _unreadable(call: ToolCall, spec: ToolSpec) -> ToolResult:

@@ -5,7 +5,7 @@ from pathlib import Path
 from flows.banks.gates import hold_bank_gate
 from flows.config import Settings
 from stages.construct.proof.bank import prove_bank
-from stages.construct.proof.verdict import TaskProof, Verdict
+from stages.construct.proof.verdict import ProofVerdict, TaskProof
 from stages.construct.releasing.changes import rewriting_table
 from stages.construct.releasing.release import Composition, release
 from taskdata.errors import GateFailed
@@ -82,8 +82,8 @@ def _require_played(composition: Composition, proofs: dict[str, TaskProof]) -> N
 
 def _is_judged(proof: TaskProof) -> bool:
     """Whether it was played, though nothing of its tree can be scored without a judge."""
-    return proof.verdict is Verdict.UNPROVEN
+    return proof.verdict is ProofVerdict.UNPROVEN
 
 
 def _proof(proof: TaskProof) -> Proof:
-    return "proven" if proof.verdict is Verdict.PROVEN else "unproven"
+    return "proven" if proof.verdict is ProofVerdict.PROVEN else "unproven"

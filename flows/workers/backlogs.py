@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flows.workers.hosting import dropped, spoken_to
-from stages.execute.slots.backlog import Ask, Backlog, Deal, Dealt
+from stages.execute.slots.backlog import Backlog, Deal, SlotGrant, SlotRequest
 from taskdata.errors import StageFailed
 
 
@@ -55,7 +55,7 @@ def hosted(
 
 def deal_at(address: str) -> Deal:
     """Return how this Dask worker speaks to the backlog at `address`."""
-    return spoken_to(address, Dealt)
+    return spoken_to(address, SlotGrant)
 
 
 def _begin(address: str, trials: Mapping[str, Sequence[str]], dask_scheduler: Any = None) -> None:
@@ -63,7 +63,7 @@ def _begin(address: str, trials: Mapping[str, Sequence[str]], dask_scheduler: An
     worker_of: dict[str, str] = {}
 
     def exchange(word: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
-        said = Ask.model_validate(word)
+        said = SlotRequest.model_validate(word)
         worker_of[said.holder] = worker
         for holder in backlog.holders:
             if worker_of[holder] not in dask_scheduler.workers:

@@ -13,7 +13,7 @@ _SECONDS_TO_ANSWER = 10
 
 _logger = logging.getLogger(__name__)
 
-Answer = TypeVar("Answer", bound=Value)
+Reply = TypeVar("Reply", bound=Value)
 
 
 def dropped(connected: Any, end: Callable[..., None], address: str) -> None:
@@ -30,7 +30,7 @@ def dropped(connected: Any, end: Callable[..., None], address: str) -> None:
         _logger.info("%s went with its Dask scheduler: %s", address, exc)
 
 
-def spoken_to(address: str, answers: type[Answer]) -> Callable[[Value], Answer]:
+def spoken_to(address: str, answers: type[Reply]) -> Callable[[Value], Reply]:
     """Return how this Dask worker says a word to the scheduler's handler at `address`.
 
     The handler gets it as `word`, JSON, and this worker's address as `worker`. It blocks, and
@@ -42,7 +42,7 @@ def spoken_to(address: str, answers: type[Answer]) -> Callable[[Value], Answer]:
     worker = get_worker()
     handler = getattr(worker.scheduler, address)
 
-    def say(word: Value) -> Answer:
+    def say(word: Value) -> Reply:
         answer = sync(
             worker.loop,
             handler,

@@ -213,16 +213,16 @@ def execute_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) 
     `extra`: `endpoints` of local models, `home` of MCP servers, `limits`: their address.
     """
     from flows.workers.limits import exchange_at
-    from stages.execute.work import work_off
+    from stages.execute.work import run_until_empty
 
     exchange, home = exchange_at(extra["limits"]), Path(extra["home"])
-    work_off(store, run_id, deal, extra["endpoints"], home, exchange, extra["ends_at"])
+    run_until_empty(store, run_id, deal, extra["endpoints"], home, exchange, extra["ends_at"])
 
 
 def score_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) -> None:
     """Score trials; `extra`: `endpoints` for a local judge, `limits`: their address."""
     from flows.workers.limits import exchange_at
-    from stages.score.work import score_off
+    from stages.score.work import score_until_empty
 
     exchange = exchange_at(extra["limits"])
-    score_off(store, run_id, deal, extra["endpoints"], exchange, extra["ends_at"])
+    score_until_empty(store, run_id, deal, extra["endpoints"], exchange, extra["ends_at"])

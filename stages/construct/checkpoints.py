@@ -14,7 +14,7 @@ from stages.construct.rules.book import require
 from stages.construct.rules.tree import tree_violations
 from stages.construct.rules.violation import Violation
 from stages.construct.rules.wording import tree_wording
-from stages.construct.work import INVALID, Case, Connect, Outcome, invalid, walk
+from stages.construct.work import INVALID, Case, Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction, TaskDraft
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
@@ -30,12 +30,12 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     return walk(store, refresh_id, Construction.CHECKPOINTS, _take, connect)
 
 
-async def _take(case: Case) -> Outcome:
+async def _take(case: Case) -> StepOutcome:
     draft = case.drafted()
     found = tuple(v for v in found_violations(case.steps) if v.is_of_tree)
     current = tree_is_current(draft, case.steps)
     if current and not found:
-        return Outcome("kept", next=Construction.PROVE)
+        return StepOutcome("kept", next=Construction.PROVE)
     tally, ignored = Tally(), list[str]()
     for _ in range(1 + case.shop.config.max_rewrites):
         asked = await _written(case, draft, found)
@@ -77,9 +77,9 @@ def _outcome(
     facts: dict[str, Any],
     tally: Tally,
     asked: Asked[TaskDraft],
-) -> Outcome:
+) -> StepOutcome:
     listed = "; ".join(map(str, found))
-    return Outcome(
+    return StepOutcome(
         verdict,
         next=None if found else Construction.PROVE,
         status=CandidateStatus.QUARANTINED if found else None,

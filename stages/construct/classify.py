@@ -6,7 +6,7 @@ from environments.models.registry import model_client
 from stages.construct.answers.drafts import shown_draft
 from stages.construct.answers.forms import ClassForm
 from stages.construct.asking.ask import as_is
-from stages.construct.work import Case, Connect, Outcome, invalid, walk
+from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
@@ -24,7 +24,7 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     return walk(store, refresh_id, Construction.CLASSIFY, _take, connect)
 
 
-async def _take(case: Case) -> Outcome:
+async def _take(case: Case) -> StepOutcome:
     context = await asyncio.to_thread(case.context)
     shown = shown_draft(case.drafted())
     asked = await case.ask("classify", context | {"draft": shown}, ClassForm, as_is)
@@ -33,7 +33,7 @@ async def _take(case: Case) -> Outcome:
     verdict, reasons = asked.answer.verdict, asked.answer.reasons
     deleted = verdict == DELETION
     goes_on = Construction.VALIDATE if verdict == PASS else Construction.REWRITE
-    return Outcome(
+    return StepOutcome(
         verdict,
         next=None if deleted else goes_on,
         status=CandidateStatus.DELETED if deleted else None,

@@ -9,7 +9,7 @@ from stages.construct.asking.prompting import Untrusted
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
 from stages.construct.rules.tree import tree_violations
-from stages.construct.work import Case, Connect, Outcome, invalid, walk
+from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import Candidate, Construction, Origin, TaskDraft
 from taskdata.schema.run import StageReport
 from taskdata.schema.seed import StoredSeed
@@ -30,7 +30,7 @@ def _is_ours(candidate: Candidate) -> bool:
     return candidate.origin is not Origin.EXPANSION
 
 
-async def _take(case: Case) -> Outcome:
+async def _take(case: Case) -> StepOutcome:
     def accept(form: DraftForm) -> TaskDraft:
         draft = draft_of(form)
         require((*task_violations(draft, case.book), *tree_violations(draft, case.book)))
@@ -41,7 +41,7 @@ async def _take(case: Case) -> Outcome:
     asked = await case.ask("generate", context, DraftForm, accept)
     if asked.answer is None:
         return invalid(asked)
-    return Outcome(
+    return StepOutcome(
         "drafted",
         next=Construction.CLASSIFY,
         reasons=_likeness(seed),

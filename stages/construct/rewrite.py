@@ -14,7 +14,7 @@ from stages.construct.history import classification, found_violations, is_sent_b
 from stages.construct.releasing.changes import counts
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
-from stages.construct.work import Case, Connect, Outcome, invalid, walk
+from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import Construction, ConstructionStep, TaskDraft
 from taskdata.schema.run import StageReport
@@ -34,7 +34,7 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     return walk(store, refresh_id, Construction.REWRITE, _take, connect)
 
 
-async def _take(case: Case) -> Outcome:
+async def _take(case: Case) -> StepOutcome:
     draft = case.drafted()
 
     def accept(form: TaskForm) -> TaskDraft:
@@ -48,7 +48,7 @@ async def _take(case: Case) -> Outcome:
     asked = await case.ask(_PROMPTS[cause], context | shown, TaskForm, accept)
     if asked.answer is None:
         return invalid(asked, cause=cause)
-    return Outcome(
+    return StepOutcome(
         "rewritten",
         next=Construction.VALIDATE,
         draft=asked.answer,

@@ -10,7 +10,7 @@ from stages.construct.history import VIOLATIONS, tree_is_current
 from stages.construct.rewrite import repairs
 from stages.construct.rules.book import violations
 from stages.construct.rules.violation import Violation
-from stages.construct.work import Case, Connect, Outcome, invalid, walk
+from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
@@ -28,7 +28,7 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     return walk(store, refresh_id, Construction.VALIDATE, _take, connect)
 
 
-async def _take(case: Case) -> Outcome:
+async def _take(case: Case) -> StepOutcome:
     draft = case.drafted()
     with_tree = tree_is_current(draft, case.steps)
     broken = violations(draft, case.book, tree=with_tree)
@@ -52,9 +52,9 @@ def _outcome(
     found: tuple[Violation, ...],
     goes_on: Construction | None,
     mended: int = 0,
-) -> Outcome:
+) -> StepOutcome:
     listed = "; ".join(map(str, found))
-    return Outcome(
+    return StepOutcome(
         verdict,
         next=goes_on,
         status=CandidateStatus.QUARANTINED if goes_on is None else None,

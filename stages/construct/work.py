@@ -158,7 +158,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StepOutcome:
     """What a stage says of one candidate, and where that leaves it."""
 
     verdict: str
@@ -174,7 +174,7 @@ class Outcome:
     prompt_version: str | None = None
 
 
-Take = Callable[[Case], Awaitable[Outcome]]
+Take = Callable[[Case], Awaitable[StepOutcome]]
 """One stage's work on one candidate."""
 
 Which = Callable[[Candidate], bool]
@@ -249,10 +249,10 @@ def _billing(store: Store, refresh: Refresh) -> Keep:
     return keep
 
 
-def invalid(asked: Asked[Any], tally: Tally | None = None, **facts: Any) -> Outcome:
+def invalid(asked: Asked[Any], tally: Tally | None = None, **facts: Any) -> StepOutcome:
     """Return the outcome of a candidate about which the model gave no answer of use."""
     last = asked.faults[-1] if asked.faults else "no answer"
-    return Outcome(
+    return StepOutcome(
         INVALID,
         status=CandidateStatus.QUARANTINED,
         reason=f"no answer of the model could be used; the last one: {last}"[:_MAX_REASON],
@@ -344,7 +344,7 @@ def _case(shop: Workshop, candidate: Candidate, stage: Construction) -> Case:
     )
 
 
-def _step(case: Case, outcome: Outcome) -> ConstructionStep:
+def _step(case: Case, outcome: StepOutcome) -> ConstructionStep:
     return ConstructionStep(
         candidate_id=case.candidate.id,
         stage=case.stage,

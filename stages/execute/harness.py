@@ -45,7 +45,7 @@ class HarnessKind:
     @property
     def is_program(self) -> bool:
         """Whether the agent is a program inside the sandbox, and our tools are not for it."""
-        return self.metered == "door"
+        return self.metered == "sandbox"
 
 
 def _openai_agents(agent: AgentSpec, task: Task) -> Harness:
@@ -81,7 +81,7 @@ HARNESSES: Mapping[str, HarnessKind] = {
         takes_feedback=True,
         require=require_command,
         may_have_model=True,
-        metered="door",
+        metered="sandbox",
         resources=with_room,
     ),
     "openai_agents": HarnessKind(

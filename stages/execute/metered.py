@@ -16,7 +16,7 @@ from environments.reaper.owner import working_folder
 from stages.execute.dialogue.journal import Journal
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 
-Reach = Literal["door", "loopback"]
+Reach = Literal["sandbox", "loopback"]
 """From where the proxy is reached: from inside the sandbox, or from this process."""
 UNASKED_REPLY_TOKENS = 32_000
 """Of a program that names no limit, which may well have its model think."""
@@ -52,7 +52,7 @@ async def metered(
         return
     terms = _terms(agent, agent.model, reach, base_url, journal, clients, paid)
     with ExitStack() as stack:
-        folder = stack.enter_context(working_folder()) if reach == "door" else None
+        folder = stack.enter_context(working_folder()) if reach == "sandbox" else None
         async with metering_proxy(terms, folder) as proxy:
             yield proxy
 
@@ -74,7 +74,7 @@ def _terms(
             agent.budget,
             price_of(model),
             # A program says itself how long its replies may be; an adapter leaves that to us.
-            replies=_replies(agent, model) if reach == "door" else None,
+            replies=_replies(agent, model) if reach == "sandbox" else None,
         ),
         record=journal,
         limiter=None if is_local else clients.limiter,
@@ -82,7 +82,7 @@ def _terms(
         paid=None if is_local else paid,
         policy=RetryPolicy(attempt_seconds=clients.attempt_seconds),
         # What an adapter tells its model is on record already.
-        records_instructions=reach == "door",
+        records_instructions=reach == "sandbox",
     )
 
 

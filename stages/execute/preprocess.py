@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from environments.ports import Completed, Door, Sandbox, SandboxProvider
+from environments.ports import Completed, ExposedPort, Sandbox, SandboxProvider
 from environments.sandbox.collect import collect
 from environments.sandbox.workspace import new_workspace
 from environments.tools.sandboxed import why_stopped
@@ -40,7 +40,7 @@ async def initial_files(
     provider: SandboxProvider,
     folder: Path,
     label: str,
-    doors: Sequence[Door] = (),
+    exposed_ports: Sequence[ExposedPort] = (),
 ) -> AsyncIterator[Callable[[], Files]]:
     """Yield what reads the files for the trial's input folder, within the block; it blocks.
 
@@ -50,7 +50,7 @@ async def initial_files(
         provider: Makes the program's sandbox.
         folder: A workspace for the program is made here.
         label: Of the sandbox.
-        doors: What the program reaches.
+        exposed_ports: What the program reaches.
 
     Raises:
         PreprocessFailed: the program failed, took too long, or left what cannot be taken over.
@@ -67,7 +67,7 @@ async def initial_files(
     files = await asyncio.to_thread(read)
     around = await asyncio.to_thread(_bytes_of, programs, artifacts)
     with new_workspace(folder, around, begun=files) as workspace:
-        async with provider.open(workspace, limits, label, doors) as sandbox:
+        async with provider.open(workspace, limits, label, exposed_ports) as sandbox:
             await _run(task, sandbox)
         collected = await asyncio.to_thread(collect, workspace.output, limits)
         if collected.rejected:

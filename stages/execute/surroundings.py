@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from environments.network.allowed import AllowedNetwork, allowed_network
-from environments.ports import Door
+from environments.ports import ExposedPort
 from environments.sandbox.collect import Collected
 from environments.services.running import RunningServices, ServiceRoom, running_services
 from taskdata.schema.limits import SandboxLimits
@@ -21,9 +21,9 @@ class Surroundings:
     network: AllowedNetwork
 
     @property
-    def doors(self) -> tuple[Door, ...]:
+    def exposed_ports(self) -> tuple[ExposedPort, ...]:
         """The ways there."""
-        return (*self.services.doors, *self.network.doors)
+        return (*self.services.exposed_ports, *self.network.exposed_ports)
 
     def noted_in(self, limits: SandboxLimits) -> SandboxLimits:
         """Return the limits with what ran and what was refused until now."""

@@ -21,7 +21,7 @@ from environments.models.retry import is_silence
 from environments.ports import ModelClient, Sandbox, Workspace
 from environments.sandbox.collect import Collected, collect
 from environments.sandbox.workspace import new_workspace
-from environments.tools.host.definition import Desk
+from environments.tools.host.definition import HostToolContext
 from environments.tools.states import require_ready
 from environments.tools.toolbox import RESERVED, Toolbox
 from stages.execute.assignment import Assignment
@@ -35,7 +35,7 @@ from stages.execute.preprocess import initial_files
 from stages.execute.slots.deadline import Deadline, in_time
 from stages.execute.storing import Stored, stored
 from stages.execute.surroundings import Surroundings, surroundings, with_final_state, without_state
-from stages.execute.workbench import Due, Workbench
+from stages.execute.worker_context import Due, WorkerContext
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.limits import SandboxLimits
@@ -59,43 +59,43 @@ class _Work:
     """Fields of the outcome that no event of ours says."""
 
 
-async def run_trial(bench: Workbench, due: Due) -> TrialOutcome:
+async def run_trial(worker: WorkerContext, due: Due) -> TrialOutcome:
     """Make one attempt at a trial and return its outcome, whatever happens; it is not recorded yet.
 
     A failure outside the agent (model server, sandbox, disk, a bug of ours, something that hangs)
     is an outcome too: `INFRASTRUCTURE`, with its cause.
     """
-    journal, started = Journal(partial(bench.holder.answered, due.trial.id)), time.monotonic()
-    deadline = Deadline(bench.run.config.deadlines, bench.ends_at)
+    journal, started = Journal(partial(worker.holder.answered, due.trial.id)), time.monotonic()
+    deadline = Deadline(worker.run.config.deadlines, worker.ends_at)
     facts: dict[str, Any] = {
         "trial_id": due.trial.id,
         "attempt": due.attempt,
-        "sandbox": bench.run.config.sandbox,
+        "sandbox": worker.run.config.sandbox,
         "code_version": code_version(),
         "started_at": datetime.now(UTC),
     }
     try:
-        done = await in_time(_done(bench, due, journal, facts, deadline), deadline)
+        done = await in_time(_done(worker, due, journal, facts, deadline), deadline)
         return outcome_of(facts | done)
     # One trial must not sink its batch, whatever went wrong; the traceback is kept for us.
     except Exception as exc:  # noqa: BLE001
         if is_silence(exc):
-            bench.holder.unanswered(due.trial.id)
+            worker.holder.unanswered(due.trial.id)
         _logger.warning("trial %s: %s", due.trial.id, cause(exc))
         facts |= {
             "status": OutcomeStatus.INFRASTRUCTURE,
             "error": cause(exc),
-            "error_detail": await asyncio.to_thread(detail_of, bench.store, journal, exc),
+            "error_detail": await asyncio.to_thread(detail_of, worker.store, journal, exc),
             "wall_seconds": time.monotonic() - started,
         }
     return failed_outcome(facts, journal)
 
 
 async def _done(
-    bench: Workbench, due: Due, journal: Journal, facts: dict[str, Any], deadline: Deadline
+    worker: WorkerContext, due: Due, journal: Journal, facts: dict[str, Any], deadline: Deadline
 ) -> dict[str, Any]:
     """Do the work and return what the outcome says of it."""
-    work = await _work(bench, due, journal, facts, deadline)
+    work = await _work(worker, due, journal, facts, deadline)
     return {
         "status": OutcomeStatus.FINISHED,
         "ending": work.transcript.ending,
@@ -114,7 +114,7 @@ async def _done(
 class _Try:
     """What the steps of one attempt share."""
 
-    bench: Workbench
+    worker: WorkerContext
     due: Due
     task: Task
     around: Surroundings
@@ -125,26 +125,26 @@ class _Try:
 
 
 async def _work(
-    bench: Workbench, due: Due, journal: Journal, facts: dict[str, Any], deadline: Deadline
+    worker: WorkerContext, due: Due, journal: Journal, facts: dict[str, Any], deadline: Deadline
 ) -> _Work:
     """Return what came of it; notes in `facts` what is to be recorded of failed trials, too."""
     deadline.set_up("reading its task")
-    task = await bench.task(due.trial.task_hash)
+    task = await worker.task(due.trial.task_hash)
     facts["limits"] = SandboxLimits(asked=task.resources)
-    config = bench.run.config
+    config = worker.run.config
     agent = config.agent(due.trial.agent)
     kind = harness_kind(agent.harness)
     if kind.build is None:
         facts |= {"sandbox": "none"}
         deadline.step = "taking in its results"
-        return await asyncio.to_thread(_imported, bench, agent, task, journal)
+        return await asyncio.to_thread(_imported, worker, agent, task, journal)
     offer = offered(task)
     require_ready(offer.tools, config, config.sandbox)
     harness = kind.build(agent, task)
-    model = None if kind.metered else _model(bench, agent, due)
+    model = None if kind.metered else _model(worker, agent, due)
     deadline.step = "starting its services"
-    async with AsyncExitStack() as stack, surroundings(task, bench.room) as around:
-        attempt = _Try(bench, due, task, around, journal, facts, deadline)
+    async with AsyncExitStack() as stack, surroundings(task, worker.room) as around:
+        attempt = _Try(worker, due, task, around, journal, facts, deadline)
         try:
             deadline.step = "making its workspace"
             workspace = await _begun(attempt, stack)
@@ -194,15 +194,20 @@ def _assigned(
 
 async def _begun(attempt: _Try, stack: AsyncExitStack) -> Workspace:
     """Return a workspace in the state that the task starts from; it goes with the stack."""
-    bench, doors = attempt.bench, attempt.around.doors
+    worker, exposed_ports = attempt.worker, attempt.around.exposed_ports
     async with initial_files(
-        attempt.task, bench.store.artifacts, bench.provider, bench.folder, bench.run.id, doors
+        attempt.task,
+        worker.store.artifacts,
+        worker.provider,
+        worker.folder,
+        worker.run.id,
+        exposed_ports,
     ) as read:
         # Making and removing it waits for the disk; the other trials must not wait for that.
         made = ExitStack()
         stack.push_async_callback(asyncio.to_thread, made.close)
         return await asyncio.to_thread(
-            lambda: made.enter_context(new_workspace(bench.folder, read()))
+            lambda: made.enter_context(new_workspace(worker.folder, read()))
         )
 
 
@@ -214,9 +219,9 @@ async def _way_to_model(
     if kind.metered is None:
         yield None
         return
-    bench, due = attempt.bench, attempt.due
-    paid = PaidAnswers(bench.calls, due.payer, due.paid)
-    base_url, clients = _base_url(bench, agent, due.trial), bench.clients
+    worker, due = attempt.worker, attempt.due
+    paid = PaidAnswers(worker.calls, due.payer, due.paid)
+    base_url, clients = _base_url(worker, agent, due.trial), worker.clients
     async with metered(agent, kind.metered, base_url, attempt.journal, clients, paid) as proxy:
         yield proxy
 
@@ -230,12 +235,12 @@ async def _sandbox(
     proxy: MeteringProxy | None,
 ) -> AsyncIterator[Sandbox]:
     """Yield the agent's sandbox; notes what it really is."""
-    bench, facts = attempt.bench, attempt.facts
+    worker, facts = attempt.worker, attempt.facts
     asked = attempt.task.resources
     resources = asked if kind.resources is None else kind.resources(agent, asked)
-    doors = (*attempt.around.doors, *(proxy.doors if proxy else ()))
-    provider = provider_for(agent, bench.provider)
-    async with provider.open(workspace, resources, bench.run.id, doors) as sandbox:
+    exposed_ports = (*attempt.around.exposed_ports, *(proxy.exposed_ports if proxy else ()))
+    provider = provider_for(agent, worker.provider)
+    async with provider.open(workspace, resources, worker.run.id, exposed_ports) as sandbox:
         held = sandbox.facts()
         facts["limits"] = facts["limits"].model_copy(update={"enforced": held.enforced})
         facts["sandbox_image"] = held.image
@@ -247,19 +252,19 @@ async def _toolbox(
     attempt: _Try, offer: Offer, workspace: Workspace, sandbox: Sandbox
 ) -> AsyncIterator[Toolbox]:
     """Yield the agent's tools over its sandbox."""
-    bench = attempt.bench
+    worker = attempt.worker
     attempt.deadline.step = "starting its MCP servers"
-    services = bench.services.owned_by(attempt.due.payer, bench.calls)
-    desk = Desk(services, lambda: tuple(attempt.journal.events))
+    services = worker.services.owned_by(attempt.due.payer, worker.calls)
+    context = HostToolContext(services, lambda: tuple(attempt.journal.events))
     async with server_tools(
         offer,
         sandbox,
         workspace,
         attempt.task.resources,
-        bench.home,
+        worker.home,
         taken={*offer.tools, *RESERVED},
     ) as served:
-        yield Toolbox(offer.tools, sandbox, desk, served)
+        yield Toolbox(offer.tools, sandbox, context, served)
 
 
 async def _left(
@@ -267,7 +272,7 @@ async def _left(
 ) -> Stored:
     """Store what was left, once nothing of the agent's is running that could change it."""
     task, deadline = attempt.task, attempt.deadline
-    store = partial(stored, attempt.bench.store, transcript)
+    store = partial(stored, attempt.worker.store, transcript)
     deadline.step = "collecting and storing what the agent left"
     if kind.predicts:
         # What the reference has written is not the agent's.
@@ -282,7 +287,7 @@ async def _left(
     return await asyncio.to_thread(store, found)
 
 
-def _model(bench: Workbench, agent: AgentSpec, due: Due) -> ModelClient | None:
+def _model(worker: WorkerContext, agent: AgentSpec, due: Due) -> ModelClient | None:
     """Return the agent's model; what an earlier attempt has paid for is not asked again."""
     if agent.model is None:
         return None
@@ -290,26 +295,26 @@ def _model(bench: Workbench, agent: AgentSpec, due: Due) -> ModelClient | None:
         raise Misuse(
             f"agent {agent.name!r}: a budget in USD needs a known price; {agent.model} {UNPRICED}"
         )
-    trial, replies = due.trial, bench.run.config.replies
-    base_url = _base_url(bench, agent, trial)
+    trial, replies = due.trial, worker.run.config.replies
+    base_url = _base_url(worker, agent, trial)
     if replies == "ask":
-        return _paid(bench, agent.model, base_url, due)
-    behind = _paid(bench, agent.model, base_url, due) if replies == "keep" else None
+        return _paid(worker, agent.model, base_url, due)
+    behind = _paid(worker, agent.model, base_url, due) if replies == "keep" else None
     return CachedClient(
-        behind, agent.model, bench.store, base_url, owner=trial.id, sample=trial.repetition
+        behind, agent.model, worker.store, base_url, owner=trial.id, sample=trial.repetition
     )
 
 
-def _paid(bench: Workbench, spec: ModelSpec, base_url: str | None, due: Due) -> ModelClient:
-    client = bench.clients.get(spec, base_url)
+def _paid(worker: WorkerContext, spec: ModelSpec, base_url: str | None, due: Due) -> ModelClient:
+    client = worker.clients.get(spec, base_url)
     if spec.provider == "local":
         return client
-    return PaidClient(client, spec, base_url, bench.calls, due.payer, due.paid)
+    return PaidClient(client, spec, base_url, worker.calls, due.payer, due.paid)
 
 
-def _base_url(bench: Workbench, agent: AgentSpec, trial: Trial) -> str | None:
+def _base_url(worker: WorkerContext, agent: AgentSpec, trial: Trial) -> str | None:
     """Return where the agent's model is; None for its provider's own place."""
-    servers = bench.endpoints.get(str(agent.model))
+    servers = worker.endpoints.get(str(agent.model))
     if not servers:
         return agent.base_url
     # By task: the server that has read a task's prompt answers its next round faster.
@@ -317,10 +322,10 @@ def _base_url(bench: Workbench, agent: AgentSpec, trial: Trial) -> str | None:
     return servers[chosen]
 
 
-def _imported(bench: Workbench, agent: AgentSpec, task: Task, journal: Journal) -> _Work:
+def _imported(worker: WorkerContext, agent: AgentSpec, task: Task, journal: Journal) -> _Work:
     """Return the work of a system that ran elsewhere; no sandbox is opened for it."""
-    with taken_in(agent, task, bench.folder) as result:
+    with taken_in(agent, task, worker.folder) as result:
         closed = journal.close(Ending.FINISHED, result.final_answer)
         transcript = closed.model_copy(update={"is_outcome_only": True})
-        kept = stored(bench.store, transcript, without_state(result.files, task))
+        kept = stored(worker.store, transcript, without_state(result.files, task))
     return _Work(transcript, kept, None, result.effort.seconds, result.effort.of_outcome)

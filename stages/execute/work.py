@@ -34,7 +34,7 @@ from stages.execute.slots.backlog import Backlog, Deal, Holder, holding
 from stages.execute.slots.backlog import by_provider as by_agents_provider
 from stages.execute.slots.filling import keep_filled, run_loop
 from stages.execute.trial import run_trial
-from stages.execute.workbench import Due, Workbench
+from stages.execute.worker_context import Due, WorkerContext
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import OutcomeStatus, Run, StageReport
 from taskdata.store import Store
@@ -76,9 +76,12 @@ def execute_trials(
     endpoints: Mapping[str, Sequence[str]],
     home: Path = _HOME,
 ) -> BatchCounts:
-    """Run trials concurrently in this process; as `work_off`, but nobody else works on the run."""
+    """Run trials concurrently in this process, which is the only worker of the run.
+
+    The arguments and errors are those of `run_until_empty`.
+    """
     backlog = Backlog.of(by_provider(store, run_id, trial_ids))
-    counts = work_off(store, run_id, backlog.exchange, endpoints, home)
+    counts = run_until_empty(store, run_id, backlog.exchange, endpoints, home)
     for cause, given_up in backlog.given_up.items():
         record_stopped(store, run_id, store.trial(given_up[0]).round, given_up, cause)
         errors = counts.infrastructure_errors + len(given_up)
@@ -86,7 +89,7 @@ def execute_trials(
     return counts
 
 
-def work_off(
+def run_until_empty(
     store: Store,
     run_id: str,
     deal: Deal,
@@ -227,7 +230,7 @@ async def _execute(
             open_services(run.config, clients, store) as services,
             CallWriter(store) as calls,
         ):
-            bench = Workbench(
+            worker = WorkerContext(
                 store=store,
                 run=run,
                 provider=sandbox_provider(run.config.sandbox),
@@ -241,8 +244,8 @@ async def _execute(
                 ends_at=stops_at,
             )
             expected = len(first.trial_ids) + first.waiting
-            async with bench.provider.pooled(run.id, at_once, expected):
-                one = partial(_recorded, bench, done)
+            async with worker.provider.pooled(run.id, at_once, expected):
+                one = partial(_recorded, worker, done)
                 await keep_filled(holder, first, at_once, stops_at, one)
     if done.first_failure is not None:
         raise done.first_failure
@@ -266,10 +269,10 @@ class _Done:
         )
 
 
-async def _recorded(bench: Workbench, done: _Done, trial_id: str) -> bool:
+async def _recorded(worker: WorkerContext, done: _Done, trial_id: str) -> bool:
     """Run one trial; returns whether it is recorded."""
     try:
-        done.statuses[await _one(bench, trial_id)] += 1
+        done.statuses[await _one(worker, trial_id)] += 1
     # An outcome that cannot be recorded must not keep the other trials from running.
     except Exception as exc:  # noqa: BLE001
         _logger.warning("trial %s: not recorded: %s: %s", trial_id, type(exc).__name__, exc)
@@ -278,12 +281,12 @@ async def _recorded(bench: Workbench, done: _Done, trial_id: str) -> bool:
     return True
 
 
-async def _one(bench: Workbench, trial_id: str) -> OutcomeStatus | None:
+async def _one(worker: WorkerContext, trial_id: str) -> OutcomeStatus | None:
     """Run and record one trial; None if it had finished before."""
-    attempt = await asyncio.to_thread(Due.read, bench.store, trial_id)
+    attempt = await asyncio.to_thread(Due.read, worker.store, trial_id)
     if attempt is None:
         return None
-    outcome = await run_trial(bench, attempt)
-    await asyncio.to_thread(bench.store.record_outcome, outcome)
+    outcome = await run_trial(worker, attempt)
+    await asyncio.to_thread(worker.store.record_outcome, outcome)
     _logger.info("trial %s: %s", trial_id, outcome.ending or outcome.error)
     return outcome.status

@@ -27,8 +27,8 @@ from stages.execute.harness import harness_kind
 from stages.execute.slots.backlog import (
     Backlog,
     Deal,
-    Dealt,
     Holder,
+    SlotGrant,
     holding,
     provider_of,
 )
@@ -111,14 +111,14 @@ def score_trials(
     trial_ids: Sequence[str],
     endpoints: Mapping[str, Sequence[str]] | None = None,
 ) -> int:
-    """Score trials in this process; as `score_off`, but nobody else works on the run."""
+    """Score trials in this process; as `score_until_empty`, but nobody else works on the run."""
     backlog = Backlog.of(by_judge(store, run_id, trial_ids))
-    failed = score_off(store, run_id, backlog.exchange, endpoints or {})
+    failed = score_until_empty(store, run_id, backlog.exchange, endpoints or {})
     record_given_up(store, backlog.given_up)
     return failed + sum(len(given_up) for given_up in backlog.given_up.values())
 
 
-def score_off(
+def score_until_empty(
     store: Store,
     run_id: str,
     deal: Deal,
@@ -196,7 +196,7 @@ async def _score(
     slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
     seconds = ends_at - time.time()
     stops_at = asyncio.get_running_loop().time() + seconds
-    first = await asyncio.to_thread(holder.next, slots) if seconds > 0 else Dealt()
+    first = await asyncio.to_thread(holder.next, slots) if seconds > 0 else SlotGrant()
     if not first.trial_ids and not first.waiting:
         return 0
     purse = None if run.config.max_usd is None else limits.purse

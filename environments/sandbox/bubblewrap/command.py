@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from environments.ports import Door, Mount, Workspace
-from environments.sandbox.doors.inside import (
-    door_mounts,
-    door_variables,
+from environments.ports import ExposedPort, Mount, Workspace
+from environments.sandbox.exposed.inside import (
     hosts_mounts,
+    port_mounts,
+    port_variables,
     relayed,
 )
 from environments.sandbox.identity import is_root
@@ -58,7 +58,7 @@ def command(
     descriptors: Descriptors,
     argv: Sequence[str],
     more_mounts: Sequence[Mount] = (),
-    doors: Sequence[Door] = (),
+    exposed_ports: Sequence[ExposedPort] = (),
     reserves_memory: bool = False,
 ) -> list[str]:
     """Return the command that runs `argv` under the policy.
@@ -71,10 +71,15 @@ def command(
         descriptors: Pipes for bwrap's reports and for the files made up for the sandbox.
         argv: Program and arguments, as inside.
         more_mounts: What the program sees besides the workspace.
-        doors: What it reaches.
+        exposed_ports: What it reaches.
         reserves_memory: Whether its address space is without limit.
     """
-    mounts = (*python_mounts(), *package_mounts(), *door_mounts(doors), *hosts_mounts(doors))
+    mounts = (
+        *python_mounts(),
+        *package_mounts(),
+        *port_mounts(exposed_ports),
+        *hosts_mounts(exposed_ports),
+    )
     return [
         str(bwrap),
         *_namespaces(),
@@ -87,13 +92,13 @@ def command(
         *("--bind", str(workspace.output), "/workspace/output"),
         *("--remount-ro", "/dev", "--remount-ro", "/"),
         *("--chdir", "/workspace", "--clearenv"),
-        *_variables(doors),
+        *_variables(exposed_ports),
         *("--json-status-fd", str(descriptors.status), "--seccomp", str(descriptors.seccomp)),
         "--",
         *_INIT,
         *_drop_root(owner),
         # Before the limits, which are the program's own.
-        *relayed(sys.executable, doors),
+        *relayed(sys.executable, exposed_ports),
         *_rlimits(resources, reserves_memory),
         *argv,
     ]
@@ -154,9 +159,9 @@ def _made_up(descriptors: Descriptors, resources: Resources) -> Iterator[str]:
         yield from ("--perms", "1777", "--size", str(megabytes * MEGABYTE), "--tmpfs", folder)
 
 
-def _variables(doors: Sequence[Door]) -> Iterator[str]:
+def _variables(exposed_ports: Sequence[ExposedPort]) -> Iterator[str]:
     path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
-    for name, value in environment(path, more=door_variables(doors)).items():
+    for name, value in environment(path, more=port_variables(exposed_ports)).items():
         yield from ("--setenv", name, value)
 
 

@@ -16,11 +16,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from environments.ports import Completed, Door, Mount, Process, Sandbox, SandboxFacts, Workspace
+from environments.ports import (
+    Completed,
+    ExposedPort,
+    Mount,
+    Process,
+    Sandbox,
+    SandboxFacts,
+    Workspace,
+)
 from environments.reaper.owner import RUN_VARIABLE, this_process, working_folder
 from environments.sandbox.bubblewrap.command import account_files, command
 from environments.sandbox.bubblewrap.program import Program, last_line, running
-from environments.sandbox.doors.inside import check_doors, relay_processes
+from environments.sandbox.exposed.inside import check_exposed_ports, relay_processes
 from environments.sandbox.identity import owner_of_output
 from environments.sandbox.limits import MEGABYTE, Limit, Space, filled_folders, shared_limits
 from environments.sandbox.shielding import to_the_end
@@ -59,20 +67,20 @@ class Bubblewrap:
         workspace: Workspace,
         resources: Resources,
         label: str = "",
-        doors: Sequence[Door] = (),
+        exposed_ports: Sequence[ExposedPort] = (),
     ) -> AsyncIterator[Sandbox]:
         """Yield a sandbox over `workspace`; of it run only the programs that run in it.
 
         Raises:
-            Misuse: a sandbox cannot have these doors.
+            Misuse: a sandbox cannot have these exposed ports.
             SandboxFailed: there is no bwrap binary, the output folder cannot be handed over, or
-                the folder of a door cannot be shown.
+                the folder of an exposed port cannot be shown.
         """
-        check_doors(doors)
+        check_exposed_ports(exposed_ports)
         user = owner_of_output(workspace.output)
         with this_process() as process:
             marks = process.variables | {RUN_VARIABLE: label}
-            sandbox = BubblewrapSandbox(_bwrap(), workspace, resources, user, marks, doors)
+            sandbox = BubblewrapSandbox(_bwrap(), workspace, resources, user, marks, exposed_ports)
             try:
                 yield sandbox
             finally:
@@ -94,14 +102,14 @@ class BubblewrapSandbox:
         resources: Resources,
         owner: tuple[int, int],
         marks: dict[str, str],
-        doors: Sequence[Door],
+        exposed_ports: Sequence[ExposedPort],
     ) -> None:
         self._bwrap = bwrap
         self._workspace = workspace
         self._resources = resources
         self._owner = owner
         self._marks = marks
-        self._doors = doors
+        self._exposed_ports = exposed_ports
         self._started: list[BubblewrapProcess] = []
 
     def python(self) -> Sequence[str]:
@@ -157,7 +165,7 @@ class BubblewrapSandbox:
             EnforcedLimit(name="memory_mb", value=asked.memory_mb, by=("watch",)),
             EnforcedLimit(name="processes", value=asked.processes, by=("watch",)),
         )
-        return SandboxFacts((*shared_limits(asked, self._doors), *watched))
+        return SandboxFacts((*shared_limits(asked, self._exposed_ports), *watched))
 
     async def close(self) -> None:
         """Kill the programs that were started and still run."""
@@ -178,7 +186,7 @@ class BubblewrapSandbox:
             self._owner,
             argv=argv,
             more_mounts=mounts,
-            doors=self._doors,
+            exposed_ports=self._exposed_ports,
             reserves_memory=reserves_memory,
         )
         accounts = account_files(self._owner)
@@ -191,7 +199,7 @@ class BubblewrapSandbox:
 
     def namespace(self, program: Program) -> Namespace:
         """Return what a program of this sandbox can be looked at through."""
-        own_processes = 1 + relay_processes(self._doors)
+        own_processes = 1 + relay_processes(self._exposed_ports)
         return Namespace(program.init_pid, self._workspace.output, own_processes)
 
     async def watch(

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from environments import ports
-from environments.ports import Door, SandboxFacts, Workspace
-from environments.sandbox.doors.inside import (
-    door_mounts,
-    door_variables,
+from environments.ports import ExposedPort, SandboxFacts, Workspace
+from environments.sandbox.exposed.inside import (
+    port_mounts,
+    port_variables,
     relay_processes,
     relayed,
 )
@@ -54,35 +54,37 @@ _AROUND = (
 _AFTER_A_LINE = 'read -r go && "$@"; exit $?'
 
 
-def own_processes(doors: Sequence[Door]) -> int:
+def own_processes(exposed_ports: Sequence[ExposedPort]) -> int:
     """Return how many run beside a program: the first, a shell, what tidies up, a relay."""
-    return _OWN_PROCESSES + relay_processes(doors)
+    return _OWN_PROCESSES + relay_processes(exposed_ports)
 
 
-def exec_argv(stdin_file: str, argv: Sequence[str], doors: Sequence[Door] = ()) -> list[str]:
+def exec_argv(
+    stdin_file: str, argv: Sequence[str], exposed_ports: Sequence[ExposedPort] = ()
+) -> list[str]:
     """Return the command of the `exec` that runs `argv` with nothing in its environment but ours.
 
     Args:
         stdin_file: Name of the file below the stdin folder that the program reads.
         argv: Program and arguments.
-        doors: What it reaches.
+        exposed_ports: What it reaches.
     """
     shell = ["/bin/sh", "-c", _AROUND, "sh", f"{STDIN_FOLDER}/{stdin_file}"]
-    return [*_beginning(doors), *shell, *argv]
+    return [*_beginning(exposed_ports), *shell, *argv]
 
 
-def talking_argv(argv: Sequence[str], doors: Sequence[Door] = ()) -> list[str]:
+def talking_argv(argv: Sequence[str], exposed_ports: Sequence[ExposedPort] = ()) -> list[str]:
     """Return the command of the `exec` that runs `argv` once it has read a line.
 
     The line is sent when the engine has answered: what a program wrote before could be lost.
     """
-    return [*_beginning(doors), "/bin/sh", "-c", _AFTER_A_LINE, "sh", *argv]
+    return [*_beginning(exposed_ports), "/bin/sh", "-c", _AFTER_A_LINE, "sh", *argv]
 
 
-def _beginning(doors: Sequence[Door]) -> list[str]:
-    variables = environment(_PATH, _LIBRARIES, more=door_variables(doors))
+def _beginning(exposed_ports: Sequence[ExposedPort]) -> list[str]:
+    variables = environment(_PATH, _LIBRARIES, more=port_variables(exposed_ports))
     assigned = (f"{name}={value}" for name, value in variables.items())
-    return ["/usr/bin/env", "-i", *assigned, *filtered(), *relayed(PYTHON, doors)]
+    return ["/usr/bin/env", "-i", *assigned, *filtered(), *relayed(PYTHON, exposed_ports)]
 
 
 def bound(mounts: Sequence[ports.Mount]) -> "list[Mount]":
@@ -100,7 +102,7 @@ def container_options(
     stdin_folder: str,
     resources: Resources,
     owner: tuple[int, int],
-    doors: Sequence[Door] = (),
+    exposed_ports: Sequence[ExposedPort] = (),
 ) -> dict[str, Any]:
     """Return the keyword arguments for docker's `containers.create`.
 
@@ -109,7 +111,7 @@ def container_options(
         stdin_folder: Host folder with the file that a program reads.
         resources: The limits.
         owner: User and group id of every process inside.
-        doors: What they reach.
+        exposed_ports: What they reach.
     """
     from docker.types import LogConfig, Ulimit
 
@@ -130,12 +132,12 @@ def container_options(
         "oom_score_adj": 1000,
         "security_opt": ["no-new-privileges:true"],
         "read_only": True,
-        "mounts": [*_mounts(workspace, stdin_folder), *bound(door_mounts(doors))],
+        "mounts": [*_mounts(workspace, stdin_folder), *bound(port_mounts(exposed_ports))],
         "tmpfs": {"/tmp": f"size={file_bytes},mode=1777,nr_inodes=20000,exec"},  # noqa: S108
         "shm_size": f"{64 * MEGABYTE}",
         "mem_limit": f"{resources.memory_mb}m",
         "memswap_limit": f"{resources.memory_mb}m",
-        "pids_limit": resources.processes + own_processes(doors),
+        "pids_limit": resources.processes + own_processes(exposed_ports),
         "nano_cpus": _NANO_CPUS,
         "ulimits": [
             Ulimit(name="core", soft=0, hard=0),
@@ -153,7 +155,7 @@ def container_limits(resources: Resources) -> tuple[int, ...]:
 
 
 def facts_of(
-    inspected: Mapping[str, Any], resources: Resources, doors: Sequence[Door] = ()
+    inspected: Mapping[str, Any], resources: Resources, exposed_ports: Sequence[ExposedPort] = ()
 ) -> SandboxFacts:
     """Return what the engine says of a container that was made with our options.
 
@@ -163,7 +165,7 @@ def facts_of(
     kept = inspected["HostConfig"]
     in_force: dict[LimitName, float] = {
         "memory_mb": (kept["Memory"] or 0) / MEGABYTE,
-        "processes": max(0, (kept["PidsLimit"] or 0) - own_processes(doors)),
+        "processes": max(0, (kept["PidsLimit"] or 0) - own_processes(exposed_ports)),
         "cpus": (kept["NanoCpus"] or 0) / _NANO_CPUS,
     }
     missing = [name for name, value in in_force.items() if not value]
@@ -175,7 +177,9 @@ def facts_of(
     groups = (
         EnforcedLimit(name=name, value=value, by=("cgroup",)) for name, value in in_force.items()
     )
-    return SandboxFacts((*shared_limits(resources, doors), *groups), str(inspected["Image"]))
+    return SandboxFacts(
+        (*shared_limits(resources, exposed_ports), *groups), str(inspected["Image"])
+    )
 
 
 def _mounts(workspace: Workspace, stdin_folder: str) -> "list[Mount]":

@@ -7,7 +7,7 @@ from pathlib import Path
 from signal import SIGKILL, SIGXCPU
 from typing import TYPE_CHECKING, Any
 
-from environments.ports import Door, SandboxFacts
+from environments.ports import ExposedPort, SandboxFacts
 from environments.sandbox.docker.container import OOM_COUNT_ARGV, facts_of, own_processes
 from environments.sandbox.docker.engine import ask, remove, running
 from environments.sandbox.docker.group import ControlGroup, control_group
@@ -31,13 +31,13 @@ class LiveContainer:
         container: "Container",
         resources: Resources,
         filled: Sequence[Path],
-        doors: Sequence[Door],
+        exposed_ports: Sequence[ExposedPort],
     ) -> None:
         self._client = client
         self._container = container
         self._resources = resources
         self._filled = filled
-        self._doors = doors
+        self._exposed_ports = exposed_ports
         self._lifeline: Any = None
         self._group: ControlGroup | None = None
         self._cpu_seconds_before = 0.0
@@ -50,7 +50,7 @@ class LiveContainer:
         options: dict[str, Any],
         resources: Resources,
         filled: Sequence[Path],
-        doors: Sequence[Door] = (),
+        exposed_ports: Sequence[ExposedPort] = (),
     ) -> "LiveContainer":
         """Make and start a container; what fails half-way is removed.
 
@@ -60,10 +60,10 @@ class LiveContainer:
             options: Keyword arguments of `containers.create`.
             resources: The limits that are watched.
             filled: Host folders that its programs fill.
-            doors: What they reach.
+            exposed_ports: What they reach.
         """
         container = await ask("make a container", client.containers.create, image, **options)
-        live = cls(client, container, resources, filled, doors)
+        live = cls(client, container, resources, filled, exposed_ports)
         try:
             live.facts()
             # While we hold this, the first process has a standard input to wait for.
@@ -97,7 +97,7 @@ class LiveContainer:
         Raises:
             SandboxFailed: it left out a limit.
         """
-        return facts_of(self._container.attrs, self._resources, self._doors)
+        return facts_of(self._container.attrs, self._resources, self._exposed_ports)
 
     async def remove(self) -> None:
         """Remove the container with everything that runs in it."""
@@ -130,7 +130,7 @@ class LiveContainer:
     async def exceeded(self) -> Limit | None:
         """Return a limit that the running programs are above, if any; not of disk."""
         used = await ask("list the processes", running, self._container)
-        if used and used.threads >= self._resources.processes + own_processes(self._doors):
+        if used and used.threads >= self._resources.processes + own_processes(self._exposed_ports):
             return "processes"
         # The processes that run now are not all that have used a CPU.
         cpu_seconds = self._cpu_seconds()

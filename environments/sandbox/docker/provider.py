@@ -12,7 +12,15 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from environments.ports import Completed, Door, Mount, Process, Sandbox, SandboxFacts, Workspace
+from environments.ports import (
+    Completed,
+    ExposedPort,
+    Mount,
+    Process,
+    Sandbox,
+    SandboxFacts,
+    Workspace,
+)
 from environments.reaper.owner import this_process, working_folder
 from environments.reaper.removal import remove_tree
 from environments.sandbox.docker.container import (
@@ -27,7 +35,7 @@ from environments.sandbox.docker.leftovers import labels_of
 from environments.sandbox.docker.live import LiveContainer
 from environments.sandbox.docker.pool import Pool, Prepared, prepared_container
 from environments.sandbox.docker.process import DockerProcess, start_process
-from environments.sandbox.doors.inside import check_doors
+from environments.sandbox.exposed.inside import check_exposed_ports
 from environments.sandbox.identity import owner_of_output
 from environments.sandbox.limits import Limit, Space, filled_folders
 from environments.sandbox.shielding import to_the_end
@@ -76,32 +84,32 @@ class Docker:
         workspace: Workspace,
         resources: Resources,
         label: str = "",
-        doors: Sequence[Door] = (),
+        exposed_ports: Sequence[ExposedPort] = (),
     ) -> AsyncIterator[Sandbox]:
         """Yield a sandbox in a started container, which is removed however the block ends.
 
-        With doors it is never one that was prepared: what a container shows is fixed when it is
-        made.
+        With exposed ports the container is always a new one, never one from the pool: the mounts
+        of a container are fixed when it is made.
 
         Args:
             workspace: Its input and output are mounted.
             resources: The limits.
             label: Value of the container's label `nightshift`: the id of the run it is for.
-            doors: What its programs reach.
+            exposed_ports: What its programs reach.
 
         Raises:
-            Misuse: a sandbox cannot have these doors.
-            SandboxFailed: the engine cannot start the container, or the folder of a door cannot
-                be shown.
+            Misuse: a sandbox cannot have these exposed ports.
+            SandboxFailed: the engine cannot start the container, or the folder of an exposed port
+                cannot be mounted.
         """
-        check_doors(doors)
+        check_exposed_ports(exposed_ports)
         pool = self._pool
         with this_process() as process:
             labels = labels_of(process, label)
             async with nullcontext(pool.client) if pool else _connected() as client:
-                prepared = await pool.take(resources, fresh=bool(doors)) if pool else None
+                prepared = await pool.take(resources, fresh=bool(exposed_ports)) if pool else None
                 sandbox = DockerSandbox(
-                    client, self._image, workspace, resources, labels, prepared, doors
+                    client, self._image, workspace, resources, labels, prepared, exposed_ports
                 )
                 try:
                     await to_the_end(sandbox.set_up())
@@ -156,7 +164,7 @@ class DockerSandbox:
         resources: Resources,
         labels: Mapping[str, str],
         prepared: Prepared | None,
-        doors: Sequence[Door],
+        exposed_ports: Sequence[ExposedPort],
     ) -> None:
         self._client = client
         self._image = image
@@ -172,8 +180,8 @@ class DockerSandbox:
             self._stdin_folder = Path(tempfile.mkdtemp(prefix="stdin-", dir=workspace.root))
             owner = owner_of_output(workspace.output)
         stdin_folder = str(self._stdin_folder)
-        self._doors = doors
-        self._options = container_options(workspace, stdin_folder, resources, owner, doors)
+        self._exposed_ports = exposed_ports
+        self._options = container_options(workspace, stdin_folder, resources, owner, exposed_ports)
         self._options["labels"] = dict(labels)
         self._turn = asyncio.Lock()
         self._started: list[DockerProcess] = []
@@ -256,7 +264,7 @@ class DockerSandbox:
         output_bytes = self._resources.output_kb * 1024
         try:
             process = await start_process(
-                self._client, container, talking_argv(argv, self._doors), output_bytes
+                self._client, container, talking_argv(argv, self._exposed_ports), output_bytes
             )
         except BaseException:
             await container.remove()
@@ -273,7 +281,7 @@ class DockerSandbox:
             options,
             self._resources,
             filled_folders(self._workspace, mounts),
-            self._doors,
+            self._exposed_ports,
         )
 
     async def _discard(self) -> None:
@@ -292,7 +300,7 @@ class DockerSandbox:
 
     async def _exec(self, container: LiveContainer, argv: Sequence[str], wall: float) -> Completed:
         space = await container.space()
-        exec_id = await container.create_exec(exec_argv(_STDIN_FILE, argv, self._doors))
+        exec_id = await container.create_exec(exec_argv(_STDIN_FILE, argv, self._exposed_ports))
         began = time.monotonic()
         stream = ExecStream(self._client, exec_id, self._resources.output_kb * 1024)
         limit = await self._watch(container, stream, space, began + wall)

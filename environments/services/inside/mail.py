@@ -89,7 +89,7 @@ def _smtp(boxes: Mailboxes) -> SMTP:
         hostname="localhost",
         ident="mail",
         authenticator=is_account,
-        # The only way in is a door of the trial's own.
+        # The only way in is an exposed port of the same trial.
         auth_require_tls=False,
     )
 

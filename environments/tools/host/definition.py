@@ -71,7 +71,7 @@ class NoLimit:
 
 
 @dataclass
-class Desk:
+class HostToolContext:
     """What the host tools of one trial share."""
 
     services: ToolServices = field(default_factory=ToolServices)
@@ -80,7 +80,7 @@ class Desk:
     kept: KeptResults = field(default_factory=KeptResults)
     used: Counter[Service] = field(default_factory=Counter)
     """Calls of the services."""
-    context: AgentContext | None = None
+    agent: AgentContext | None = None
     """What the agent has before it; None: it does not say."""
     money: TrialMoney = field(default_factory=NoLimit)
 
@@ -88,10 +88,10 @@ class Desk:
 class HostCall:
     """One call of a host tool: what it may use, and what that has cost."""
 
-    def __init__(self, tool: str, sandbox: Sandbox, desk: Desk) -> None:
+    def __init__(self, tool: str, sandbox: Sandbox, context: HostToolContext) -> None:
         self.tool = tool
         self.sandbox = sandbox
-        self.desk = desk
+        self.context = context
         self.usage = Usage()
         self.cost_usd: float | None = 0.0
 
@@ -104,8 +104,8 @@ class HostCall:
             ToolUnavailable: None is configured.
             ModelUnavailable: It is out of reach; nor is `ModelRejected` the agent's doing.
         """
-        vision = self._service(Service.VISION, self.desk.services.vision)
-        async with self.desk.money.hold() as left:
+        vision = self._service(Service.VISION, self.context.services.vision)
+        async with self.context.money.hold() as left:
             asked = replace(request, max_usd=left)
             try:
                 reply = await vision.reply(asked)
@@ -119,7 +119,7 @@ class HostCall:
                 ) from exc
             finally:
                 for attempt in asked.failed:
-                    self.desk.money.lose(attempt.cost_at_most_usd)
+                    self.context.money.lose(attempt.cost_at_most_usd)
             if not reply.cached:
                 self._book(reply.usage, reply.cost_usd)
         return reply
@@ -127,26 +127,28 @@ class HostCall:
     async def draw(self, prompt: str) -> Generated:
         """Return a picture; raises as `ask`."""
         return await self._made(
-            self._service(Service.IMAGES, self.desk.services.images).draw(prompt)
+            self._service(Service.IMAGES, self.context.services.images).draw(prompt)
         )
 
     async def film(self, prompt: str) -> Generated:
         """Return a clip; raises as `ask`."""
         return await self._made(
-            self._service(Service.VIDEOS, self.desk.services.videos).film(prompt)
+            self._service(Service.VIDEOS, self.context.services.videos).film(prompt)
         )
 
     async def search(self, query: str, count: int) -> tuple[SearchHit, ...]:
         """Return what the search finds; its fees are not part of the cost. Raises as `ask`."""
-        return await self._service(Service.SEARCH, self.desk.services.search).search(query, count)
+        return await self._service(Service.SEARCH, self.context.services.search).search(
+            query, count
+        )
 
     def _service(self, service: Service, found: S | None) -> S:
         if found is None:
             raise ToolUnavailable(f"{self.tool}: its service ({service}) is not configured")
-        limit = self.desk.services.limits.of(service)
-        if self.desk.used[service] >= limit:
+        limit = self.context.services.limits.of(service)
+        if self.context.used[service] >= limit:
             raise ToolRefused(f"{self.tool} is used up: a trial may use {service} {limit} times.")
-        self.desk.used[service] += 1
+        self.context.used[service] += 1
         return found
 
     async def _made(self, making: Awaitable[Generated]) -> Generated:
@@ -162,7 +164,7 @@ class HostCall:
         return made
 
     def _book(self, usage: Usage, cost_usd: float | None) -> None:
-        self.desk.money.charge(cost_usd)
+        self.context.money.charge(cost_usd)
         self.usage += usage
         known = self.cost_usd is not None and cost_usd is not None
         self.cost_usd = (self.cost_usd or 0.0) + (cost_usd or 0.0) if known else None
@@ -183,11 +185,11 @@ class HostTool:
 
     definition: HostDefinition[Any]
     spec: ToolSpec
-    desk: Desk = field(default_factory=Desk)
+    context: HostToolContext = field(default_factory=HostToolContext)
 
-    def at(self, desk: Desk) -> "HostTool":
+    def at(self, context: HostToolContext) -> "HostTool":
         """Return the tool as one trial has it."""
-        return replace(self, desk=desk)
+        return replace(self, context=context)
 
     async def run(self, arguments: dict[str, Any], sandbox: Sandbox) -> ToolResult:
         """Return the result of one call with what it cost; the agent's mistakes are errors in it.
@@ -203,7 +205,7 @@ class HostTool:
         except ValidationError as exc:
             text = explain_bad_arguments(tool.name, tool.arguments, arguments, exc)
             return ToolResult(text=text, error=ToolErrorKind.BAD_ARGUMENTS)
-        call = HostCall(tool.name, sandbox, self.desk)
+        call = HostCall(tool.name, sandbox, self.context)
         try:
             async with asyncio.timeout(CALL_SECONDS) as limit:
                 result = await tool.run(parsed, call)

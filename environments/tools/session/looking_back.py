@@ -33,7 +33,7 @@ class HistoryArguments(Arguments):
 
 async def look_back(args: HistoryArguments, call: HostCall) -> ToolResult:
     """Return one event in full, or a list of the newest ones, each on a line."""
-    texts = [_text(event) for event in call.desk.events()]
+    texts = [_text(event) for event in call.context.events()]
     if args.event is not None:
         if args.event > len(texts):
             raise ToolRefused(f"There is no event {args.event}: so far there are {len(texts)}.")

@@ -39,7 +39,7 @@ class ManageContextArguments(Arguments):
 
 async def manage_context(args: ManageContextArguments, call: HostCall) -> ToolResult:
     """Return the state of the context, or what was dropped from it."""
-    context = call.desk.context
+    context = call.context.agent
     if context is None:
         raise ToolRefused("This agent's context is not kept here: nothing can be dropped.")
     turns = context.turns()

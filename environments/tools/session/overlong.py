@@ -70,7 +70,7 @@ def cut_overlong(result: ToolResult, kept: KeptResults) -> ToolResult:
 
 async def read_overlong(args: OverlongArguments, call: HostCall) -> ToolResult:
     """Return a page of a kept result, or the places where something occurs in it."""
-    kept = call.desk.kept
+    kept = call.context.kept
     text, page_chars = kept.find(args.result), kept.page_chars
     if text is None:
         numbers = ", ".join(map(str, kept.numbers)) or "none"

@@ -33,7 +33,7 @@ class Request(_Frame):
     """What all processes together may use."""
 
 
-class Answer(_Frame):
+class Response(_Frame):
     """Said twice of a request: when its program is about to begin, and when it has ended."""
 
     state: Literal["begun", "ended", "declined"]

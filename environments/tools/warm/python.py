@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from environments.ports import Completed, Process, Sandbox
 from environments.sandbox.shielding import to_the_end
-from environments.tools.warm.frames import MAX_LINE_BYTES, Answer, Request
+from environments.tools.warm.frames import MAX_LINE_BYTES, Request, Response
 from taskdata.errors import SandboxFailed
 from taskdata.schema.limits import LimitName
 
@@ -154,14 +154,14 @@ class WarmPython:
                 self._given_up = True
         return self._process
 
-    async def _answer(self, process: Process, request: Request) -> Answer:
+    async def _answer(self, process: Process, request: Request) -> Response:
         while (end := self._unread.find(b"\n", 0, MAX_LINE_BYTES)) < 0:
             if len(self._unread) >= MAX_LINE_BYTES:
                 raise EOFError("no line where an answer begins")
             await self._more(process)
         line = bytes(self._unread[:end])
         del self._unread[: end + 1]
-        answer = Answer.model_validate_json(line)
+        answer = Response.model_validate_json(line)
         if answer.nonce != request.nonce:
             raise EOFError("an answer to something else")
         if max(answer.stdout_bytes, answer.stderr_bytes) > request.output_bytes:

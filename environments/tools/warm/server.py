@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import BinaryIO
 
 from environments.tools.warm.forking import Ended, Program, run_forked, set_visible
-from environments.tools.warm.frames import Answer, Request
+from environments.tools.warm.frames import Request, Response
 from environments.tools.warm.libraries import load
 from environments.tools.warm.tidying import (
     empty_temporary_folders,
@@ -65,10 +65,10 @@ def _serve(
     began = time.monotonic()
     _load(request)
     if not _settled():
-        _send(answers, Answer(nonce=request.nonce, state="declined", leaving=True))
+        _send(answers, Response(nonce=request.nonce, state="declined", leaving=True))
         return False
     module = import_module(request.module)
-    _send(answers, Answer(nonce=request.nonce, state="begun"))
+    _send(answers, Response(nonce=request.nonce, state="begun"))
     program = Program(
         module.main,
         request.stdin.encode(),
@@ -80,7 +80,7 @@ def _serve(
         ended = run_forked(program)
     except OSError:
         traceback.print_exc()
-        _send(answers, Answer(nonce=request.nonce, state="declined", leaving=True))
+        _send(answers, Response(nonce=request.nonce, state="declined", leaving=True))
         return False
     is_tidy = ended.is_gone and empty_temporary_folders(kept)
     stays = is_tidy and not has_grown_large(request.memory_bytes)
@@ -109,8 +109,8 @@ def _settled() -> bool:
     return True
 
 
-def _answer(request: Request, ended: Ended, stays: bool) -> Answer:
-    return Answer(
+def _answer(request: Request, ended: Ended, stays: bool) -> Response:
+    return Response(
         nonce=request.nonce,
         state="ended",
         exit_code=ended.exit_code,
@@ -121,7 +121,7 @@ def _answer(request: Request, ended: Ended, stays: bool) -> Answer:
     )
 
 
-def _send(answers: BinaryIO, answer: Answer, *contents: bytes) -> None:
+def _send(answers: BinaryIO, answer: Response, *contents: bytes) -> None:
     with contextlib.suppress(BrokenPipeError):
         answers.write(b"".join((answer.model_dump_json().encode(), b"\n", *contents)))
         answers.flush()

@@ -67,7 +67,7 @@ class PlannedAsk(Value):
     output_tokens: int = Field(ge=0)
 
 
-class Estimate(Value):
+class RefreshEstimate(Value):
     """What a refresh would ask; every number is an upper bound."""
 
     model: str
@@ -160,7 +160,7 @@ _TEMPLATES = (
 )
 
 
-def estimate(store: Store, config: RefreshConfig) -> Estimate:
+def estimate(store: Store, config: RefreshConfig) -> RefreshEstimate:
     """Return what a refresh of this configuration would ask if it started now; stores nothing.
 
     Raises:
@@ -179,7 +179,7 @@ def estimate(store: Store, config: RefreshConfig) -> Estimate:
     read, written = sum(a.input_tokens for a in asks), sum(a.output_tokens for a in asks)
     calls = sum(ask.calls for ask in asks)
     usd = _cost(asks, price_of(config.model))
-    return Estimate(
+    return RefreshEstimate(
         model=str(config.model),
         asks=tuple(asks),
         candidates=len(taken) + config.max_augmentations,

@@ -33,7 +33,7 @@ from stages.construct.atomic.ways import (
 from stages.construct.material.base import stored_base
 from stages.construct.proof.recording import Recording, record_chain, task_files
 from stages.construct.rules.book import require, violations
-from stages.construct.work import Case, Connect, Outcome, invalid, walk
+from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from stages.score.matching import fold
 from taskdata.errors import BadTaskData, SandboxFailed
 from taskdata.schema.construct import (
@@ -129,7 +129,7 @@ class _Recorder:
         return await known[task.content_hash]
 
 
-async def _take(case: Case, recorder: _Recorder) -> Outcome:
+async def _take(case: Case, recorder: _Recorder) -> StepOutcome:
     store, candidate = case.shop.store, case.candidate
     exemplar = await asyncio.to_thread(store.task, candidate.exemplar or "")
     way = way_of(candidate.aim)
@@ -151,7 +151,7 @@ async def _take(case: Case, recorder: _Recorder) -> Outcome:
     results = [step.result or "" for step in recording.solution.steps]
     unseen = None if recording.faults else unsupported(groups_of(form), results)
     faults = (*recording.faults, *([unseen] if unseen else ()))
-    return Outcome(
+    return StepOutcome(
         (UNSUPPORTED if unseen else MISBEHAVED) if faults else "drafted",
         next=None if faults else Construction.VALIDATE,
         status=CandidateStatus.QUARANTINED if faults else None,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import stages.execute.work as executing
 import stages.score.work as scoring
-from stages.construct.proof.verdict import TaskProof, Verdict, verdict_on
+from stages.construct.proof.verdict import ProofVerdict, TaskProof, verdict_on
 from stages.prepare.work import first_trial, require, require_usable
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import AgentSpec
@@ -64,7 +64,7 @@ def _refused(task: Task, error: BadTaskData) -> TaskProof:
     return TaskProof(
         task_id=task.id,
         task_hash=task.content_hash,
-        verdict=Verdict.FAILED,
+        verdict=ProofVerdict.FAILED,
         reasons=(str(error),),
     )
 

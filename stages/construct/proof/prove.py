@@ -14,7 +14,7 @@ from environments.models.registry import model_client
 from stages.construct.assembling import assembled
 from stages.construct.proof import references
 from stages.construct.proof.bank import prove_bank
-from stages.construct.proof.verdict import Verdict
+from stages.construct.proof.verdict import ProofVerdict
 from stages.construct.work import Connect, due
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import (
@@ -65,18 +65,18 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     )
 
 
-def _prove(store: Store, refresh_id: str) -> tuple[Counter[Verdict], list[str]]:
+def _prove(store: Store, refresh_id: str) -> tuple[Counter[ProofVerdict], list[str]]:
     """Return how many candidates got each verdict, and why the others got none."""
     config = store.refresh(refresh_id).config
     missing = references.due(store, refresh_id) if config.draft_references else []
     undrafted = {candidate.id for candidate in missing}
-    verdicts, tasks = Counter[Verdict](), list[tuple[Candidate, Task]]()
+    verdicts, tasks = Counter[ProofVerdict](), list[tuple[Candidate, Task]]()
     for candidate in due(store, refresh_id, STAGE, lambda c: c.id not in undrafted):
         try:
             tasks.append((candidate, assembled(store, candidate)))
         except BadTaskData as exc:
-            verdicts[Verdict.FAILED] += 1
-            _record(store, candidate, Verdict.FAILED, (str(exc),), {})
+            verdicts[ProofVerdict.FAILED] += 1
+            _record(store, candidate, ProofVerdict.FAILED, (str(exc),), {})
     proofs = prove_bank(store, [task for _, task in tasks], {}, config.sandbox)
     lost: list[str] = []
     for candidate, task in tasks:
@@ -93,11 +93,11 @@ def _prove(store: Store, refresh_id: str) -> tuple[Counter[Verdict], list[str]]:
 def _record(
     store: Store,
     candidate: Candidate,
-    verdict: Verdict,
+    verdict: ProofVerdict,
     reasons: Sequence[str],
     facts: dict[str, Any],
 ) -> None:
-    has_failed = verdict is Verdict.FAILED
+    has_failed = verdict is ProofVerdict.FAILED
     attempts = [s.attempt for s in store.steps(candidate.id) if s.stage is Construction.PROVE]
     step = ConstructionStep(
         candidate_id=candidate.id,

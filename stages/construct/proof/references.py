@@ -26,7 +26,7 @@ from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.chain_form import ReferenceForm, solution_of
 from stages.construct.proof.recording import record_chain, task_files
 from stages.construct.proof.verdict import earns_all
-from stages.construct.work import Case, Connect, Outcome, walk
+from stages.construct.work import Case, Connect, StepOutcome, walk
 from taskdata.errors import BadTaskData, BudgetExhausted, SandboxFailed
 from taskdata.schema.construct import Candidate, Construction, TaskDraft
 from taskdata.schema.run import StageReport
@@ -92,14 +92,14 @@ class _Attempts:
     """Everything that was wrong, in order."""
 
 
-async def _take(case: Case, provider: SandboxProvider, folder: Path) -> Outcome:
+async def _take(case: Case, provider: SandboxProvider, folder: Path) -> StepOutcome:
     draft = case.drafted()
     attempts = _Attempts(asks_left=case.shop.config.max_asks)
     context = await asyncio.to_thread(_context, case, draft)
     while (solution := await _asked(case, draft, context, attempts)) is not None:
         recorded, faults = await _tried(case, draft, solution, provider, folder)
         if not faults:
-            return Outcome(
+            return StepOutcome(
                 DRAFTED,
                 next=Construction.PROVE,
                 draft=draft.model_copy(update={"reference": recorded}),
@@ -110,7 +110,7 @@ async def _take(case: Case, provider: SandboxProvider, folder: Path) -> Outcome:
         attempts.rejected.append(recorded)
         attempts.faults = faults
         attempts.told += faults
-    return Outcome(
+    return StepOutcome(
         NO_REFERENCE,
         next=Construction.PROVE,
         reasons=tuple(fault[:_MAX_REASON] for fault in attempts.told),

@@ -16,7 +16,7 @@ _MAX_LEAVES_NAMED = 8
 _MAX_REASON = 200
 
 
-class Verdict(StrEnum):
+class ProofVerdict(StrEnum):
     """What playing a task has shown."""
 
     PROVEN = "proven"
@@ -30,7 +30,7 @@ class TaskProof(Value):
 
     task_id: str
     task_hash: str
-    verdict: Verdict | None
+    verdict: ProofVerdict | None
     """None: our infrastructure failed; the task is to be played again."""
     reasons: tuple[str, ...] = ()
     reference_score: float | None = None
@@ -59,12 +59,12 @@ def verdict_on(task: Task, reference: TrialResult | None, nop: TrialResult | Non
     )
     faults = _faults(reference, nop)
     if faults:
-        return measured.model_copy(update={"verdict": Verdict.FAILED, "reasons": faults})
+        return measured.model_copy(update={"verdict": ProofVerdict.FAILED, "reasons": faults})
     open_question = _open_question(measured, reference)
     if open_question:
-        update = {"verdict": Verdict.UNPROVEN, "reasons": (open_question,)}
+        update = {"verdict": ProofVerdict.UNPROVEN, "reasons": (open_question,)}
         return measured.model_copy(update=update)
-    return measured.model_copy(update={"verdict": Verdict.PROVEN})
+    return measured.model_copy(update={"verdict": ProofVerdict.PROVEN})
 
 
 def earns_all(proof: TaskProof) -> bool:

@@ -24,7 +24,7 @@ PROMPT = "function_calling_v3"
 _NOTICE_CHARS = 500
 
 
-class Loan:
+class SdkSession:
     """One trial as an SDK sees it; everything done with it is recorded and counted."""
 
     def __init__(self, assignment: Assignment) -> None:

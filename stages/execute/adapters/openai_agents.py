@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stages.execute.adapters.lending import PROMPT, Loan
+from stages.execute.adapters.lending import PROMPT, SdkSession
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from taskdata.schema.agent import AgentSpec
@@ -26,26 +26,26 @@ class OpenAIAgents:
         import agents
         import openai
 
-        loan = Loan(assignment)
+        session = SdkSession(assignment)
 
         def finished(context: Any, results: Any) -> agents.ToolsToFinalOutputResult:
-            return agents.ToolsToFinalOutputResult(loan.answer is not None, loan.answer)
+            return agents.ToolsToFinalOutputResult(session.answer is not None, session.answer)
 
         async def play() -> str:
-            async with loan.client() as client:
+            async with session.client() as client:
                 agent = agents.Agent(
                     name="agent",
-                    instructions=loan.instructions,
-                    tools=[_tool(loan, tool) for tool in loan.specs],
+                    instructions=session.instructions,
+                    tools=[_tool(session, tool) for tool in session.specs],
                     tool_use_behavior=finished,
-                    model=_model(loan, client),
+                    model=_model(session, client),
                     model_settings=_settings(assignment.agent),
                 )
                 how = agents.RunConfig(tracing_disabled=True)
-                ended = await agents.Runner.run(agent, loan.task, max_turns=None, run_config=how)
+                ended = await agents.Runner.run(agent, session.task, max_turns=None, run_config=how)
                 return str(ended.final_output or "")
 
-        return await loan.played(play, (agents.AgentsException, openai.OpenAIError))
+        return await session.played(play, (agents.AgentsException, openai.OpenAIError))
 
 
 def _settings(spec: AgentSpec) -> "agents.ModelSettings":
@@ -56,20 +56,20 @@ def _settings(spec: AgentSpec) -> "agents.ModelSettings":
     return agents.ModelSettings(temperature=spec.temperature, reasoning=reasoning)
 
 
-def _model(loan: Loan, client: Any) -> "agents.Model":
+def _model(session: SdkSession, client: Any) -> "agents.Model":
     import agents
 
-    spec = loan.proxy.endpoint.spec
+    spec = session.proxy.endpoint.spec
     if spec.provider == "openai-responses":
         return agents.OpenAIResponsesModel(model=spec.model, openai_client=client)
     return agents.OpenAIChatCompletionsModel(model=spec.model, openai_client=client)
 
 
-def _tool(loan: Loan, spec: ToolSpec) -> "agents.FunctionTool":
+def _tool(session: SdkSession, spec: ToolSpec) -> "agents.FunctionTool":
     import agents
 
     async def invoke(context: Any, raw: str) -> str:
-        return await loan.call(spec.name, raw, context.tool_call_id)
+        return await session.call(spec.name, raw, context.tool_call_id)
 
     return agents.FunctionTool(
         name=spec.name,

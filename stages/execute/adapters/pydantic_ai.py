@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-from stages.execute.adapters.lending import PROMPT, Loan
+from stages.execute.adapters.lending import PROMPT, SdkSession
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from taskdata.schema.agent import AgentSpec
@@ -29,26 +29,26 @@ class PydanticAI:
         import openai
         import pydantic_ai
 
-        loan = Loan(assignment)
+        session = SdkSession(assignment)
 
         async def play() -> str:
-            async with loan.client() as client:
+            async with session.client() as client:
                 agent = pydantic_ai.Agent(
-                    _model(loan, client),
-                    instructions=loan.instructions,
-                    tools=[_tool(loan, tool) for tool in loan.specs],
+                    _model(session, client),
+                    instructions=session.instructions,
+                    tools=[_tool(session, tool) for tool in session.specs],
                 )
                 async with agent.iter(
-                    loan.task,
+                    session.task,
                     model_settings=_settings(assignment.agent),
                     usage_limits=pydantic_ai.UsageLimits(request_limit=None),
                 ) as steps:
                     async for _ in steps:
-                        if loan.answer is not None:
-                            return loan.answer
+                        if session.answer is not None:
+                            return session.answer
                 return steps.result.output if steps.result else ""
 
-        return await loan.played(play, (pydantic_ai.AgentRunError, openai.OpenAIError))
+        return await session.played(play, (pydantic_ai.AgentRunError, openai.OpenAIError))
 
 
 def _settings(spec: AgentSpec) -> "OpenAIChatModelSettings":
@@ -58,21 +58,21 @@ def _settings(spec: AgentSpec) -> "OpenAIChatModelSettings":
     return cast(OpenAIChatModelSettings, {k: v for k, v in given.items() if v is not None})
 
 
-def _model(loan: Loan, client: Any) -> "Model":
+def _model(session: SdkSession, client: Any) -> "Model":
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    spec, provider = loan.proxy.endpoint.spec, OpenAIProvider(openai_client=client)
+    spec, provider = session.proxy.endpoint.spec, OpenAIProvider(openai_client=client)
     if spec.provider == "openai-responses":
         return OpenAIResponsesModel(spec.model, provider=provider)
     return OpenAIChatModel(spec.model, provider=provider)
 
 
-def _tool(loan: Loan, spec: ToolSpec) -> "pydantic_ai.Tool[object]":
+def _tool(session: SdkSession, spec: ToolSpec) -> "pydantic_ai.Tool[object]":
     import pydantic_ai
 
     async def invoke(context: "pydantic_ai.RunContext[object]", **arguments: Any) -> str:
-        return await loan.call(spec.name, json.dumps(arguments), context.tool_call_id or "")
+        return await session.call(spec.name, json.dumps(arguments), context.tool_call_id or "")
 
     return pydantic_ai.Tool.from_schema(
         invoke, spec.name, spec.description, spec.parameters, takes_ctx=True

@@ -22,7 +22,7 @@ from stages.execute.dialogue.budget import Meter
 from stages.execute.dialogue.context import Context
 from stages.execute.dialogue.delivered import missing_files
 from stages.execute.dialogue.inputs import ShownInput
-from stages.execute.dialogue.window import Window
+from stages.execute.dialogue.window import ContextWindow
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.transcript import Ending, GivenStep, Prediction, ToolCall, Transcript
@@ -78,7 +78,7 @@ class Conversation:
         opening = prompts.opening(prompt, assignment.brief, assignment.tools.specs)
         self._context = Context(self._opened(opening, shown))
         known = assignment.agent.window_tokens or capabilities_of(model).window_tokens
-        self._window = Window(known)
+        self._window = ContextWindow(known)
         self._was_warned = False
         self.refusal = _REFUSED
         """What the last `Ending.REFUSED` stands for."""

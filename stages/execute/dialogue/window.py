@@ -6,7 +6,7 @@ _CHARS_PER_TOKEN = 3
 """On the safe side for text and code in most languages; only what was added is guessed with it."""
 
 
-class Window:
+class ContextWindow:
     """Estimates the next request; a provider that counts nothing leaves it unknown."""
 
     def __init__(self, tokens: int | None) -> None:

@@ -11,7 +11,7 @@ from stages.execute.dialogue.corrections import Corrections
 from stages.execute.dialogue.inputs import shown_inputs
 from stages.execute.harnesses.react_text import OBSERVATION, STOP, observation, read_step
 from stages.execute.harnesses.step_schema import step_schema
-from stages.execute.harnesses.steps import Act, Answer, Unreadable
+from stages.execute.harnesses.steps import Act, FinalAnswer, Unreadable
 from stages.execute.harnesses.teaching import correction, correction_again
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.transcript import Ending, ToolCall, Transcript
@@ -78,7 +78,7 @@ class React:
                 talk.tell(told)
                 continue
             corrections.clear()
-            if isinstance(step, Answer):
+            if isinstance(step, FinalAnswer):
                 if await talk.asks_if_done(_GO_ON):
                     continue
                 return talk.end(Ending.FINISHED, step.text)

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from environments.models.wire.arguments import read_arguments
 from stages.execute.harnesses.code_calls import code_call
-from stages.execute.harnesses.steps import Act, Answer, Step, Unreadable
+from stages.execute.harnesses.steps import Act, FinalAnswer, Step, Unreadable
 from stages.execute.harnesses.written_calls import call_in, without_thoughts, written_calls
 from taskdata.schema.tool import ToolResult
 
@@ -48,7 +48,7 @@ def read_step(text: str, tools: Collection[str] = ()) -> Step:
     parts = _parts(text)
     for index, (label, content) in enumerate(parts):
         if label == "final answer":
-            return Answer(_rest_of(text, parts, index))
+            return FinalAnswer(_rest_of(text, parts, index))
         if label == "action":
             following = parts[index + 1] if index + 1 < len(parts) else ("", "")
             return _read_action(content, following)
@@ -65,7 +65,7 @@ def observation(result: ToolResult) -> str:
 
 def _read_without_labels(text: str, tools: Collection[str]) -> Step:
     step = _json_step(_json_part(text.strip()))
-    if isinstance(step, Answer):
+    if isinstance(step, FinalAnswer):
         return step
     calls = written_calls(text, tools)
     if len(calls) == 1:
@@ -153,12 +153,12 @@ def _json_step(body: str) -> Step | None:
     if value is None:
         return None
     if set(value) <= {"thought", "final_answer"} and isinstance(value.get("final_answer"), str):
-        return Answer(value["final_answer"].strip())
+        return FinalAnswer(value["final_answer"].strip())
     call = call_in(value)
     if call is None:
         return None
     if "".join(filter(str.isalpha, call.tool.lower())) == _FINAL:
-        return Answer(call.raw.strip())
+        return FinalAnswer(call.raw.strip())
     return Act(call.tool, call.raw, call.arguments)
 
 

@@ -19,7 +19,7 @@ from stages.execute.dialogue.inputs import shown_inputs
 from stages.execute.harnesses import function_calling, react
 from stages.execute.harnesses.function_calling import calls_in_text
 from stages.execute.harnesses.react_text import OBSERVATION, STOP, read_step
-from stages.execute.harnesses.steps import Act, Answer
+from stages.execute.harnesses.steps import Act, FinalAnswer
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import ReferenceSolution, ReferenceStep, Task
@@ -148,7 +148,7 @@ def _ending(call: ToolCall) -> Prediction | None:
 
 def _read_text(reply: ModelReply, assignment: Assignment) -> Prediction:
     step = read_step(reply.text, [spec.name for spec in assignment.tools.specs])
-    if isinstance(step, Answer):
+    if isinstance(step, FinalAnswer):
         return Prediction(answer=step.text)
     if not isinstance(step, Act):
         return Prediction(error=step.reason)

@@ -16,7 +16,7 @@ class Act:
 
 
 @dataclass(frozen=True)
-class Answer:
+class FinalAnswer:
     """The model says that it is done."""
 
     text: str
@@ -29,4 +29,4 @@ class Unreadable:
     reason: str
 
 
-Step = Act | Answer | Unreadable
+Step = Act | FinalAnswer | Unreadable

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from stages.execute.slots.provider import NO_MODEL, Provider
+from stages.execute.slots.provider import NO_MODEL, ProviderQueue
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.base import Value
 
@@ -30,7 +30,7 @@ LOST = "the trial was lost with its worker again and again"
 _logger = logging.getLogger(__name__)
 
 
-class Ask(Value):
+class SlotRequest(Value):
     """What somebody with slots says to the backlog."""
 
     holder: str
@@ -47,7 +47,7 @@ class Ask(Value):
     """Whether it is gone: what it has begun and not done is for others."""
 
 
-class Dealt(Value):
+class SlotGrant(Value):
     """What the backlog answers."""
 
     trial_ids: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Dealt(Value):
     for them all the same, they are worth asking for again."""
 
 
-Deal = Callable[[Ask], Dealt]
+Deal = Callable[[SlotRequest], SlotGrant]
 """Carries a word to the backlog and its answer back; blocks, and raises when it cannot."""
 
 
@@ -91,7 +91,7 @@ def provider_of(model: ModelSpec | None, base_url: str | None = None) -> str:
 class Backlog:
     """The trials that wait for a slot, and who has which of the others."""
 
-    providers: dict[str, Provider]
+    providers: dict[str, ProviderQueue]
     clock: Callable[[], float] = time.monotonic
     done: int = 0
     """Trials that were begun here and are recorded."""
@@ -108,7 +108,9 @@ class Backlog:
         cls, trials: Mapping[str, Sequence[str]], clock: Callable[[], float] = time.monotonic
     ) -> "Backlog":
         """Return the backlog of these trial ids by provider; each is in it once."""
-        lines = {name: Provider(name, deque(dict.fromkeys(ids))) for name, ids in trials.items()}
+        lines = {
+            name: ProviderQueue(name, deque(dict.fromkeys(ids))) for name, ids in trials.items()
+        }
         return cls(lines, clock)
 
     @property
@@ -121,7 +123,7 @@ class Backlog:
         """Those who have begun trials that are not done."""
         return frozenset(holder for _, holder in self._begun.values())
 
-    def exchange(self, ask: Ask) -> Dealt:
+    def exchange(self, ask: SlotRequest) -> SlotGrant:
         """Take note of what is done and give as many trials as are asked for and left."""
         now = self.clock()
         for provider, _ in self._of_begun(ask.answered):
@@ -136,7 +138,7 @@ class Backlog:
         trial_ids: list[str] = []
         while len(trial_ids) < ask.free and (ready := self._next(now)) is not None:
             trial_ids.append(self._begin(ready, ask.holder))
-        return Dealt(trial_ids=tuple(trial_ids), waiting=self.waiting)
+        return SlotGrant(trial_ids=tuple(trial_ids), waiting=self.waiting)
 
     def put_back(self, holder: str) -> None:
         """Let others have, before anything else, what a holder has begun and not done."""
@@ -152,12 +154,12 @@ class Backlog:
             else:
                 self.given_up[LOST].append(trial_id)
 
-    def _of_begun(self, trial_ids: Iterable[str]) -> Iterator[tuple[Provider, str]]:
+    def _of_begun(self, trial_ids: Iterable[str]) -> Iterator[tuple[ProviderQueue, str]]:
         for trial_id in trial_ids:
             if trial_id in self._begun:
                 yield self.providers[self._begun[trial_id][0]], trial_id
 
-    def _taken_from(self, holder: str) -> list[tuple[Provider, str]]:
+    def _taken_from(self, holder: str) -> list[tuple[ProviderQueue, str]]:
         begun = [trial_id for trial_id, (_, by) in self._begun.items() if by == holder]
         taken = list(self._of_begun(begun))
         for trial_id in begun:
@@ -174,20 +176,20 @@ class Backlog:
                 self.given_up[provider.silence] += provider.waiting
                 provider.waiting.clear()
 
-    def _next(self, now: float) -> Provider | None:
+    def _next(self, now: float) -> ProviderQueue | None:
         waiting = [provider for provider in self.providers.values() if provider.waiting]
         others_wait = not all(provider.is_in_doubt for provider in waiting)
         ready = [provider for provider in waiting if provider.may_begin(now, others_wait)]
         return min(ready, key=self._rank, default=None)
 
-    def _rank(self, provider: Provider) -> tuple[bool, int, int]:
+    def _rank(self, provider: ProviderQueue) -> tuple[bool, int, int]:
         # A model on this machine's CPU and the sandboxes of agents that do nothing but use tools
         # would slow each other down.
         others = self.providers.get(NO_MODEL)
         is_last = provider.name == _LOCAL and others is not None and bool(others.waiting)
         return is_last, provider.begun, provider.served
 
-    def _begin(self, provider: Provider, holder: str) -> str:
+    def _begin(self, provider: ProviderQueue, holder: str) -> str:
         trial_id = provider.begin(next(self._times))
         self._begun[trial_id] = provider.name, holder
         return trial_id
@@ -224,11 +226,11 @@ class Holder:
         if trial_id not in self._heard:
             self._unanswered.append(trial_id)
 
-    def next(self, free: int, done: Iterable[str] = ()) -> Dealt:
+    def next(self, free: int, done: Iterable[str] = ()) -> SlotGrant:
         """Return trials for free slots, if there are any; tell which were recorded, and noted."""
         recorded = tuple(done)
         self._heard.difference_update(recorded)
-        word = Ask(
+        word = SlotRequest(
             holder=self._name,
             free=free,
             done=recorded,
@@ -239,7 +241,7 @@ class Holder:
 
     def leave(self) -> None:
         """Give back what was begun and not done."""
-        self._deal(Ask(holder=self._name, leaves=True))
+        self._deal(SlotRequest(holder=self._name, leaves=True))
 
 
 def _all_of(noted: deque[str] | set[str]) -> tuple[str, ...]:

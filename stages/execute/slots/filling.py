@@ -9,7 +9,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from stages.execute.slots.backlog import Dealt, Holder
+from stages.execute.slots.backlog import Holder, SlotGrant
 
 CLOSING_SECONDS = 60.0
 """What is still running when the work is over has so long to end."""
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 async def keep_filled(
     holder: Holder,
-    first: Dealt,
+    first: SlotGrant,
     slots: int,
     ends_at: float,
     run: Callable[[str], Coroutine[Any, Any, bool]],
@@ -57,7 +57,7 @@ async def keep_filled(
             if not in_flight and not more_may_come:
                 break
             over = await _all_in(ended, SECONDS_BETWEEN_ASKS if more_may_come else None)
-            in_flight, dealt = in_flight - len(over), Dealt()
+            in_flight, dealt = in_flight - len(over), SlotGrant()
             if out_of_reach is not None:
                 continue
             done = [trial_id for trial_id, was_recorded in over if was_recorded]

@@ -22,7 +22,7 @@ _MOST_PROBES = 2
 
 
 @dataclass
-class Provider:
+class ProviderQueue:
     """The trials of one provider; times are any rising seconds."""
 
     name: str

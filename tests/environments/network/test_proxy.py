@@ -212,9 +212,12 @@ def test_what_names_no_target_is_a_bad_request(names, request_: bytes):
 )
 def test_a_url_is_read_once_and_what_was_read_is_asked_for(names, url: bytes, path: bytes):
     async def run() -> bytes:
-        async with upstream() as (port, heard), proxied(names(), f"127.0.0.1:{port}") as (_, door):
+        async with (
+            upstream() as (port, heard),
+            proxied(names(), f"127.0.0.1:{port}") as (_, exposed),
+        ):
             target = url.replace(b"PORT", str(port).encode())
-            await ask(door, b"GET " + target + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+            await ask(exposed, b"GET " + target + b" HTTP/1.1\r\nHost: x\r\n\r\n")
             return heard[0].split(b" ")[1]
 
     assert asyncio.run(run()) == path
@@ -304,12 +307,12 @@ def test_a_server_that_is_not_there_is_told_from_one_that_is_not_allowed(names):
 def test_no_host_allowed_means_no_proxy_and_the_socket_goes_with_the_block():
     async def run() -> tuple[int, Path]:
         async with allowed_network(()) as none, allowed_network(("example.org",)) as some:
-            assert none.doors == ()
-            [door] = some.doors
-            assert door.allows == ("example.org",)
-            assert list(door.socket.parent.iterdir()) == [door.socket]
-            assert dict(door.variables)["https_proxy"] == f"http://127.0.0.1:{door.port}"
-            return status(await ask(door.socket, connect("127.0.0.1:22"))), door.socket
+            assert none.exposed_ports == ()
+            [exposed] = some.exposed_ports
+            assert exposed.allows == ("example.org",)
+            assert list(exposed.socket.parent.iterdir()) == [exposed.socket]
+            assert dict(exposed.variables)["https_proxy"] == f"http://127.0.0.1:{exposed.port}"
+            return status(await ask(exposed.socket, connect("127.0.0.1:22"))), exposed.socket
 
     answer, socket = asyncio.run(run())
     assert answer == 403

@@ -4,7 +4,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from environments.ports import Door
+from environments.ports import ExposedPort
 from environments.sandbox.providers import sandbox_provider
 from environments.sandbox.workspace import new_workspace
 from taskdata.schema.task import Resources
@@ -21,14 +21,16 @@ HOARD = "hoard = []\nwhile True: hoard.append(bytearray(8 << 20))"
 
 
 async def knock(folder: Path) -> str:
-    """Return what a service behind a door says."""
+    """Return what a service behind an exposed port says."""
     folder.mkdir()
-    door = Door(7007, folder / "s")
-    server = await asyncio.start_unix_server(lambda r, w: w.write(b"hello"), door.socket)
+    exposed = ExposedPort(7007, folder / "s")
+    server = await asyncio.start_unix_server(lambda r, w: w.write(b"hello"), exposed.socket)
     with new_workspace(folder.parent, {}) as workspace:
         async with (
             server,
-            sandbox_provider("bubblewrap").open(workspace, Resources(), doors=[door]) as sandbox,
+            sandbox_provider("bubblewrap").open(
+                workspace, Resources(), exposed_ports=[exposed]
+            ) as sandbox,
         ):
             return (await sandbox.run([*sandbox.python(), "-c", KNOCK])).stdout.decode().strip()
 
@@ -41,7 +43,7 @@ async def main() -> None:
     ):
         async with sandbox_provider("bubblewrap").open(workspace, limits) as sandbox:
             done = [await sandbox.run([*sandbox.python(), "-c", c]) for c in (WHO, BOMB, HOARD)]
-        knocked = await knock(Path(folder) / "door")
+        knocked = await knock(Path(folder) / "exposed")
     print(done[0].stdout.decode(), *(each.limit for each in done[1:]), knocked)  # noqa: T201
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.ports import Door, SandboxProvider, Workspace
+from environments.ports import ExposedPort, SandboxProvider, Workspace
 from environments.reaper.owner import this_process
 from environments.sandbox.docker.provider import Docker
 from environments.sandbox.providers import sandbox_provider
@@ -119,16 +119,16 @@ def test_other_limits_get_a_container_of_their_own_and_are_learnt(docker, contai
 
 @pytest.mark.docker
 def test_a_sandbox_with_doors_gets_a_container_of_its_own(docker, containers, workspaces, tmp_path):
-    (tmp_path / "door").mkdir()
-    door = Door(7007, tmp_path / "door" / "s")
+    (tmp_path / "exposed").mkdir()
+    exposed = ExposedPort(7007, tmp_path / "exposed" / "s")
 
     async def run() -> None:
         async with docker.pooled(LABEL, at_once=1, expected=2):
             await until(lambda: len(containers()) == 1)
             [waiting] = containers()
-            async with docker.open(workspaces[0], Resources(), LABEL, [door]) as sandbox:
+            async with docker.open(workspaces[0], Resources(), LABEL, [exposed]) as sandbox:
                 assert (
-                    await sandbox.run(["test", "-d", "/run/nightshift/doors/7007"])
+                    await sandbox.run(["test", "-d", "/run/nightshift/ports/7007"])
                 ).exit_code == 0
             assert list(containers()) == [waiting]
             async with docker.open(workspaces[1], Resources(), LABEL):

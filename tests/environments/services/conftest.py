@@ -129,7 +129,7 @@ class Night:
 
     async def run(self, provider, running: RunningServices, code: str) -> Completed:
         with new_workspace(self.folder, {}) as workspace:
-            opened = provider.open(workspace, Resources(), "test", running.doors)
+            opened = provider.open(workspace, Resources(), "test", running.exposed_ports)
             async with opened as sandbox:
                 return await sandbox.run([*sandbox.python(), "-c", code])
 

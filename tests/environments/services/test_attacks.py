@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.ports import Door, Mount
+from environments.ports import ExposedPort, Mount
 from environments.sandbox.workspace import new_workspace
 from environments.services.inside.lines import SOCKETS
 from environments.services.inside.template import TEMPLATE
@@ -57,7 +57,7 @@ def test_a_script_that_pipes_into_a_program_fails(bubblewrap, night, stored, lin
 def test_sockets_lie_where_their_service_cannot_replace_a_folder(provider, night, shop):
     async def folders() -> list[Path]:
         async with night.running(provider, shop) as running:
-            return [door.socket.parent for door in running.doors]
+            return [exposed.socket.parent for exposed in running.exposed_ports]
 
     (folder,) = asyncio.run(folders())
 
@@ -92,7 +92,7 @@ def test_a_service_cannot_lead_other_sandboxes_to_the_host(provider, tmp_path: P
     )
     look = (
         "import os, socket\n"
-        "print(sorted(os.listdir('/run/nightshift/doors/7007')))\n"
+        "print(sorted(os.listdir('/run/nightshift/ports/7007')))\n"
         "try:\n"
         "    with socket.create_connection(('127.0.0.1', 7007)) as s: print(s.recv(1) or 'ended')\n"
         "except ConnectionError: print('nobody')\n"
@@ -103,10 +103,10 @@ def test_a_service_cannot_lead_other_sandboxes_to_the_host(provider, tmp_path: P
             folder = theirs.root / "sockets" / "it"
             folder.mkdir(parents=True)
             folder.chmod(0o777)
-            door = Door(7007, folder / "s")
+            exposed = ExposedPort(7007, folder / "s")
             async with (
                 provider.open(theirs, Resources()) as service,
-                provider.open(ours, Resources(), doors=[door]) as agent,
+                provider.open(ours, Resources(), exposed_ports=[exposed]) as agent,
             ):
                 mount = Mount(folder, str(inside), writable=True)
                 program = await service.start([*service.python(), "-c", attack], mounts=[mount])

@@ -12,7 +12,7 @@ from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from environments.sandbox.providers import sandbox_provider
 from environments.sandbox.workspace import new_workspace
-from environments.tools.host.definition import Desk
+from environments.tools.host.definition import HostToolContext
 from environments.tools.toolbox import Toolbox
 from stages.execute import work
 from stages.execute.assignment import Assignment
@@ -46,7 +46,9 @@ def play(wire, tmp_path: Path):
                 assignment = Assignment(
                     brief=task.brief(feedback),
                     agent=agent,
-                    tools=Toolbox(task.tools, sandbox, Desk(events=lambda: tuple(journal.events))),
+                    tools=Toolbox(
+                        task.tools, sandbox, HostToolContext(events=lambda: tuple(journal.events))
+                    ),
                     model=model,
                     journal=journal,
                     input_folder=workspace.input,

@@ -193,7 +193,7 @@ def test_a_stage_ends_at_its_deadline_and_another_does_the_rest(
     backlog = Backlog.of(work.by_provider(store, run.id, due))
 
     began = time.monotonic()
-    work.work_off(store, run.id, backlog.exchange, {}, tmp_path, ends_at=time.time() + 4)
+    work.run_until_empty(store, run.id, backlog.exchange, {}, tmp_path, ends_at=time.time() + 4)
 
     assert time.monotonic() - began < 15
     assert (backlog.done, backlog.waiting) == (2, 2), "nothing was begun after the deadline"

@@ -11,7 +11,7 @@ from environments.models.paid import Attempt, CallWriter
 from environments.models.registry import ModelClients
 from environments.models.retry import is_silence
 from environments.ports import Media, Message, ModelRequest
-from environments.tools.host.definition import Desk
+from environments.tools.host.definition import HostToolContext
 from environments.tools.host.services import ServiceLimits, open_services
 from environments.tools.states import READY, tool_state
 from environments.tools.toolbox import Toolbox
@@ -43,12 +43,12 @@ class NoSandbox:
 def search(backends: ToolBackends, store, *queries: str, limits=None) -> list[ToolResult]:
     async def trial() -> list[ToolResult]:
         async with ModelClients() as clients, open_services(backends, clients, store) as services:
-            desk = Desk(services)
+            context = HostToolContext(services)
             if limits:
                 from dataclasses import replace
 
-                desk = Desk(replace(services, limits=limits))
-            box = Toolbox(["GoogleSearch", "web_search"], NoSandbox(), desk)
+                context = HostToolContext(replace(services, limits=limits))
+            box = Toolbox(["GoogleSearch", "web_search"], NoSandbox(), context)
             calls = [
                 ToolCall(id=str(n), tool=tool, arguments={"query": query})
                 for n, query in enumerate(queries)

@@ -15,7 +15,7 @@ from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from environments.ports import Workspace
 from environments.sandbox.bubblewrap.provider import Bubblewrap
-from environments.tools.host.definition import Desk
+from environments.tools.host.definition import HostToolContext
 from environments.tools.host.services import ServiceLimits, ToolServices
 from environments.tools.toolbox import Toolbox
 from taskdata.schema.agent import ModelSpec
@@ -59,7 +59,7 @@ def in_trial(wire, tmp_path: Path) -> Callable[..., list[ToolResult]]:
         services = ToolServices(vision, images, videos, limits=limits)
         try:
             async with provider.open(workspace, Resources()) as sandbox:
-                box = Toolbox([name for name, _ in calls], sandbox, Desk(services))
+                box = Toolbox([name for name, _ in calls], sandbox, HostToolContext(services))
                 return [
                     await box.call(ToolCall(id=str(number), tool=name, arguments=arguments))
                     for number, (name, arguments) in enumerate(calls)

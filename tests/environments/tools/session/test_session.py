@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from environments.tools.host.definition import Desk
+from environments.tools.host.definition import HostToolContext
 from environments.tools.toolbox import Toolbox
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.transcript import MessageEvent, ModelEvent, ToolCall, ToolEvent
@@ -16,9 +16,11 @@ class NoSandbox:
     """A sandbox that must not be used."""
 
 
-def use(names: list[str], *calls: tuple[str, dict[str, Any]], desk: Desk | None = None):
+def use(
+    names: list[str], *calls: tuple[str, dict[str, Any]], context: HostToolContext | None = None
+):
     async def trial() -> list[ToolResult]:
-        box = Toolbox(names, NoSandbox(), desk)
+        box = Toolbox(names, NoSandbox(), context)
         return [
             await box.call(ToolCall(id=str(n), tool=tool, arguments=arguments))
             for n, (tool, arguments) in enumerate(calls)
@@ -34,7 +36,7 @@ def test_sleep_waits_and_not_for_long():
 
 
 @pytest.fixture
-def desk() -> Desk:
+def context() -> HostToolContext:
     call = ToolCall(id="1", tool="ReadCSV", arguments={"path": "input/a.csv"}, raw='{"path": …}')
     at = datetime(2026, 5, 1, tzinfo=UTC)
     events = [
@@ -42,10 +44,10 @@ def desk() -> Desk:
         ModelEvent(text="I read it.", tool_calls=(call,), model="m", started_at=at, seconds=1),
         ToolEvent(call=call, text="heron,4\n" + "gull,9\n" * 100, started_at=at, seconds=1),
     ]
-    return Desk(events=lambda: events)
+    return HostToolContext(events=lambda: events)
 
 
-def test_what_has_happened_can_be_looked_up(desk):
+def test_what_has_happened_can_be_looked_up(context):
     listed, found, full, gone, before = use(
         ["history"],
         ("history", {}),
@@ -53,7 +55,7 @@ def test_what_has_happened_can_be_looked_up(desk):
         ("history", {"event": 3}),
         ("history", {"event": 4}),
         ("history", {"before": 2}),
-        desk=desk,
+        context=context,
     )
     assert listed.text.splitlines()[:2] == [
         "1. user: Count the Herons.",
@@ -68,7 +70,7 @@ def test_what_has_happened_can_be_looked_up(desk):
 
 def test_a_long_history_is_listed_from_its_end():
     events = [MessageEvent(role="user", text=f"note {n}") for n in range(1, 51)]
-    (result,) = use(["history"], ("history", {}), desk=Desk(events=lambda: events))
+    (result,) = use(["history"], ("history", {}), context=HostToolContext(events=lambda: events))
     lines = result.text.splitlines()
     assert lines[0] == "(50 events fit; for earlier ones, before=31)"
     assert (lines[1], lines[-1]) == ("31. user: note 31", "50. user: note 50")

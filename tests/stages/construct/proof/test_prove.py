@@ -7,7 +7,7 @@ import pytest
 import stages.execute.work as executing
 from stages.construct.proof import prove
 from stages.construct.proof.bank import prove_bank
-from stages.construct.proof.verdict import Verdict
+from stages.construct.proof.verdict import ProofVerdict
 from stages.score.check import CheckArgs, CheckSpec, passed
 from stages.score.checking import process
 from stages.score.library import check_library
@@ -100,15 +100,15 @@ def test_what_only_a_judge_could_score_proves_nothing(store, sums):
     judged = Checkpoint(id="tone", requirement="Friendly.", verifier=Judge(rubric="10: friendly"))
     proofs = prove_bank(store, [task := sums(checkpoints=root(judged))], {}, "bubblewrap")
     proof = proofs[task.content_hash]
-    assert proof.verdict is Verdict.UNPROVEN
+    assert proof.verdict is ProofVerdict.UNPROVEN
     assert (proof.reference_score, proof.nop_score, proof.coverage) == (None, None, 0)
 
 
 def test_a_task_that_cannot_be_played_fails_alone(store, sums):
     broken = sums("broken", tools=("Telescope",))
     proofs = prove_bank(store, [broken, sound := sums()], {}, "bubblewrap")
-    assert proofs[sound.content_hash].verdict is Verdict.PROVEN
-    assert proofs[broken.content_hash].verdict is Verdict.FAILED
+    assert proofs[sound.content_hash].verdict is ProofVerdict.PROVEN
+    assert proofs[broken.content_hash].verdict is ProofVerdict.FAILED
     assert "Telescope" in proofs[broken.content_hash].reasons[0]
 
 
@@ -127,7 +127,7 @@ def test_proofs_and_evaluations_are_told_apart_on_postgres(postgres_url, tmp_pat
     address = StoreAddress(database_url=postgres_url, artifacts_url=f"file://{tmp_path}/a")
     store = Store.open(address)
     proof = prove_bank(store, [task := sums()], {}, "bubblewrap")[task.content_hash]
-    assert proof.verdict is Verdict.PROVEN
+    assert proof.verdict is ProofVerdict.PROVEN
     assert len(store.proof_trials([task.content_hash])) == 2
     assert store.runs() == []
     store.close()

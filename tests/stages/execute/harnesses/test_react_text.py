@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.execute.harnesses.react_text import observation, read_step
-from stages.execute.harnesses.steps import Act, Answer, Unreadable
+from stages.execute.harnesses.steps import Act, FinalAnswer, Unreadable
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 
 
@@ -66,7 +66,7 @@ def test_form_is_read_tolerantly(text):
     ],
 )
 def test_everyday_forms_of_a_final_answer(text):
-    assert read_step(text) == Answer("Five.")
+    assert read_step(text) == FinalAnswer("Five.")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_code_is_read_as_data_and_never_run(inside):
 @given(st.integers(1, 19_000), st.sampled_from(["(", "[", "{", "-", "a.", "f(a="]))
 def test_deep_code_is_never_an_error(depth, piece):
     step = read_step(f"Action: ReadCSV(path={piece * (depth // len(piece))})")
-    assert not isinstance(step, Answer)
+    assert not isinstance(step, FinalAnswer)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_what_is_missing_is_said_not_guessed(text, reason):
 def test_a_final_answer_is_taken_whole():
     text = "Thought: done\nFinal Answer: Two steps.\nAction: sign it\nThanks.\nObservation: no"
 
-    assert read_step(text) == Answer("Two steps.\nAction: sign it\nThanks.")
+    assert read_step(text) == FinalAnswer("Two steps.\nAction: sign it\nThanks.")
 
 
 def test_errors_are_marked_in_observations():
@@ -158,7 +158,7 @@ def test_any_text_is_read_and_nothing_is_made_up(text):
     if isinstance(step, Act):
         assert step.tool in text
         assert step.raw in text
-    elif isinstance(step, Answer):
+    elif isinstance(step, FinalAnswer):
         assert step.text in text
     else:
         assert step.reason

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from stages.execute.slots.backlog import (
     LOST,
     MOST_LOSSES,
-    Ask,
     Backlog,
-    Dealt,
     Holder,
+    SlotGrant,
+    SlotRequest,
     by_provider,
     holding,
 )
@@ -89,8 +89,8 @@ def test_what_a_holder_leaves_is_next():
 def test_a_trial_that_is_lost_with_every_holder_is_given_up():
     trials = backlog(any=3)
     for _ in range(MOST_LOSSES):
-        while "any-0" not in (ids := trials.exchange(Ask(holder="dies", free=1)).trial_ids):
-            trials.exchange(Ask(holder="dies", done=ids))
+        while "any-0" not in (ids := trials.exchange(SlotRequest(holder="dies", free=1)).trial_ids):
+            trials.exchange(SlotRequest(holder="dies", done=ids))
         trials.lose("dies")
     assert trials.given_up == {LOST: ["any-0"]}
     rest = Holder(trials.exchange)
@@ -100,11 +100,11 @@ def test_a_trial_that_is_lost_with_every_holder_is_given_up():
 
 def test_who_was_taken_for_dead_may_still_tell_of_its_trials():
     trials = backlog(any=1)
-    trials.exchange(Ask(holder="silent", free=1))
+    trials.exchange(SlotRequest(holder="silent", free=1))
     trials.lose("silent")
-    again = trials.exchange(Ask(holder="other", free=1)).trial_ids
+    again = trials.exchange(SlotRequest(holder="other", free=1)).trial_ids
     for holder in ("silent", "other"):
-        trials.exchange(Ask(holder=holder, done=again))
+        trials.exchange(SlotRequest(holder=holder, done=again))
     assert (trials.done, trials.holders) == (1, frozenset())
 
 
@@ -118,10 +118,10 @@ def test_every_trial_is_done_once_whoever_dies_or_leaves(many, turns):
     done: list[str] = []
     for who, free, leaves in turns:
         done += has[who][:2]
-        ask = Ask(holder=str(who), free=free, done=tuple(has[who][:2]), leaves=leaves)
+        ask = SlotRequest(holder=str(who), free=free, done=tuple(has[who][:2]), leaves=leaves)
         has[who] = ([] if leaves else has[who][2:]) + list(trials.exchange(ask).trial_ids)
     for who, left in has.items():
-        done += trials.exchange(Ask(holder=str(who), leaves=True)).trial_ids
+        done += trials.exchange(SlotRequest(holder=str(who), leaves=True)).trial_ids
         assert not set(left) & set(done)
     last = Holder(trials.exchange)
     done += last.next(99).trial_ids
@@ -223,10 +223,10 @@ def test_further_answers_of_older_trials_end_doubt_too():
 
 
 def test_a_trial_tells_of_many_answers_in_one_go_but_once():
-    words: list[Ask] = []
+    words: list[SlotRequest] = []
     trials = backlog(any=1)
 
-    def noted(ask: Ask) -> Dealt:
+    def noted(ask: SlotRequest) -> SlotGrant:
         words.append(ask)
         return trials.exchange(ask)
 

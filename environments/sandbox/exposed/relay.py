@@ -1,12 +1,13 @@
-"""Carries a program's connections from its own loopback to the Unix sockets of its doors.
+"""Carries a program's connections from its own loopback to the Unix sockets of its exposed ports.
 
 A script for the inside of a sandbox, `relay.py PORT=SOCKET ... -- PROGRAM ARGUMENT ...`: it
 listens on 127.0.0.1, leaves the forwarding to an orphan in a session of its own, and turns into
 the program, which thus keeps its process id, streams, signals and exit code, and has no child that
 it did not start. The orphan ends when the program does, if the sandbox does not end it first.
 
-Every program with doors waits for this to start: what a bare Python has not loaded already is
-imported only from C, because `socket` and `signal` would take twice as long as the rest.
+Every program with exposed ports waits for this script to start. Modules that a bare Python has not
+loaded already are therefore imported from C alone: `socket` and `signal` would take twice as long
+as all the rest.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -58,7 +59,7 @@ class Flow:
 
 
 class Connection:
-    """A program's connection and the one behind the door, carried both ways."""
+    """A program's connection and the one behind the exposed port, carried both ways."""
 
     def __init__(self, client: _socket.socket, service: _socket.socket) -> None:
         self.client = client
@@ -224,13 +225,13 @@ def leave_behind(listeners: list[Listener]) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Listen at the doors, leave the forwarding behind and become the program."""
+    """Listen at the exposed ports, leave the forwarding behind and become the program."""
     end = arguments.index("--")
     try:
-        doors = (door.partition("=") for door in arguments[:end])
-        leave_behind([Listener(int(port), path) for port, _, path in doors])
+        exposed_ports = (exposed.partition("=") for exposed in arguments[:end])
+        leave_behind([Listener(int(port), path) for port, _, path in exposed_ports])
     except OSError as error:
-        sys.stderr.write(f"the relay to the sandbox's doors failed: {error}\n")
+        sys.stderr.write(f"the relay to the sandbox's exposed ports failed: {error}\n")
         sys.exit(_CANNOT_LISTEN)
     # Python ignores them, and a program would inherit that.
     _signal.signal(_signal.SIGPIPE, _signal.SIG_DFL)

@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from environments.sandbox.doors.listening import listening_socket
+from environments.sandbox.exposed.listening import listening_socket
 
 
 def test_a_socket_may_be_anywhere_and_anybody_may_connect(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""What every sandbox with doors promises, whoever makes it."""
+"""What every sandbox with exposed ports promises, whoever makes it."""
 
 import asyncio
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from environments.network.allowed import allowed_network
-from environments.ports import Completed, Door, Sandbox, SandboxProvider, Workspace
+from environments.ports import Completed, ExposedPort, Sandbox, SandboxProvider, Workspace
 from environments.sandbox.workspace import new_workspace
 from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
@@ -31,7 +31,10 @@ async def python(sandbox: Sandbox, code: str, **options: object) -> Completed:
 def run_with_echo(provider, workspace, echo, code: str, **limits: object) -> Completed:
     async def run() -> Completed:
         resources = Resources.model_validate(limits)
-        async with echo() as door, provider.open(workspace, resources, doors=[door]) as sandbox:
+        async with (
+            echo() as exposed,
+            provider.open(workspace, resources, exposed_ports=[exposed]) as sandbox,
+        ):
             return await python(sandbox, code)
 
     return asyncio.run(run())
@@ -97,9 +100,9 @@ def test_a_service_that_is_gone_is_an_error_and_one_that_is_back_is_found(
     )
 
     async def run() -> list[bytes]:
-        async with echo() as door:
+        async with echo() as exposed:
             pass
-        async with provider.open(workspace, Resources(), doors=[door]) as sandbox:
+        async with provider.open(workspace, Resources(), exposed_ports=[exposed]) as sandbox:
             process = await sandbox.start([*sandbox.python(), "-c", CONNECT + code])
 
             async def told() -> bytes:
@@ -120,7 +123,7 @@ def test_a_service_that_is_gone_is_an_error_and_one_that_is_back_is_found(
 
 def test_sandboxes_do_not_see_each_others_doors(provider, workspace, echo, tmp_path: Path):
     look = (
-        "print(sorted(os.listdir('/run/nightshift/doors')))\n"
+        "print(sorted(os.listdir('/run/nightshift/ports')))\n"
         "for port in (7007, 7008):\n"
         "    try: print(connect(port=port).recv(100))\n"
         "    except ConnectionRefusedError: print('refused')\n"
@@ -130,8 +133,8 @@ def test_sandboxes_do_not_see_each_others_doors(provider, workspace, echo, tmp_p
         async with (
             echo(7007, b"mine") as mine,
             echo(7008, b"yours") as yours,
-            provider.open(workspace, Resources(), doors=[mine]) as here,
-            provider.open(other, Resources(), doors=[yours]) as there,
+            provider.open(workspace, Resources(), exposed_ports=[mine]) as here,
+            provider.open(other, Resources(), exposed_ports=[yours]) as there,
         ):
             return [done.stdout for done in (await python(here, look), await python(there, look))]
 
@@ -185,7 +188,10 @@ def test_a_program_does_not_notice_the_relay(provider, workspace, echo):
 def test_an_exit_code_a_missing_program_and_a_limit_are_told_as_ever(provider, workspace, echo):
     async def run() -> list[Completed]:
         limits = Resources(processes=16, wall_seconds=20)
-        async with echo() as door, provider.open(workspace, limits, doors=[door]) as sandbox:
+        async with (
+            echo() as exposed,
+            provider.open(workspace, limits, exposed_ports=[exposed]) as sandbox,
+        ):
             return [
                 await sandbox.run(["no-such-program"]),
                 await python(sandbox, "print(len(sys.stdin.read())); sys.exit(3)", stdin=b"x" * 99),
@@ -215,8 +221,8 @@ def test_nothing_outlives_the_program_and_the_next_one_finds_its_doors(
 
     async def run() -> list[bytes]:
         async with (
-            echo(port, b"hello") as door,
-            provider.open(workspace, Resources(), doors=[door]) as sandbox,
+            echo(port, b"hello") as exposed,
+            provider.open(workspace, Resources(), exposed_ports=[exposed]) as sandbox,
         ):
             code = f"s = connect(port={port}); print(s.recv(9))"
             said = [(await python(sandbox, code)).stdout for _ in range(2)]
@@ -247,8 +253,8 @@ def test_with_doors_there_is_still_no_network(provider, workspace, echo):
         "attempt('udp', lambda: udp('8.8.8.8', 53))\n"
         "attempt('name', lambda: connect('example.com', 80))\n"
         "attempt('other port', lambda: connect('127.0.0.1', 22))\n"
-        "attempt('write', lambda: open('/run/nightshift/doors/7007/x', 'w'))\n"
-        "attempt('remove', lambda: os.remove('/run/nightshift/doors/7007/s'))\n",
+        "attempt('write', lambda: open('/run/nightshift/ports/7007/x', 'w'))\n"
+        "attempt('remove', lambda: os.remove('/run/nightshift/ports/7007/s'))\n",
     )
 
     assert [line.split()[-1] for line in done.stdout.decode().splitlines()] == ["refused"] * 7, (
@@ -281,7 +287,9 @@ def test_through_a_proxy_an_allowed_host_is_reached_and_another_refused(
         async with (
             server,
             allowed_network((allow,)) as network,
-            provider.open(workspace, Resources(network=(allow,)), doors=network.doors) as sandbox,
+            provider.open(
+                workspace, Resources(network=(allow,)), exposed_ports=network.exposed_ports
+            ) as sandbox,
         ):
             done = await python(sandbox, code.replace("PORT", str(port)))
             held = {limit.name: limit.value for limit in sandbox.facts().enforced}
@@ -296,7 +304,10 @@ def test_through_a_proxy_an_allowed_host_is_reached_and_another_refused(
 
 def test_doors_of_services_alone_are_no_network(provider, workspace, echo):
     async def run() -> float:
-        async with echo() as door, provider.open(workspace, Resources(), doors=[door]) as sandbox:
+        async with (
+            echo() as exposed,
+            provider.open(workspace, Resources(), exposed_ports=[exposed]) as sandbox,
+        ):
             return {limit.name: limit.value for limit in sandbox.facts().enforced}["network"]
 
     assert asyncio.run(run()) == 0
@@ -304,7 +315,9 @@ def test_doors_of_services_alone_are_no_network(provider, workspace, echo):
 
 def test_a_door_that_cannot_be_is_found_out_at_once(provider, workspace, tmp_path: Path):
     async def run() -> None:
-        async with provider.open(workspace, Resources(), doors=[Door(7007, tmp_path / "no" / "s")]):
+        async with provider.open(
+            workspace, Resources(), exposed_ports=[ExposedPort(7007, tmp_path / "no" / "s")]
+        ):
             pytest.fail("it opened")
 
     with pytest.raises(SandboxFailed, match="cannot be read"):

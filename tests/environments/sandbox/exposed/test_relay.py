@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.sandbox.doors import relay
+from environments.sandbox.exposed import relay
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_port_that_is_taken_is_told_before_the_program_starts(tmp_path: Path):
         out, said = program.communicate(timeout=5)
 
     assert (program.returncode, out) == (125, b"")
-    assert said.startswith(b"the relay to the sandbox's doors failed: ")
+    assert said.startswith(b"the relay to the sandbox's exposed ports failed: ")
 
 
 def test_a_busy_service_is_waited_for(port: int, tmp_path: Path):

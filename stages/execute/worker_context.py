@@ -19,7 +19,7 @@ from taskdata.store import Store
 
 
 @dataclass(frozen=True)
-class Workbench:
+class WorkerContext:
     """What the trials of one batch share."""
 
     store: Store

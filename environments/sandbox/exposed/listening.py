@@ -1,4 +1,4 @@
-"""The host's side of a door: a Unix socket that programs of any user may connect to."""
+"""The host's side of an exposed port: a Unix socket that programs of any user may connect to."""
 
 import os
 import socket

@@ -1,1 +1,0 @@
-"""Doors: what a sandbox without a network reaches services through."""

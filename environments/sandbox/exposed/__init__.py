@@ -1,0 +1,1 @@
+"""Exposed ports: what a sandbox without a network reaches services through."""
