@@ -6,11 +6,9 @@ from the devices as drawn: `python make_files.py` prints them.
 """
 
 import random
-import re
-import zipfile
 from collections import Counter
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from docx import Document
@@ -21,8 +19,11 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Table, TableStyle
 
+from taskdata.banks.making import save_office
+
 HERE = Path(__file__).parent
 FILES = HERE / "files"
+WRITTEN = datetime(2025, 11, 11, 8, 0)
 RNG = random.Random(1111)
 
 WARDS = {
@@ -197,8 +198,7 @@ def write_register(rows: list[list[object]], loans: list[list[object]]) -> None:
         sheet = book.create_sheet(title)
         for line in lines:
             sheet.append(line)
-    book.save(FILES / "device_register.xlsx")
-    settle(FILES / "device_register.xlsx")
+    save_office(book, FILES / "device_register.xlsx", WRITTEN)
 
 
 def blocks(name: str) -> list[str]:
@@ -240,19 +240,7 @@ def write_correction() -> None:
             document.add_heading(block[2:], 0)
         else:
             document.add_paragraph(block)
-    document.save(FILES / "correction_fsn_2025_031.docx")
-    settle(FILES / "correction_fsn_2025_031.docx")
-
-
-def settle(path: Path) -> None:
-    """Give an Office file fixed timestamps, so that one seed gives one sequence of bytes."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [(name, archive.read(name)) for name in archive.namelist()]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts:
-            entry = zipfile.ZipInfo(name, (2025, 11, 11, 8, 0, 0))
-            fixed = re.sub(rb'(?<=W3CDTF">)[^<]+', b"2025-11-11T08:00:00Z", data)
-            archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
+    save_office(document, FILES / "correction_fsn_2025_031.docx", WRITTEN)
 
 
 def print_expected(devices: list[Device], loans: list[list[object]], stale: list[str]) -> None:

@@ -8,17 +8,19 @@ from the clean lines: `python make_files.py` prints them.
 import csv
 import random
 import re
-import zipfile
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from docx import Document
 from openpyxl import Workbook
 
+from taskdata.banks.making import save_office
+
 FILES = Path(__file__).parent / "files"
+WRITTEN = datetime(2025, 10, 1, 8, 0)
 RNG = random.Random(23)
 
 WAREHOUSES = {  # code: (region, currency, weight)
@@ -283,8 +285,7 @@ def write_price_list() -> None:
         for sku, (name, category, price) in PRODUCTS.items():
             sheet.append([sku, name, category, float(round(price * factor, 2))])
     book.remove(book["Sheet"])
-    book.save(FILES / "price_list.xlsx")
-    settle(FILES / "price_list.xlsx")
+    save_office(book, FILES / "price_list.xlsx", WRITTEN)
 
 
 CONVENTIONS = """
@@ -338,19 +339,7 @@ def write_conventions() -> None:
                     cell.text = text
         else:
             document.add_paragraph(" ".join(block.split()))
-    document.save(FILES / "reporting_conventions.docx")
-    settle(FILES / "reporting_conventions.docx")
-
-
-def settle(path: Path) -> None:
-    """Give an Office file fixed timestamps, so that one seed gives one sequence of bytes."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [(name, archive.read(name)) for name in archive.namelist()]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts:
-            entry = zipfile.ZipInfo(name, (2025, 10, 1, 8, 0, 0))
-            fixed = re.sub(rb"(?<=W3CDTF\">)[^<]+", b"2025-10-01T08:00:00Z", data)
-            archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
+    save_office(document, FILES / "reporting_conventions.docx", WRITTEN)
 
 
 def print_expected(lines: list[Line], known: dict[str, int]) -> None:
