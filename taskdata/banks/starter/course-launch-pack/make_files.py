@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 from math import ceil
 from pathlib import Path
 
-from taskdata.banks.making import save_office
+from taskdata.banks.making import blocks_of, document_of, save_office
 
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
@@ -229,15 +229,7 @@ def write_calendar() -> None:
 
 
 def write_house_style() -> None:
-    from docx import Document
-
-    document = Document()
-    for block in (TEXTS / "house_style.md").read_text(encoding="utf-8").split("\n\n"):
-        if block.startswith("#"):
-            hashes = len(block) - len(block.lstrip("#"))
-            document.add_heading(block.strip("# \n"), level=hashes - 1)
-        else:
-            document.add_paragraph(" ".join(block.splitlines()))
+    document = document_of(blocks_of(TEXTS / "house_style.md"))
     save_office(document, FILES / "house_style.docx", WRITTEN)
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from docx import Document
 from openpyxl import Workbook
 from reportlab import rl_config
 from reportlab.lib import colors
@@ -19,7 +18,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Table, TableStyle
 
-from taskdata.banks.making import save_office
+from taskdata.banks.making import blocks_of, cells_of, document_of, save_office
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"
@@ -201,21 +200,13 @@ def write_register(rows: list[list[object]], loans: list[list[object]]) -> None:
     save_office(book, FILES / "device_register.xlsx", WRITTEN)
 
 
-def blocks(name: str) -> list[str]:
-    return (HERE / "sources" / name).read_text(encoding="utf-8").strip().split("\n\n")
-
-
-def cells_of(block: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line[2:].split("|")] for line in block.splitlines()]
-
-
 def write_pdf(source: str, target: str, title: str) -> None:
     """Headings, paragraphs, tables and page breaks (---) of a text as PDF."""
     rl_config.invariant = 1
     styles = getSampleStyleSheet()
     lines = TableStyle([("GRID", (0, 0), (-1, -1), 0.4, colors.grey)])
     story: list[object] = []
-    for block in blocks(source):
+    for block in blocks_of(HERE / "sources" / source):
         if block == "---":
             story.append(PageBreak())
         elif block.startswith("| "):
@@ -228,18 +219,7 @@ def write_pdf(source: str, target: str, title: str) -> None:
 
 
 def write_correction() -> None:
-    document = Document()
-    for block in blocks("correction.md"):
-        if block.startswith("| "):
-            cells = cells_of(block)
-            table = document.add_table(len(cells), len(cells[0]), style="Table Grid")
-            for line, texts in zip(table.rows, cells, strict=True):
-                for cell, text in zip(line.cells, texts, strict=True):
-                    cell.text = text
-        elif block.startswith("# "):
-            document.add_heading(block[2:], 0)
-        else:
-            document.add_paragraph(block)
+    document = document_of(blocks_of(HERE / "sources" / "correction.md"))
     save_office(document, FILES / "correction_fsn_2025_031.docx", WRITTEN)
 
 

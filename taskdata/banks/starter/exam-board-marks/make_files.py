@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import floor
 from pathlib import Path
 
-from taskdata.banks.making import save_office
+from taskdata.banks.making import blocks_of, document_of, save_office
 
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
@@ -313,21 +313,7 @@ def write_exam(students: list[Student]) -> None:
 
 
 def write_handbook() -> None:
-    from docx import Document
-
-    document = Document()
-    for block in (TEXTS / "handbook.md").read_text(encoding="utf-8").split("\n\n"):
-        if block.startswith("|"):
-            rows = [line[1:].split("|") for line in block.splitlines()]
-            table = document.add_table(rows=0, cols=len(rows[0]), style="Table Grid")
-            for row in rows:
-                for cell, text in zip(table.add_row().cells, row, strict=True):
-                    cell.text = text
-        elif block.startswith("#"):
-            hashes = len(block) - len(block.lstrip("#"))
-            document.add_heading(block.lstrip("# "), level=hashes - 1)
-        else:
-            document.add_paragraph(" ".join(block.splitlines()))
+    document = document_of(blocks_of(TEXTS / "handbook.md"))
     save_office(document, FILES / "module_handbook.docx", WRITTEN)
 
 

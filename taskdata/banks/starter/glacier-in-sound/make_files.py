@@ -10,10 +10,9 @@ from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from docx import Document
 from openpyxl import Workbook
 
-from taskdata.banks.making import save_office, write_csv
+from taskdata.banks.making import document_of_sections, save_office, write_csv
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"
@@ -107,14 +106,7 @@ def write_reanalysis() -> None:
 
 
 def write_concept() -> None:
-    document = Document()
-    for line in (HERE / "sources" / "concept.md").read_text(encoding="utf-8").splitlines():
-        mark, _, rest = line.partition(" ")
-        if mark in ("#", "##"):
-            document.add_heading(rest, len(mark) - 1)
-            paragraph = document.add_paragraph()
-        else:
-            paragraph.add_run(f"{line} ")
+    document = document_of_sections(HERE / "sources" / "concept.md")
     save_office(document, FILES / "concept.docx", WRITTEN)
 
 

@@ -11,10 +11,9 @@ import random
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from docx import Document
 from openpyxl import Workbook
 
-from taskdata.banks.making import save_office
+from taskdata.banks.making import document_of_sections, save_office
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"
@@ -154,14 +153,7 @@ def write_logs() -> None:
 
 
 def write_plan() -> None:
-    document = Document()
-    for line in (HERE / "sources" / "test_plan.md").read_text(encoding="utf-8").splitlines():
-        mark, _, rest = line.partition(" ")
-        if mark in ("#", "##"):
-            document.add_heading(rest, len(mark) - 1)
-            paragraph = document.add_paragraph()
-        else:
-            paragraph.add_run(f"{line} ")
+    document = document_of_sections(HERE / "sources" / "test_plan.md")
     save_office(document, FILES / "test_plan.docx", WRITTEN)
     book = Workbook()
     book.active.append(["Plan", "Price EUR", "First-year margin EUR", "valid from", "valid to"])

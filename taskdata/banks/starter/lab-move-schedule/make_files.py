@@ -14,7 +14,7 @@ from functools import cache
 from itertools import combinations
 from pathlib import Path
 
-from taskdata.banks.making import save_office
+from taskdata.banks.making import blocks_of, document_of, save_office
 
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
@@ -291,15 +291,7 @@ def write_calendar() -> None:
 
 
 def write_document(source: str, target: str) -> None:
-    from docx import Document
-
-    document = Document()
-    for block in (TEXTS / source).read_text(encoding="utf-8").split("\n\n"):
-        if block.startswith("#"):
-            hashes = len(block) - len(block.lstrip("#"))
-            document.add_heading(block.strip("# \n"), level=hashes - 1)
-        else:
-            document.add_paragraph(" ".join(block.splitlines()))
+    document = document_of(blocks_of(TEXTS / source))
     save_office(document, FILES / target, WRITTEN)
 
 

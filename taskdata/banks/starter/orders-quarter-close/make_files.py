@@ -17,7 +17,7 @@ from pathlib import Path
 from docx import Document
 from openpyxl import Workbook
 
-from taskdata.banks.making import save_office
+from taskdata.banks.making import add_table, cells_of, save_office
 
 FILES = Path(__file__).parent / "files"
 WRITTEN = datetime(2025, 10, 1, 8, 0)
@@ -331,12 +331,8 @@ def write_conventions() -> None:
     for block in re.findall(r"# .+|(?:\|.+\n)+|(?:[^#|\n].+\n)+", CONVENTIONS):
         if block.startswith("# "):
             document.add_heading(block[2:], 1)
-        elif block.startswith("| "):
-            rows = [[c.strip() for c in line[2:].split("|")] for line in block.splitlines()]
-            table = document.add_table(len(rows), len(rows[0]), style="Table Grid")
-            for cells, texts in zip(table.rows, rows, strict=True):
-                for cell, text in zip(cells.cells, texts, strict=True):
-                    cell.text = text
+        elif block.startswith("|"):
+            add_table(document, cells_of(block))
         else:
             document.add_paragraph(" ".join(block.split()))
     save_office(document, FILES / "reporting_conventions.docx", WRITTEN)

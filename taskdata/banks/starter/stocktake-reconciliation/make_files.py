@@ -13,11 +13,10 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import numpy as np
-from docx import Document
 from openpyxl import Workbook
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from taskdata.banks.making import save_office
+from taskdata.banks.making import blocks_of, document_of, save_office
 
 FILES = Path(__file__).parent / "files"
 WRITTEN = datetime(2025, 11, 30, 8, 0)
@@ -298,14 +297,7 @@ def early_summary(articles: list[Article]) -> list[list[object]]:
 
 def write_procedure() -> None:
     """The rules, as an office document: headings and paragraphs."""
-    document = Document()
-    text = (Path(__file__).parent / "procedure.md").read_text(encoding="utf-8")
-    for block in text.strip().split("\n\n"):
-        mark, _, rest = block.partition(" ")
-        if mark in ("#", "##"):
-            document.add_heading(rest, len(mark) - 1)
-        else:
-            document.add_paragraph(" ".join(block.split()))
+    document = document_of(blocks_of(Path(__file__).parent / "procedure.md"))
     save_office(document, FILES / "stocktake_procedure.docx", WRITTEN)
 
 

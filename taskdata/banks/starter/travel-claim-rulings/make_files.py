@@ -19,7 +19,7 @@ from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.lib.units import mm
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
-from taskdata.banks.making import save_office, write_csv
+from taskdata.banks.making import add_table, save_office, write_csv
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"
@@ -249,10 +249,7 @@ def write_rules_2025() -> None:
     ):
         document.add_heading(title, 1)
         rows = [[head, "EUR"], *([k, f"{v[1]}.00"] for k, v in table(text).items())]
-        grid_ = document.add_table(len(rows), 2, style="Table Grid")
-        for cells, texts in zip(grid_.rows, rows, strict=True):
-            for cell, value in zip(cells.cells, texts, strict=True):
-                cell.text = value
+        add_table(document, rows)
     save_office(document, FILES / "travel_rules_2025.docx", WRITTEN)
 
 
