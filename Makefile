@@ -1,7 +1,7 @@
 # The two commands a newcomer needs are `make evaluate` and `make test`; each sets itself up.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all evaluate test soak recipes lint bench tools-doc checks-doc serve image
+.PHONY: help setup setup-all setup-models evaluate test soak recipes lint bench tools-doc checks-doc serve image
 
 RUN := scripts/uv run --no-sync
 
@@ -13,6 +13,9 @@ setup: ## Install uv and the locked environment if they are missing
 
 setup-all: ## The same with every extra and with what tests need
 	@scripts/setup all
+
+setup-models: ## Install the two larger local models, 1.6 GB
+	@scripts/setup models
 
 evaluate: setup ## Evaluate the default agents on three starter tasks of each category
 	@$(RUN) nightshift run --sample 3

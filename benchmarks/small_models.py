@@ -130,7 +130,7 @@ def _show(figures: Figures) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="smollm2-135m", help="name, or path of a GGUF file")
-    parser.add_argument("--tasks", type=int, default=8)
+    parser.add_argument("--tasks", type=int, default=12)
     parser.add_argument("--turns", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=600.0, help="of one trial")
     parser.add_argument("--ways", nargs="+", default=["text", "grammar"])

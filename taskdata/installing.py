@@ -5,18 +5,24 @@ from pathlib import Path
 _ROOT = Path(__file__).resolve().parent.parent
 
 
-def install_command(requirement: str, root: Path = _ROOT) -> str:
+LOCAL_MODELS = "local-models"
+"""The extra that is too large to come with all the others."""
+
+
+def install_command(requirement: str, root: Path = _ROOT, target: str = "setup-all") -> str:
     """Return the command that installs what is missing, in backquotes.
 
     Args:
         requirement: As pip takes it on a command line.
         root: The folder that our packages are in: a checkout has its locked environment without
             pip, and a command that brings whatever there is.
+        target: That command, a target of the Makefile.
     """
     is_checkout = (root / "scripts" / "setup").is_file()
-    return "`make setup-all`" if is_checkout else f"`pip install {requirement}`"
+    return f"`make {target}`" if is_checkout else f"`pip install {requirement}`"
 
 
 def extra_command(extra: str) -> str:
     """Return the command that installs an extra of ours, in backquotes."""
-    return install_command(f"'nightshift-evals[{extra}]'")
+    target = "setup-models" if extra == LOCAL_MODELS else "setup-all"
+    return install_command(f"'nightshift-evals[{extra}]'", target=target)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from environments.models.azure import unsupported_path
 from environments.models.keys import key_for
 from environments.models.limits.seam import limited_as
-from environments.models.local.serving import model_file
+from environments.models.local.files import require_model_file
 from environments.models.providers import PROVIDERS, Provider
 from environments.ports import ImageModel, ModelClient, VideoModel
 from taskdata.errors import Misuse
@@ -37,7 +37,7 @@ def require_model(spec: ModelSpec, base_url: str | None, *, is_asked: bool = Tru
     """
     provider = _provider(spec)
     if spec.provider == "local":
-        model_file(spec.model)
+        require_model_file(spec.model)
         return
     if not is_asked:
         return

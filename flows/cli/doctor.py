@@ -49,6 +49,8 @@ def _say_ready(what: str, states: Sequence[dict[str, str]]) -> None:
 
 
 def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
+    from environments.models.local.catalogue import LOCAL_MODELS
+
     yield "python", f"{READY}: {sys.version.split()[0]}"
     yield "database", _database(settings)
     yield "artifacts", _artifacts(settings)
@@ -56,8 +58,10 @@ def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     for name in ("bubblewrap", "docker"):
         yield f"sandbox {name}", _sandbox(name)
     yield "page pictures", _page_pictures()
-    for model in ("openai/any", "anthropic/any", "local/smollm2-135m"):
-        yield f"models {model.partition('/')[0]}", _model(model)
+    for provider in ("openai", "anthropic"):
+        yield f"models {provider}", _model(f"{provider}/any")
+    for model in LOCAL_MODELS:
+        yield f"model local/{model}", _model(f"local/{model}")
     yield "prefect server", _prefect(settings)
     yield "dask scheduler", _scheduler(settings)
     yield "leftovers", _leftovers()

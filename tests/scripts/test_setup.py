@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 UV = """#!/bin/sh
 echo "$@" >> calls
+echo "$UV_PYTHON" > python
 mkdir -p .venv/bin
 printf '#!/bin/sh\\n' > .venv/bin/python
 chmod +x .venv/bin/python
@@ -59,6 +61,27 @@ def test_what_tests_need_is_installed_only_where_it_is_asked_for(checkout):
     assert checkout("all").returncode == 0
     assert "--all-extras" in calls(checkout)[1]
     assert "--no-default-groups" not in calls(checkout)[1]
+
+
+def test_the_large_local_models_come_only_where_they_are_asked_for(checkout):
+    checkout("all")
+    checkout("models")
+    checkout("models")
+    everything, models = calls(checkout)
+    assert "--no-extra local-models" in everything
+    assert "--extra local-models" in models
+    assert "--inexact" in models
+
+
+def test_a_shim_is_no_interpreter_for_uv(checkout, tmp_path, monkeypatch):
+    """A pyenv shim is a script that starts the interpreter; for uv that would be another one."""
+    monkeypatch.delenv("UV_PYTHON", raising=False)
+    shim = tmp_path / "bin" / "python3"
+    shim.write_text(f'#!/bin/sh\nexec "{Path(sys.executable).resolve()}" "$@"\n')
+    shim.chmod(0o755)
+    checkout()
+    given = (checkout.folder / "python").read_text().strip()
+    assert Path(given).resolve() == Path(sys.executable).resolve()
 
 
 def test_nothing_is_installed_twice_and_what_tests_need_is_not_removed(checkout):

@@ -3,13 +3,16 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from taskdata.installing import extra_command, install_command
 
 CHECKOUT = Path(__file__).parents[2]
 
 
-def test_a_checkout_is_completed_by_its_own_makefile():
-    said = extra_command("adapters")
+@pytest.mark.parametrize("extra", ["adapters", "local-models"])
+def test_a_checkout_is_completed_by_its_own_makefile(extra):
+    said = extra_command(extra)
     target = re.fullmatch("`make ([a-z-]+)`", said)
     assert target
     assert f"\n{target[1]}:" in (CHECKOUT / "Makefile").read_text()

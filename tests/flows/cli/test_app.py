@@ -133,6 +133,8 @@ def test_doctor_tells_the_state_of_every_tool_and_sandbox(nightshift):
     assert {"name": "Calculator", "state": "ready"} in found["tools"]
     checks = {check["name"] for check in found["checks"]}
     assert {"sandbox bubblewrap", "sandbox docker", "page pictures"} <= checks
+    assert {"name": "model local/smollm2-135m", "state": "ready"} in found["checks"]
+    assert "model local/qwen2.5-coder-0.5b" in checks
 
 
 def test_an_error_shows_its_traceback_only_with_debug(nightshift):

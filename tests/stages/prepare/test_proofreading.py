@@ -151,6 +151,6 @@ def test_a_link_is_not_followed(tmp_path):
 def test_one_task_folder_and_a_bundled_bank_can_be_named(bank, tmp_path):
     bank()
     assert proofread(str(tmp_path / "bank" / "sums")) == (1, ())
-    assert proofread("starter") == (30, ())
+    assert proofread("starter") == (34, ())
     with pytest.raises(Misuse, match="unknown"):
         proofread(str(tmp_path / "nowhere"))

@@ -7,16 +7,17 @@ The expected plan comes from the clean records below, not from reading the files
 """
 
 import json
-import re
 import sys
-import zipfile
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from math import ceil
 from pathlib import Path
 
+from taskdata.banks.making import blocks_of, document_of, save_office
+
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
+WRITTEN = datetime(2026, 7, 13, 8, 0)
 
 
 @dataclass(frozen=True)
@@ -224,38 +225,12 @@ def write_calendar() -> None:
         sheet.row_dimensions[last].height = 62
         for letter, width in zip("ABC", (22, 54, 24), strict=True):
             sheet.column_dimensions[letter].width = width
-    path = FILES / "faculty_calendar.xlsx"
-    book.save(path)
-    freeze(path)
+    save_office(book, FILES / "faculty_calendar.xlsx", WRITTEN)
 
 
 def write_house_style() -> None:
-    from docx import Document
-
-    document = Document()
-    for block in (TEXTS / "house_style.md").read_text(encoding="utf-8").split("\n\n"):
-        if block.startswith("#"):
-            hashes = len(block) - len(block.lstrip("#"))
-            document.add_heading(block.strip("# \n"), level=hashes - 1)
-        else:
-            document.add_paragraph(" ".join(block.splitlines()))
-    path = FILES / "house_style.docx"
-    document.save(path)
-    freeze(path)
-
-
-def freeze(path: Path) -> None:
-    """Rewrite an Office file with fixed times, so that every run gives the same bytes."""
-    times = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*<")
-    with zipfile.ZipFile(path) as old:
-        parts = {name: old.read(name) for name in old.namelist()}
-    core = "docProps/core.xml"
-    parts[core] = times.sub(rb"\g<1>2026-07-13T08:00:00Z<", parts[core])
-    with zipfile.ZipFile(path, "w") as new:
-        for name, content in parts.items():
-            entry = zipfile.ZipInfo(name, (2026, 7, 13, 8, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            new.writestr(entry, content)
+    document = document_of(blocks_of(TEXTS / "house_style.md"))
+    save_office(document, FILES / "house_style.docx", WRITTEN)
 
 
 def print_expected() -> None:

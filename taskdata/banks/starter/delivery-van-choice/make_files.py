@@ -5,15 +5,16 @@ The expected values come from the kilometres and prices below, not from the log:
 """
 
 import random
-import re
 import sys
-import zipfile
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from itertools import product
 from pathlib import Path
 
+from taskdata.banks.making import blocks_of, document_of, save_office
+
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
+WRITTEN = datetime(2026, 3, 30, 8, 0)
 SEED = 1405
 FIRST, LAST = date(2025, 4, 2), date(2026, 3, 30)
 REPLACED = date(2025, 10, 9)
@@ -155,37 +156,12 @@ def write_offers() -> None:
     sheet.append(["Route", "Van now", "Longest day km", "Payload needed kg", "Km a year (guess)"])
     for route, (van, km, _, day, needed, _) in ROUTES.items():
         sheet.append([route, van, 168 if route == "Coast" else day, needed, round(km * 1.2, -3)])
-    save(book, "offers.xlsx")
+    save_office(book, FILES / "offers.xlsx", WRITTEN)
 
 
 def write_rules() -> None:
-    from docx import Document
-
-    document = Document()
-    for block in (TEXTS / "costing_rules.md").read_text(encoding="utf-8").split("\n\n"):
-        if block.startswith("|"):
-            rows = [line[1:].split("|") for line in block.splitlines()]
-            table = document.add_table(rows=0, cols=len(rows[0]), style="Table Grid")
-            for row in rows:
-                for cell, text in zip(table.add_row().cells, row, strict=True):
-                    cell.text = text
-        elif block.startswith("#"):
-            document.add_heading(block.strip("# \n"), level=block.count("#", 0, 2) - 1)
-        else:
-            document.add_paragraph(block.strip())
-    save(document, "costing_rules.docx")
-
-
-def save(document, name: str) -> None:
-    """Save an Office file with fixed times, so that the bytes are the same every time."""
-    path = FILES / name
-    document.save(path)
-    with zipfile.ZipFile(path) as old:
-        parts = {part: old.read(part) for part in old.namelist()}
-    with zipfile.ZipFile(path, "w") as new:
-        for part, data in parts.items():
-            fixed = re.sub(rb'(?<=W3CDTF">)[^<]+', b"2026-03-30T08:00:00Z", data)
-            new.writestr(zipfile.ZipInfo(part, (2026, 3, 30, 8, 0, 0)), fixed, zipfile.ZIP_DEFLATED)
+    document = document_of(blocks_of(TEXTS / "costing_rules.md"))
+    save_office(document, FILES / "costing_rules.docx", WRITTEN)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,11 @@ from the devices as drawn: `python make_files.py` prints them.
 """
 
 import random
-import re
-import zipfile
 from collections import Counter
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from docx import Document
 from openpyxl import Workbook
 from reportlab import rl_config
 from reportlab.lib import colors
@@ -21,8 +18,11 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Table, TableStyle
 
+from taskdata.banks.making import blocks_of, cells_of, document_of, save_office
+
 HERE = Path(__file__).parent
 FILES = HERE / "files"
+WRITTEN = datetime(2025, 11, 11, 8, 0)
 RNG = random.Random(1111)
 
 WARDS = {
@@ -197,16 +197,7 @@ def write_register(rows: list[list[object]], loans: list[list[object]]) -> None:
         sheet = book.create_sheet(title)
         for line in lines:
             sheet.append(line)
-    book.save(FILES / "device_register.xlsx")
-    settle(FILES / "device_register.xlsx")
-
-
-def blocks(name: str) -> list[str]:
-    return (HERE / "sources" / name).read_text(encoding="utf-8").strip().split("\n\n")
-
-
-def cells_of(block: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line[2:].split("|")] for line in block.splitlines()]
+    save_office(book, FILES / "device_register.xlsx", WRITTEN)
 
 
 def write_pdf(source: str, target: str, title: str) -> None:
@@ -215,7 +206,7 @@ def write_pdf(source: str, target: str, title: str) -> None:
     styles = getSampleStyleSheet()
     lines = TableStyle([("GRID", (0, 0), (-1, -1), 0.4, colors.grey)])
     story: list[object] = []
-    for block in blocks(source):
+    for block in blocks_of(HERE / "sources" / source):
         if block == "---":
             story.append(PageBreak())
         elif block.startswith("| "):
@@ -228,31 +219,8 @@ def write_pdf(source: str, target: str, title: str) -> None:
 
 
 def write_correction() -> None:
-    document = Document()
-    for block in blocks("correction.md"):
-        if block.startswith("| "):
-            cells = cells_of(block)
-            table = document.add_table(len(cells), len(cells[0]), style="Table Grid")
-            for line, texts in zip(table.rows, cells, strict=True):
-                for cell, text in zip(line.cells, texts, strict=True):
-                    cell.text = text
-        elif block.startswith("# "):
-            document.add_heading(block[2:], 0)
-        else:
-            document.add_paragraph(block)
-    document.save(FILES / "correction_fsn_2025_031.docx")
-    settle(FILES / "correction_fsn_2025_031.docx")
-
-
-def settle(path: Path) -> None:
-    """Give an Office file fixed timestamps, so that one seed gives one sequence of bytes."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [(name, archive.read(name)) for name in archive.namelist()]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts:
-            entry = zipfile.ZipInfo(name, (2025, 11, 11, 8, 0, 0))
-            fixed = re.sub(rb'(?<=W3CDTF">)[^<]+', b"2025-11-11T08:00:00Z", data)
-            archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
+    document = document_of(blocks_of(HERE / "sources" / "correction.md"))
+    save_office(document, FILES / "correction_fsn_2025_031.docx", WRITTEN)
 
 
 def print_expected(devices: list[Device], loans: list[list[object]], stale: list[str]) -> None:

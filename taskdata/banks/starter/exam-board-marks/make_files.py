@@ -8,16 +8,18 @@ records, so they do not depend on anybody's parsing of the files.
 """
 
 import random
-import re
 import sys
-import zipfile
 from dataclasses import dataclass, field
+from datetime import datetime
 from fractions import Fraction
 from math import floor
 from pathlib import Path
 
+from taskdata.banks.making import blocks_of, document_of, save_office
+
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
+WRITTEN = datetime(2026, 6, 15, 8, 0)
 SEED = 20985
 
 PEOPLE = """Aaltonen, Veera|Abdi, Hodan|Almeida, João|Bakker, Sanne|Baptiste, Élodie|Brennan, Ciara
@@ -307,50 +309,18 @@ def write_exam(students: list[Student]) -> None:
     for s in sorted((x for x in sat if x.third), key=lambda x: x.number):
         gap = abs(sum(s.marker1) - sum(s.marker2))
         third.append([s.candidate, *s.third, sum(s.third), "" if gap > 8 else "sample"])
-    path = FILES / "exam_marks.xlsx"
-    book.save(path)
-    freeze(path)
+    save_office(book, FILES / "exam_marks.xlsx", WRITTEN)
 
 
 def write_handbook() -> None:
-    from docx import Document
-
-    document = Document()
-    for block in (TEXTS / "handbook.md").read_text(encoding="utf-8").split("\n\n"):
-        if block.startswith("|"):
-            rows = [line[1:].split("|") for line in block.splitlines()]
-            table = document.add_table(rows=0, cols=len(rows[0]), style="Table Grid")
-            for row in rows:
-                for cell, text in zip(table.add_row().cells, row, strict=True):
-                    cell.text = text
-        elif block.startswith("#"):
-            hashes = len(block) - len(block.lstrip("#"))
-            document.add_heading(block.lstrip("# "), level=hashes - 1)
-        else:
-            document.add_paragraph(" ".join(block.splitlines()))
-    path = FILES / "module_handbook.docx"
-    document.save(path)
-    freeze(path)
+    document = document_of(blocks_of(TEXTS / "handbook.md"))
+    save_office(document, FILES / "module_handbook.docx", WRITTEN)
 
 
 def write_mails(students: list[Student]) -> None:
     by = {s.name.split(",")[0].lower(): f"S{s.number}" for s in students}
     text = (TEXTS / "mails.txt").read_text(encoding="utf-8").format(**by)
     (FILES / "student_office_mails.txt").write_text(text, encoding="utf-8", newline="")
-
-
-def freeze(path: Path) -> None:
-    """Rewrite an Office file with fixed times, so that the same seed gives the same bytes."""
-    times = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*<")
-    with zipfile.ZipFile(path) as old:
-        parts = {name: old.read(name) for name in old.namelist()}
-    core = "docProps/core.xml"
-    parts[core] = times.sub(rb"\g<1>2026-06-15T08:00:00Z<", parts[core])
-    with zipfile.ZipFile(path, "w") as new:
-        for name, content in parts.items():
-            entry = zipfile.ZipInfo(name, (2026, 6, 15, 8, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            new.writestr(entry, content)
 
 
 def print_expected(students: list[Student]) -> None:

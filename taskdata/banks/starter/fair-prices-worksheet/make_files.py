@@ -1,16 +1,17 @@
 """Write the input file of this task: `python make_files.py`, `--expected` prints the truth."""
 
-import io
-import re
 import sys
-import zipfile
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 from docx import Document
 from docx.shared import Pt
 
+from taskdata.banks.making import save_office
+
 FILES = Path(__file__).parent / "files"
+WRITTEN = datetime(2026, 2, 2, 8, 0)
 
 PRICES = {"adult": 11.60, "child": 6.85, "audio guide": 3.40}
 # (day, adults, children, audio guides, children who paid)
@@ -25,19 +26,6 @@ SMUDGED = "Wednesday"
 
 def takings(adults: int, paying: int, guides: int) -> float:
     return round(float(np.dot([adults, paying, guides], list(PRICES.values()))), 2)
-
-
-def same_bytes(package: bytes) -> bytes:
-    """The package without the times of writing that the library puts into it."""
-    target = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(target, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name == "docProps/core.xml":
-                data = re.sub(rb"\d{4}-\d\d-\d\dT[\d:.]+Z?", b"2026-02-02T08:00:00Z", data)
-            info = zipfile.ZipInfo(name, (2026, 2, 2, 8, 0, 0))
-            new.writestr(info, data, zipfile.ZIP_DEFLATED)
-    return target.getvalue()
 
 
 def write_worksheet() -> None:
@@ -87,9 +75,7 @@ def write_worksheet() -> None:
     document.add_paragraph(
         "Make up a list for question 4 that has no solution, and say why it has none."
     )
-    buffer = io.BytesIO()
-    document.save(buffer)
-    (FILES / "worksheet_9.docx").write_bytes(same_bytes(buffer.getvalue()))
+    save_office(document, FILES / "worksheet_9.docx", WRITTEN)
 
 
 def main() -> None:

@@ -5,18 +5,18 @@ The true balances are drawn up first and spoilt into the log, so the expected va
 through any code that cleans it.
 """
 
-import csv
 import random
-import re
-import zipfile
+from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from docx import Document
 from openpyxl import Workbook
+
+from taskdata.banks.making import document_of_sections, save_office, write_csv
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"
+WRITTEN = datetime(2026, 4, 16, 8, 0)
 YEARS = range(1986, 2026)
 MISSING = (1992, 2011)  # nobody could get up there at the end of the season
 # What the reanalysis takes off the balance as first measured, mm; the last two are not adopted.
@@ -85,10 +85,11 @@ def write_log() -> None:
                 shown[1] = rng.choice(["", "n/a"])
             rows.append([season(year, rng), *shown, unit, version, rng.choice(["TE", "IH", "iv"])])
     rows.insert(21, ["stakes redrilled, see field book", "", "", "", "", ""])
-    with (FILES / "balance_log.csv").open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out, delimiter=";", lineterminator="\n")
-        writer.writerow(["season", "winter", "summer", "unit", "version", "observer"])
-        writer.writerows(rows)
+    write_csv(
+        FILES / "balance_log.csv",
+        [["season", "winter", "summer", "unit", "version", "observer"], *rows],
+        delimiter=";",
+    )
 
 
 def write_reanalysis() -> None:
@@ -101,32 +102,12 @@ def write_reanalysis() -> None:
     for year, mm in (ADOPTED | DISCUSSED).items():
         decision = "adopted" if year in ADOPTED else "under discussion"
         sheet.append([year, -mm / 1000, decision, "melt-out of stake 4" if year == 2003 else None])
-    book.save(FILES / "reanalysis.xlsx")
-    settle(FILES / "reanalysis.xlsx")
+    save_office(book, FILES / "reanalysis.xlsx", WRITTEN)
 
 
 def write_concept() -> None:
-    document = Document()
-    for line in (HERE / "sources" / "concept.md").read_text(encoding="utf-8").splitlines():
-        mark, _, rest = line.partition(" ")
-        if mark in ("#", "##"):
-            document.add_heading(rest, len(mark) - 1)
-            paragraph = document.add_paragraph()
-        else:
-            paragraph.add_run(f"{line} ")
-    document.save(FILES / "concept.docx")
-    settle(FILES / "concept.docx")
-
-
-def settle(path: Path) -> None:
-    """Give an Office file fixed timestamps, so that each run gives the same bytes."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [(name, archive.read(name)) for name in archive.namelist()]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts:
-            entry = zipfile.ZipInfo(name, (2026, 4, 16, 8, 0, 0))
-            fixed = re.sub(rb'(?<=W3CDTF">)[^<]+', b"2026-04-16T08:00:00Z", data)
-            archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
+    document = document_of_sections(HERE / "sources" / "concept.md")
+    save_office(document, FILES / "concept.docx", WRITTEN)
 
 
 def main() -> None:

@@ -8,8 +8,7 @@ cleans them.
 import csv
 import random
 import re
-import zipfile
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,8 +18,11 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import Paragraph, SimpleDocTemplate
 
+from taskdata.banks.making import save_office
+
 HERE = Path(__file__).parent
 FILES = HERE / "files"
+WRITTEN = datetime(2026, 6, 8, 8, 0)
 RNG = random.Random(815)
 # Home match: opponent, competition, seconds on the boards, seats offered, half-time game.
 with (HERE / "sources" / "matches.csv").open(encoding="utf-8") as table:
@@ -142,8 +144,7 @@ def write_activities() -> None:
     other.append(["Date", "What", "Note"])
     for day, *rest in sorted(rows):
         other.append([date.fromisoformat(day), *rest])
-    book.save(FILES / "seats_and_activities.xlsx")
-    settle(FILES / "seats_and_activities.xlsx")
+    save_office(book, FILES / "seats_and_activities.xlsx", WRITTEN)
 
 
 def save(name: str, header: str, rows: list[list[str]]) -> None:
@@ -169,23 +170,11 @@ def write_papers() -> None:
             document.add_heading(text, len(mark) - 1)
         else:
             document.add_paragraph(text)
-    document.save(FILES / "contract.docx")
-    settle(FILES / "contract.docx")
+    save_office(document, FILES / "contract.docx", WRITTEN)
     styles = getSampleStyleSheet()
     names = {"#": "Title", "##": "Heading2", "": "BodyText"}
     story = [Paragraph(text, styles[names[mark]]) for mark, text in lines("addendum.md")]
     SimpleDocTemplate(str(FILES / "addendum_1.pdf"), pagesize=A4, invariant=1).build(story)
-
-
-def settle(path: Path) -> None:
-    """Give an Office file fixed timestamps, so that each run gives the same bytes."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [(name, archive.read(name)) for name in archive.namelist()]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts:
-            entry = zipfile.ZipInfo(name, (2026, 6, 8, 8, 0, 0))
-            fixed = re.sub(rb'(?<=W3CDTF">)[^<]+', b"2026-06-08T08:00:00Z", data)
-            archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Write the input file of this task: `python make_files.py`, `--expected` prints the truth."""
 
-import csv
 import sys
 from pathlib import Path
+
+from taskdata.banks.making import write_csv
 
 FILES = Path(__file__).parent / "files"
 
@@ -36,10 +37,7 @@ def main() -> None:
             print(f"{crop}: {kg} kg, {kg / total:.2%}")
         return
     FILES.mkdir(exist_ok=True)
-    with (FILES / "harvest_2025.csv").open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["crop", "beds", "harvest", "unit"])
-        writer.writerows(HARVEST)
+    write_csv(FILES / "harvest_2025.csv", [["crop", "beds", "harvest", "unit"], *HARVEST])
 
 
 if __name__ == "__main__":

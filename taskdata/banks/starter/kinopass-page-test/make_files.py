@@ -8,16 +8,16 @@ any code that cleans the exports.
 import csv
 import math
 import random
-import re
-import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from docx import Document
 from openpyxl import Workbook
+
+from taskdata.banks.making import document_of_sections, save_office
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"
+WRITTEN = datetime(2026, 2, 25, 8, 0)
 START, END = datetime(2026, 2, 2), datetime(2026, 2, 23)  # local time, UTC+1
 OUTAGE = (datetime(2026, 2, 11), datetime(2026, 2, 13))
 # Page: visitors that count, and their paid orders within seven days by plan.
@@ -153,15 +153,8 @@ def write_logs() -> None:
 
 
 def write_plan() -> None:
-    document = Document()
-    for line in (HERE / "sources" / "test_plan.md").read_text(encoding="utf-8").splitlines():
-        mark, _, rest = line.partition(" ")
-        if mark in ("#", "##"):
-            document.add_heading(rest, len(mark) - 1)
-            paragraph = document.add_paragraph()
-        else:
-            paragraph.add_run(f"{line} ")
-    document.save(FILES / "test_plan.docx")
+    document = document_of_sections(HERE / "sources" / "test_plan.md")
+    save_office(document, FILES / "test_plan.docx", WRITTEN)
     book = Workbook()
     book.active.append(["Plan", "Price EUR", "First-year margin EUR", "valid from", "valid to"])
     margins = [
@@ -174,24 +167,11 @@ def write_plan() -> None:
     ]
     for row in margins:
         book.active.append(row)
-    book.save(FILES / "plans.xlsx")
-
-
-def settle(path: Path) -> None:
-    """Give an Office file fixed timestamps, so that each run gives the same bytes."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [(name, archive.read(name)) for name in archive.namelist()]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts:
-            entry = zipfile.ZipInfo(name, (2026, 2, 25, 8, 0, 0))
-            fixed = re.sub(rb'(?<=W3CDTF">)[^<]+', b"2026-02-25T08:00:00Z", data)
-            archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
+    save_office(book, FILES / "plans.xlsx", WRITTEN)
 
 
 if __name__ == "__main__":
     FILES.mkdir(exist_ok=True)
     write_logs()
     write_plan()
-    settle(FILES / "test_plan.docx")
-    settle(FILES / "plans.xlsx")
     expected()

@@ -7,17 +7,18 @@ that disagree. Expected values come from the clean network, not from reading the
     python make_files.py --expected  # prints what task.yaml expects, changes nothing
 """
 
-import re
 import sys
-import zipfile
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from functools import cache
 from itertools import combinations
 from pathlib import Path
 
+from taskdata.banks.making import blocks_of, document_of, save_office
+
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
+WRITTEN = datetime(2026, 8, 26, 8, 0)
 START, TARGET, MEETING = date(2026, 9, 7), date(2026, 12, 4), date(2026, 8, 25)
 NOT_BEFORE = {"C3": date(2026, 10, 26)}
 
@@ -229,9 +230,7 @@ def write_tasks() -> None:
             cell.alignment = Alignment(vertical="top")
         for letter, width in zip("ABCDEF", (10, 38, 14, 16, 18, 40), strict=True):
             page.column_dimensions[letter].width = width
-    path = FILES / "move_tasks.xlsx"
-    book.save(path)
-    freeze(path)
+    save_office(book, FILES / "move_tasks.xlsx", WRITTEN)
 
 
 def write_offers() -> None:
@@ -292,32 +291,8 @@ def write_calendar() -> None:
 
 
 def write_document(source: str, target: str) -> None:
-    from docx import Document
-
-    document = Document()
-    for block in (TEXTS / source).read_text(encoding="utf-8").split("\n\n"):
-        if block.startswith("#"):
-            hashes = len(block) - len(block.lstrip("#"))
-            document.add_heading(block.strip("# \n"), level=hashes - 1)
-        else:
-            document.add_paragraph(" ".join(block.splitlines()))
-    path = FILES / target
-    document.save(path)
-    freeze(path)
-
-
-def freeze(path: Path) -> None:
-    """Rewrite an Office file with fixed times, so that every run gives the same bytes."""
-    times = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*<")
-    with zipfile.ZipFile(path) as old:
-        parts = {name: old.read(name) for name in old.namelist()}
-    core = "docProps/core.xml"
-    parts[core] = times.sub(rb"\g<1>2026-08-26T08:00:00Z<", parts[core])
-    with zipfile.ZipFile(path, "w") as new:
-        for name, content in parts.items():
-            entry = zipfile.ZipInfo(name, (2026, 8, 26, 8, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            new.writestr(entry, content)
+    document = document_of(blocks_of(TEXTS / source))
+    save_office(document, FILES / target, WRITTEN)
 
 
 def print_plan(title: str, rows: dict[str, Row]) -> None:

@@ -4,14 +4,10 @@ The valid answers are drawn clean and counted here; spellings, repeats, staff an
 lines that must not count are added to the export afterwards.
 """
 
-import csv
-import io
 import json
 import random
-import re
 import statistics
 import sys
-import zipfile
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -24,7 +20,10 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import Paragraph, SimpleDocTemplate
 
+from taskdata.banks.making import save_office, write_csv
+
 FILES = Path(__file__).parent / "files"
+WRITTEN = datetime(2026, 4, 7, 8, 0)
 SEED = 5188
 VALID = 318
 
@@ -233,23 +232,7 @@ def export() -> tuple[list[list[str]], dict[str, int]]:
 
 def write_survey() -> None:
     header = "response_id,submitted_at,email,source,duration_s,status,Q1,Q2,Q3,Q4,Q5,Q6,Q7"
-    with (FILES / "survey_export.csv").open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*header.split(","), *CLAIMS])
-        writer.writerows(export()[0])
-
-
-def same_bytes(package: bytes) -> bytes:
-    """The package without the times of writing that the libraries put into it."""
-    target = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(target, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name == "docProps/core.xml":
-                data = re.sub(rb"\d{4}-\d\d-\d\dT[\d:.]+Z?", b"2026-04-07T08:00:00Z", data)
-            info = zipfile.ZipInfo(name, (2026, 4, 7, 8, 0, 0))
-            new.writestr(info, data, zipfile.ZIP_DEFLATED)
-    return target.getvalue()
+    write_csv(FILES / "survey_export.csv", [[*header.split(","), *CLAIMS], *export()[0]])
 
 
 def write_codebook() -> None:
@@ -326,9 +309,7 @@ def write_codebook() -> None:
             for cell in sheet[letter]:
                 cell.alignment = Alignment(wrap_text=True, vertical="top")
     del book["Sheet"]
-    buffer = io.BytesIO()
-    book.save(buffer)
-    (FILES / "codebook.xlsx").write_bytes(same_bytes(buffer.getvalue()))
+    save_office(book, FILES / "codebook.xlsx", WRITTEN)
 
 
 def write_documents() -> None:
@@ -361,9 +342,7 @@ def write_documents() -> None:
         "Wednesday noon of the week before."
     )
     for name, document in (("claims_wish_list.docx", wishes), ("product_sheet.docx", boxes)):
-        buffer = io.BytesIO()
-        document.save(buffer)
-        (FILES / name).write_bytes(same_bytes(buffer.getvalue()))
+        save_office(document, FILES / name, WRITTEN)
 
 
 def write_policy() -> None:

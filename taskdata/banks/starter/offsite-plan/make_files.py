@@ -8,16 +8,17 @@ come from the clean records and the changes the mails bring, not from reading th
 """
 
 import random
-import re
 import sys
-import zipfile
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
+from taskdata.banks.making import blocks_of, document_of, save_office
+
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
+WRITTEN = datetime(2026, 2, 27, 8, 0)
 SEED = 1871
 D = Decimal
 CENT = Decimal("0.01")
@@ -334,44 +335,12 @@ def write_quotes() -> None:
         page.column_dimensions["A"].width = 34
     for cell in grid[2]:
         cell.fill = PatternFill("solid", fgColor="E8E8E8")
-    path = FILES / "venue_quotes.xlsx"
-    book.save(path)
-    freeze(path)
+    save_office(book, FILES / "venue_quotes.xlsx", WRITTEN)
 
 
 def write_rules() -> None:
-    from docx import Document
-
-    document = Document()
-    for block in (TEXTS / "offsite_rules.md").read_text(encoding="utf-8").split("\n\n"):
-        if block.startswith("|"):
-            rows = [line[1:].split("|") for line in block.splitlines()]
-            table = document.add_table(rows=0, cols=len(rows[0]), style="Table Grid")
-            for row in rows:
-                for cell, text in zip(table.add_row().cells, row, strict=True):
-                    cell.text = text
-        elif block.startswith("#"):
-            hashes = len(block) - len(block.lstrip("#"))
-            document.add_heading(block.strip("# \n"), level=hashes - 1)
-        else:
-            document.add_paragraph(" ".join(block.splitlines()))
-    path = FILES / "offsite_rules.docx"
-    document.save(path)
-    freeze(path)
-
-
-def freeze(path: Path) -> None:
-    """Rewrite an Office file with fixed times, so that the same seed gives the same bytes."""
-    times = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*<")
-    with zipfile.ZipFile(path) as old:
-        parts = {name: old.read(name) for name in old.namelist()}
-    core = "docProps/core.xml"
-    parts[core] = times.sub(rb"\g<1>2026-02-27T08:00:00Z<", parts[core])
-    with zipfile.ZipFile(path, "w") as new:
-        for name, content in parts.items():
-            entry = zipfile.ZipInfo(name, (2026, 2, 27, 8, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            new.writestr(entry, content)
+    document = document_of(blocks_of(TEXTS / "offsite_rules.md"))
+    save_office(document, FILES / "offsite_rules.docx", WRITTEN)
 
 
 def print_expected() -> None:

@@ -8,17 +8,19 @@ from the clean lines: `python make_files.py` prints them.
 import csv
 import random
 import re
-import zipfile
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from docx import Document
 from openpyxl import Workbook
 
+from taskdata.banks.making import add_table, cells_of, save_office
+
 FILES = Path(__file__).parent / "files"
+WRITTEN = datetime(2025, 10, 1, 8, 0)
 RNG = random.Random(23)
 
 WAREHOUSES = {  # code: (region, currency, weight)
@@ -283,8 +285,7 @@ def write_price_list() -> None:
         for sku, (name, category, price) in PRODUCTS.items():
             sheet.append([sku, name, category, float(round(price * factor, 2))])
     book.remove(book["Sheet"])
-    book.save(FILES / "price_list.xlsx")
-    settle(FILES / "price_list.xlsx")
+    save_office(book, FILES / "price_list.xlsx", WRITTEN)
 
 
 CONVENTIONS = """
@@ -330,27 +331,11 @@ def write_conventions() -> None:
     for block in re.findall(r"# .+|(?:\|.+\n)+|(?:[^#|\n].+\n)+", CONVENTIONS):
         if block.startswith("# "):
             document.add_heading(block[2:], 1)
-        elif block.startswith("| "):
-            rows = [[c.strip() for c in line[2:].split("|")] for line in block.splitlines()]
-            table = document.add_table(len(rows), len(rows[0]), style="Table Grid")
-            for cells, texts in zip(table.rows, rows, strict=True):
-                for cell, text in zip(cells.cells, texts, strict=True):
-                    cell.text = text
+        elif block.startswith("|"):
+            add_table(document, cells_of(block))
         else:
             document.add_paragraph(" ".join(block.split()))
-    document.save(FILES / "reporting_conventions.docx")
-    settle(FILES / "reporting_conventions.docx")
-
-
-def settle(path: Path) -> None:
-    """Give an Office file fixed timestamps, so that one seed gives one sequence of bytes."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [(name, archive.read(name)) for name in archive.namelist()]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts:
-            entry = zipfile.ZipInfo(name, (2025, 10, 1, 8, 0, 0))
-            fixed = re.sub(rb"(?<=W3CDTF\">)[^<]+", b"2025-10-01T08:00:00Z", data)
-            archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
+    save_office(document, FILES / "reporting_conventions.docx", WRITTEN)
 
 
 def print_expected(lines: list[Line], known: dict[str, int]) -> None:

@@ -4,13 +4,12 @@ The clean programme is drawn up first; the export is the clean programme spoilt 
 expected values below never pass through any code that cleans it.
 """
 
-import csv
 import io
 import json
 import math
 import random
 import sys
-import zipfile
+from datetime import datetime
 from pathlib import Path
 
 from docx import Document
@@ -21,7 +20,11 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.units import mm
 from reportlab.pdfgen.canvas import Canvas
 
+from taskdata.banks.making import save_office, write_csv
+
 FILES = Path(__file__).parent / "files"
+WRITTEN = datetime(2026, 3, 2, 9, 0)
+TEMPLATE = datetime(2013, 12, 23, 23, 15)  # the time in python-docx's template
 SEED = 20260612
 
 NAVY, SAILCLOTH, CORAL, TEAL = "#12263F", "#F6EFE0", "#FF6B4A", "#0E8C8C"
@@ -149,10 +152,11 @@ def write_programme() -> None:
     lines += [list(row) for row in rng.sample(lines[: len(PROGRAMME)], 5)]  # pasted twice
     rng.shuffle(lines)
     lines.insert(17, [""] * 7)
-    with (FILES / "programme_export.csv").open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out, delimiter=";", lineterminator="\n")
-        writer.writerow(["day", "start", "act", "stage", "genre", "status", "updated"])
-        writer.writerows(lines)
+    write_csv(
+        FILES / "programme_export.csv",
+        [["day", "start", "act", "stage", "genre", "status", "updated"], *lines],
+        delimiter=";",
+    )
 
 
 def write_logos() -> None:
@@ -365,16 +369,7 @@ def write_brief() -> None:
         "acts only. Nobody plays twice: if an act is in the list more than once, the line that was "
         "updated last is the one that holds, whatever it says."
     )
-    buffer = io.BytesIO()
-    doc.save(buffer)
-    # python-docx stamps the time of writing on every member; the bytes are to stay the same.
-    with (
-        zipfile.ZipFile(buffer) as source,
-        zipfile.ZipFile(FILES / "brief.docx", "w", zipfile.ZIP_DEFLATED) as target,
-    ):
-        for name in source.namelist():
-            info = zipfile.ZipInfo(name, (2026, 3, 2, 9, 0, 0))
-            target.writestr(info, source.read(name), zipfile.ZIP_DEFLATED)
+    save_office(doc, FILES / "brief.docx", WRITTEN, stated=TEMPLATE)
 
 
 def write_mail() -> None:

@@ -8,12 +8,15 @@ import csv
 import random
 import re
 import sys
-import zipfile
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
+
+from taskdata.banks.making import save_office
 
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
+WRITTEN = datetime(2026, 1, 12, 8, 0)
 SEED = 88
 COPIED = ("department_guide.md", "note_from_ivan.txt", "dictionary.csv", "word_forms.csv")
 # Headwords in parts that the class has not done, and those in no part at all.
@@ -137,14 +140,7 @@ def write_vocabulary() -> None:
                 rng.choice(["IK", "zs", "M."]),
             ]
         )
-    path = FILES / "vocabulary.xlsx"
-    book.save(path)
-    with zipfile.ZipFile(path) as old:
-        parts = {name: old.read(name) for name in old.namelist()}
-    with zipfile.ZipFile(path, "w") as new:  # the same bytes every time
-        for name, data in parts.items():
-            fixed = re.sub(rb'(?<=W3CDTF">)[^<]+', b"2026-01-12T08:00:00Z", data)
-            new.writestr(zipfile.ZipInfo(name, (2026, 1, 12, 8, 0, 0)), fixed, zipfile.ZIP_DEFLATED)
+    save_office(book, FILES / "vocabulary.xlsx", WRITTEN)
 
 
 if __name__ == "__main__":

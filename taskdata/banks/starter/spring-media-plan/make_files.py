@@ -5,14 +5,11 @@ and only then is it written down the way two exports and four country accounts w
 """
 
 import csv
-import io
 import json
 import random
-import re
 import sys
-import zipfile
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from pathlib import Path
 
@@ -23,7 +20,10 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import ListFlowable, Paragraph, SimpleDocTemplate
 
+from taskdata.banks.making import save_office
+
 FILES = Path(__file__).parent / "files"
+WRITTEN = datetime(2026, 4, 2, 8, 0)
 SEED = 4711
 
 CURRENCY = {"DE": "EUR", "UK": "GBP", "SE": "SEK", "PL": "PLN"}
@@ -268,19 +268,6 @@ def write_export() -> None:
         writer.writerows(export()[0])
 
 
-def same_bytes(package: bytes) -> bytes:
-    """The package without the times of writing that the libraries put into it."""
-    target = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(target, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name == "docProps/core.xml":
-                data = re.sub(rb"\d{4}-\d\d-\d\dT[\d:.]+Z?", b"2026-04-02T08:00:00Z", data)
-            info = zipfile.ZipInfo(name, (2026, 4, 2, 8, 0, 0))
-            new.writestr(info, data, zipfile.ZIP_DEFLATED)
-    return target.getvalue()
-
-
 def write_rates() -> None:
     """Three sheets that disagree; the hand-over note says which one counts."""
     rng = random.Random(SEED + 2)
@@ -299,9 +286,7 @@ def write_rates() -> None:
             sheet.append([currency, months[1][0], *values])
         sheet.column_dimensions["A"].width = 14
     del book["Sheet"]
-    buffer = io.BytesIO()
-    book.save(buffer)
-    (FILES / "fx_rates.xlsx").write_bytes(same_bytes(buffer.getvalue()))
+    save_office(book, FILES / "fx_rates.xlsx", WRITTEN)
 
 
 def write_memo() -> None:
@@ -330,9 +315,7 @@ def write_memo() -> None:
     doc.add_paragraph(
         "Cost per conversion is spend in euros over conversions, over all countries together."
     )
-    buffer = io.BytesIO()
-    doc.save(buffer)
-    (FILES / "budget_memo.docx").write_bytes(same_bytes(buffer.getvalue()))
+    save_office(doc, FILES / "budget_memo.docx", WRITTEN)
 
 
 def write_mails() -> None:

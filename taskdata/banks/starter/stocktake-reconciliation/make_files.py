@@ -7,19 +7,19 @@ with the faults of a real Saturday. The expected values of task.yaml come from t
 
 import json
 import random
-import re
-import zipfile
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import numpy as np
-from docx import Document
 from openpyxl import Workbook
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
+from taskdata.banks.making import blocks_of, document_of, save_office
+
 FILES = Path(__file__).parent / "files"
+WRITTEN = datetime(2025, 11, 30, 8, 0)
 RNG = random.Random(2911)
 SNAPSHOT = datetime(2025, 11, 28, 18, 0)
 START = datetime(2025, 11, 29, 8, 0)
@@ -283,8 +283,7 @@ def write_workbook(
         sheet = book.create_sheet(title)
         for row in rows:
             sheet.append(row)
-    book.save(FILES / "stocktake.xlsx")
-    settle(FILES / "stocktake.xlsx")
+    save_office(book, FILES / "stocktake.xlsx", WRITTEN)
 
 
 def early_summary(articles: list[Article]) -> list[list[object]]:
@@ -298,27 +297,8 @@ def early_summary(articles: list[Article]) -> list[list[object]]:
 
 def write_procedure() -> None:
     """The rules, as an office document: headings and paragraphs."""
-    document = Document()
-    text = (Path(__file__).parent / "procedure.md").read_text(encoding="utf-8")
-    for block in text.strip().split("\n\n"):
-        mark, _, rest = block.partition(" ")
-        if mark in ("#", "##"):
-            document.add_heading(rest, len(mark) - 1)
-        else:
-            document.add_paragraph(" ".join(block.split()))
-    document.save(FILES / "stocktake_procedure.docx")
-    settle(FILES / "stocktake_procedure.docx")
-
-
-def settle(path: Path) -> None:
-    """Give an Office file fixed timestamps, so that one seed gives one sequence of bytes."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [(name, archive.read(name)) for name in archive.namelist()]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts:
-            entry = zipfile.ZipInfo(name, (2025, 11, 30, 8, 0, 0))
-            fixed = re.sub(rb'(?<=W3CDTF">)[^<]+', b"2025-11-30T08:00:00Z", data)
-            archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
+    document = document_of(blocks_of(Path(__file__).parent / "procedure.md"))
+    save_office(document, FILES / "stocktake_procedure.docx", WRITTEN)
 
 
 def print_expected(articles: list[Article], recounted: set[str]) -> None:

@@ -1,16 +1,16 @@
 """Write the input file of this task: `python make_files.py`, `--expected` prints the truth."""
 
-import io
-import re
 import sys
-import zipfile
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
 from openpyxl import Workbook
 from openpyxl.styles import Font
 
+from taskdata.banks.making import save_office
+
 FILES = Path(__file__).parent / "files"
+WRITTEN = datetime(2026, 4, 10, 8, 0)
 
 # (article, tea, tins sold, tins returned, net price, cost)
 SOLD = [
@@ -34,19 +34,6 @@ STOCK = [
 
 def per_tin(sold: int, returned: int, price: float, cost: float) -> float:
     return price * (sold - returned) / sold - cost
-
-
-def same_bytes(package: bytes) -> bytes:
-    """The package without the times of writing that the library puts into it."""
-    target = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(target, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name == "docProps/core.xml":
-                data = re.sub(rb"\d{4}-\d\d-\d\dT[\d:.]+Z?", b"2026-04-10T08:00:00Z", data)
-            info = zipfile.ZipInfo(name, (2026, 4, 10, 8, 0, 0))
-            new.writestr(info, data, zipfile.ZIP_DEFLATED)
-    return target.getvalue()
 
 
 def write_workbook() -> None:
@@ -77,9 +64,7 @@ def write_workbook() -> None:
     for row in sales.iter_rows(min_row=4, max_row=9, min_col=5, max_col=6):
         for cell in row:
             cell.number_format = "0.00"
-    buffer = io.BytesIO()
-    book.save(buffer)
-    (FILES / "teas.xlsx").write_bytes(same_bytes(buffer.getvalue()))
+    save_office(book, FILES / "teas.xlsx", WRITTEN)
 
 
 def main() -> None:

@@ -5,11 +5,9 @@ The path's true heights are drawn up first and spoilt into the survey log, so th
 never pass through any code that cleans it.
 """
 
-import csv
 import math
 import random
-import re
-import zipfile
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,8 +16,11 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Table
 
+from taskdata.banks.making import save_office, write_csv
+
 HERE = Path(__file__).parent
 FILES = HERE / "files"
+WRITTEN = datetime(2026, 5, 4, 8, 0)
 STEP, POINTS = 0.25, 59
 # Kilometre and height of the bends of the true profile.
 SHAPE = [(0, 182), (2, 238), (2.75, 321), (3.75, 402), (4.5, 386), (6, 471), (7, 458), (8.25, 549)]
@@ -92,10 +93,9 @@ def write_survey() -> None:
         fix = "lost" if n in LOST else rng.choice(["ok", "ok", "OK"])
         rows.append([n, km, LOST.get(n, text), fix, f"day {day} {clock}"])
     rng.shuffle(rows)
-    with (FILES / "survey_log.csv").open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out, delimiter=";", lineterminator="\n")
-        writer.writerow(["point", "km", "height", "fix", "when"])
-        writer.writerows(rows)
+    write_csv(
+        FILES / "survey_log.csv", [["point", "km", "height", "fix", "when"], *rows], delimiter=";"
+    )
 
 
 def write_posts() -> None:
@@ -113,8 +113,7 @@ def write_posts() -> None:
     surface.append(["from km", "to km", "surface"])
     for row in SURFACE:
         surface.append(row)
-    book.save(FILES / "posts.xlsx")
-    settle(FILES / "posts.xlsx")
+    save_office(book, FILES / "posts.xlsx", WRITTEN)
 
 
 COLOURS = [["Chalk", "#F4F1E8"], ["Ink", "#1F2A30"], ["Moor", "#4F7A3A"], ["path", "#8A6B47"]]
@@ -134,17 +133,6 @@ def write_standard() -> None:
     story += [Paragraph("5 Colours", styles["Heading2"]), Table(COLOURS, hAlign="LEFT")]
     target = str(FILES / "signing_standard.pdf")
     SimpleDocTemplate(target, pagesize=A4, title="Signing standard", invariant=1).build(story)
-
-
-def settle(path: Path) -> None:
-    """Give an Office file fixed timestamps, so that each run gives the same bytes."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [(name, archive.read(name)) for name in archive.namelist()]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts:
-            entry = zipfile.ZipInfo(name, (2026, 5, 4, 8, 0, 0))
-            fixed = re.sub(rb'(?<=W3CDTF">)[^<]+', b"2026-05-04T08:00:00Z", data)
-            archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
 
 
 def main() -> None:

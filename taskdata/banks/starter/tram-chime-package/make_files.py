@@ -5,14 +5,12 @@ spoilt with other spellings, gaps and typing errors.
 """
 
 import csv
-import io
 import json
 import math
 import random
-import re
 import statistics
 import sys
-import zipfile
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +23,10 @@ from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.lib.units import mm
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
+from taskdata.banks.making import save_office
+
 FILES = Path(__file__).parent / "files"
+WRITTEN = datetime(2026, 3, 5, 8, 0)
 SEED = 88200
 RATE = 16_000
 NOTE_ONSETS = (0.0, 0.45, 0.9)  # seconds after the first attack: E5, C5, G4
@@ -154,19 +155,6 @@ def write_measurements() -> None:
             writer.writerow([number, code, day, plain, rng.choice(["kw", "KW", "TeB", ""])])
 
 
-def same_bytes(package: bytes) -> bytes:
-    """The package without the times of writing that the library puts into it."""
-    target = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(target, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name == "docProps/core.xml":
-                data = re.sub(rb"\d{4}-\d\d-\d\dT[\d:.]+Z?", b"2026-03-05T08:00:00Z", data)
-            info = zipfile.ZipInfo(name, (2026, 3, 5, 8, 0, 0))
-            new.writestr(info, data, zipfile.ZIP_DEFLATED)
-    return target.getvalue()
-
-
 def write_stops() -> None:
     book = Workbook()
     sheet = book.active
@@ -184,9 +172,7 @@ def write_stops() -> None:
         sheet.append([stop, name, area, 1 + (i % 3 == 0), status])
     for column, width in zip("ABCDE", (8, 20, 14, 11, 32), strict=True):
         sheet.column_dimensions[column].width = width
-    buffer = io.BytesIO()
-    book.save(buffer)
-    (FILES / "stops.xlsx").write_bytes(same_bytes(buffer.getvalue()))
+    save_office(book, FILES / "stops.xlsx", WRITTEN)
 
 
 def write_specification() -> None:

@@ -5,9 +5,8 @@ files/ are written by hand. The expected values of task.yaml are worked out here
 the tables below: `python make_files.py` prints them.
 """
 
-import csv
 import re
-import zipfile
+from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
@@ -20,8 +19,11 @@ from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.lib.units import mm
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
+from taskdata.banks.making import add_table, save_office, write_csv
+
 HERE = Path(__file__).parent
 FILES = HERE / "files"
+WRITTEN = datetime(2025, 7, 16, 8, 0)
 
 # Country: full day under the rules of 2023 and of 2025, EUR
 ALLOWANCES = """
@@ -247,12 +249,8 @@ def write_rules_2025() -> None:
     ):
         document.add_heading(title, 1)
         rows = [[head, "EUR"], *([k, f"{v[1]}.00"] for k, v in table(text).items())]
-        grid_ = document.add_table(len(rows), 2, style="Table Grid")
-        for cells, texts in zip(grid_.rows, rows, strict=True):
-            for cell, value in zip(cells.cells, texts, strict=True):
-                cell.text = value
-    document.save(FILES / "travel_rules_2025.docx")
-    settle(FILES / "travel_rules_2025.docx")
+        add_table(document, rows)
+    save_office(document, FILES / "travel_rules_2025.docx", WRITTEN)
 
 
 def write_claims() -> None:
@@ -266,23 +264,14 @@ def write_claims() -> None:
     lines.append(["Claim", "Line", "Date", "Item", "Details", "Amount", "Currency"])
     for line in LINES:
         lines.append(line)
-    book.save(FILES / "claims.xlsx")
-    settle(FILES / "claims.xlsx")
-    with (FILES / "exchange_rates.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["currency", "2025-03", "2025-04", "2025-05", "2025-06"])
-        writer.writerows([currency, *rates] for currency, rates in RATES.items())
-
-
-def settle(path: Path) -> None:
-    """Give an Office file fixed timestamps, so that each run gives the same bytes."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [(name, archive.read(name)) for name in archive.namelist()]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts:
-            entry = zipfile.ZipInfo(name, (2025, 7, 16, 8, 0, 0))
-            fixed = re.sub(rb'(?<=W3CDTF">)[^<]+', b"2025-07-16T08:00:00Z", data)
-            archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
+    save_office(book, FILES / "claims.xlsx", WRITTEN)
+    write_csv(
+        FILES / "exchange_rates.csv",
+        [
+            ["currency", "2025-03", "2025-04", "2025-05", "2025-06"],
+            *([currency, *rates] for currency, rates in RATES.items()),
+        ],
+    )
 
 
 def main() -> None:

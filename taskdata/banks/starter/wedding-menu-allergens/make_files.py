@@ -7,9 +7,8 @@ out from the letters, so the expected values never pass through code that reads 
 
 import csv
 import random
-import re
-import zipfile
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 
 from docx import Document
@@ -18,8 +17,11 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Table
 
+from taskdata.banks.making import save_office, write_csv
+
 HERE = Path(__file__).parent
 FILES = HERE / "files"
+WRITTEN = datetime(2026, 6, 18, 8, 0)
 COURSES = {"starter": ["S1", "S2", "S3"], "main": ["M1", "M2", "M3"], "dessert": ["D1", "D2", "D3"]}
 # As delivered and as the chef cooks; only these make a difference.
 REPLACED = {"1120": "1125", "2201": "2203", "2250": "2252", "3305": "3309", "4110": "4111"}
@@ -112,12 +114,11 @@ def write_guests(ordered: dict[int, str]) -> None:
             if n in CANCELLED:
                 rows.insert(-1, [*rows[-1][:2], "yes", *rows[-1][3:-1], "2026-05-20"])
     rows.sort(key=lambda row: row[-1])
-    with (FILES / "guests.csv").open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out, delimiter=";", lineterminator="\n")
-        writer.writerow(
-            ["guest", "table", "comes", "starter", "main", "dessert", "allergies", "entered"]
-        )
-        writer.writerows(rows)
+    write_csv(
+        FILES / "guests.csv",
+        [["guest", "table", "comes", "starter", "main", "dessert", "allergies", "entered"], *rows],
+        delimiter=";",
+    )
 
 
 def write_specs() -> None:
@@ -150,19 +151,7 @@ def write_papers() -> None:
         for part in parts.split(", "):
             book.add_paragraph(part, style="List Bullet")
     for name, document in (("kitchen_rules.docx", rules), ("recipes.docx", book)):
-        document.save(FILES / name)
-        settle(FILES / name)
-
-
-def settle(path: Path) -> None:
-    """Give an Office file fixed timestamps, so that each run gives the same bytes."""
-    with zipfile.ZipFile(path) as archive:
-        parts = [(name, archive.read(name)) for name in archive.namelist()]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts:
-            entry = zipfile.ZipInfo(name, (2026, 6, 18, 8, 0, 0))
-            fixed = re.sub(rb'(?<=W3CDTF">)[^<]+', b"2026-06-18T08:00:00Z", data)
-            archive.writestr(entry, fixed, zipfile.ZIP_DEFLATED)
+        save_office(document, FILES / name, WRITTEN)
 
 
 if __name__ == "__main__":

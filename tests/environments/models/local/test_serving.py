@@ -12,10 +12,10 @@ import pytest
 
 from environments.models.faults import ConversationTooLong
 from environments.models.local import serving as local
-from environments.models.local.serving import local_model_server, model_file
+from environments.models.local.serving import local_model_server
 from environments.models.registry import ModelClients
 from environments.ports import Message, ModelRequest
-from taskdata.errors import Misuse, ModelUnavailable
+from taskdata.errors import ModelUnavailable
 from taskdata.schema.agent import ModelSpec
 
 SMOL = ModelSpec(provider="local", model="smollm2-135m")
@@ -97,31 +97,11 @@ def test_the_server_dies_with_a_parent_that_is_killed(tmp_path: Path):
         time.sleep(0.1)
 
 
-def test_a_server_that_cannot_load_its_file_says_where_to_look(tmp_path: Path, monkeypatch):
-    (tmp_path / "broken_model").mkdir()
-    (tmp_path / "broken_model" / "broken.gguf").write_bytes(b"not a model")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(local, "LOCAL_MODELS", {"broken": ("broken_model", "broken.gguf")})
+def test_a_server_that_cannot_load_its_file_says_where_to_look(tmp_path: Path):
+    (broken := tmp_path / "broken.gguf").write_bytes(b"not a model")
 
     with (
         pytest.raises(ModelUnavailable, match=r"local_model\.log"),
-        local_model_server(tmp_path, "broken"),
+        local_model_server(tmp_path, str(broken)),
     ):
         pass
-
-
-def test_unknown_and_missing_models_are_misuse(monkeypatch):
-    with pytest.raises(Misuse, match="local/nonesuch: unknown; there is local/smollm2-135m"):
-        model_file("nonesuch")
-    monkeypatch.setattr(local, "LOCAL_MODELS", {"tiny": ("no_such_package", "tiny.gguf")})
-    with pytest.raises(Misuse, match="run `make setup-all`"):
-        model_file("tiny")
-
-
-def test_a_model_may_be_a_file_of_ones_own(tmp_path: Path):
-    file = tmp_path / "mine.gguf"
-    with pytest.raises(Misuse, match=r"there is no file .*/mine\.gguf"):
-        model_file(str(file))
-    file.write_bytes(b"GGUF")
-    assert model_file(str(file)) == file
-    assert ModelSpec.parse(f"local/{file}").model == str(file)
