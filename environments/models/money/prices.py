@@ -1,17 +1,17 @@
-"""What a model call costs, from the usage that the provider reports and a dated price table.
+"""What a model call costs, from the usage that the provider reports and a list of prices.
 
-The bundled table is extended, and model by model overruled, by a file of the same form: the one
-that `NIGHTSHIFT_PRICES` names, else `prices.yaml` in the folder of this installation's state.
+The list is the one inside the installed package `genai-prices`; nothing is fetched while we run.
+The user's own file overrules it model by model: the one that `NIGHTSHIFT_PRICES` names, else
+`prices.yaml` in the folder of this installation's state.
 """
 
 import os
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import yaml
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
@@ -22,16 +22,32 @@ from taskdata.schema.agent import ModelSpec
 from taskdata.schema.base import Value
 from taskdata.schema.transcript import Usage
 
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from genai_prices.types import MatchLogic, ModelInfo, ModelPrice, TieredPrices
+
 PRICES_VARIABLE = "NIGHTSHIFT_PRICES"
 
 UNPRICED = (
-    "is not in the price table: give its price in prices.yaml (docs/agents.md, Prices), or leave "
+    "has no known price: give its price in prices.yaml (docs/agents.md, Prices), or leave "
     "the limit out"
 )
 """What is said of a model whose calls cannot be held below a limit in USD."""
 
 _HOME_VARIABLE = "NIGHTSHIFT_HOME"
 _MAX_BYTES = 1_000_000
+_RATES = {
+    "input": "input_mtok",
+    "output": "output_mtok",
+    "cached_input": "cache_read_mtok",
+    "cache_write": "cache_write_mtok",
+}
+"""Field of `Rates` and what the package calls it."""
+_COVERED = frozenset(
+    {*_RATES.values(), "cache_write_1h_mtok", "web_searches_kcount", "storage_searches_kcount"}
+)
+"""The prices that `Usage` covers, and those of what our requests never ask for."""
 # A pinned snapshot (`gpt-5.2-2025-12-11`, `claude-opus-4-6-20260205`) costs what its model costs.
 _SNAPSHOT = re.compile(
     r"-20\d\d(?P<dash>-?)(?:0[1-9]|1[0-2])(?P=dash)(?:0[1-9]|[12]\d|3[01])$", re.ASCII
@@ -110,7 +126,7 @@ _TABLE = TypeAdapter(PriceTable)
 
 
 def price_of(spec: ModelSpec) -> Price | None:
-    """Return the price of a model; None where it is unknown, free for local models.
+    """Return today's price of a model; None where it is unknown, free for local models.
 
     Raises:
         Misuse: The user's own table does not fit; names file and field.
@@ -119,19 +135,67 @@ def price_of(spec: ModelSpec) -> Price | None:
         return FREE
     # `openai-chat` and `openai-responses` are ways to ask, not sellers.
     seller = "openai" if spec.provider.startswith("openai-") else spec.provider
-    for table in (user_table(), price_table()):
-        models = table[seller].models if seller in table else {}
-        for name in (spec.model, _SNAPSHOT.sub("", spec.model)):
-            if name in models:
-                return models[name]
-    return None
+    names = (spec.model, _SNAPSHOT.sub("", spec.model))
+    own = user_table().get(seller)
+    for name in names if own else ():
+        if name in own.models:
+            return own.models[name]
+    listed = next((found for name in names if (found := _listed(seller, name))), None)
+    return _price(listed.get_prices(datetime.now(UTC))) if listed else None
 
 
 @cache
-def price_table() -> PriceTable:
-    """Return the bundled table by provider."""
-    text = files("environments.models.money").joinpath("prices.yaml").read_text(encoding="utf-8")
-    return _TABLE.validate_python(yaml.safe_load(text))
+def _listed(seller: str, name: str) -> "ModelInfo | None":
+    """Return what the package lists under exactly this name.
+
+    Many entries of the package also match names that only begin like theirs. A variant of a model
+    may cost several times as much, so such a match is none.
+    """
+    from genai_prices.data import providers
+    from genai_prices.data_snapshot import find_provider_by_id
+
+    provider = find_provider_by_id(providers, seller)
+    found = provider.find_model(name, all_providers=providers) if provider else None
+    return found if found and (found.id == name or _names(found.match, name)) else None
+
+
+def _names(match: "MatchLogic", name: str) -> bool:
+    from genai_prices.types import ClauseEquals, ClauseOr
+
+    if isinstance(match, ClauseOr):
+        return any(_names(part, name) for part in match.or_)
+    return isinstance(match, ClauseEquals) and match.is_match(name)
+
+
+def _price(listed: "ModelPrice") -> Price | None:
+    """Return a price of the package in our form; None where usage alone does not tell the cost."""
+    from genai_prices.types import TieredPrices
+
+    found = {name: value for name, value in vars(listed).items() if value is not None}
+    if not {"input_mtok", "output_mtok"} <= found.keys() <= _COVERED:
+        return None
+    starts = {
+        tier.start
+        for value in found.values()
+        if isinstance(value, TieredPrices)
+        for tier in value.tiers
+    }
+
+    def rates(tokens: int) -> dict[str, float | None]:
+        return {field: _at(found.get(name), tokens) for field, name in _RATES.items()}
+
+    tiers = [{"above_input_tokens": start, **rates(start + 1)} for start in sorted(starts)]
+    return Price.model_validate({**rates(0), "tiers": tiers})
+
+
+def _at(price: "Decimal | TieredPrices | None", tokens: int) -> float | None:
+    """Return the rate of a call whose prompt has so many tokens."""
+    from genai_prices.types import TieredPrices
+
+    if not isinstance(price, TieredPrices):
+        return None if price is None else float(price)
+    reached = [tier.price for tier in price.tiers if tokens > tier.start]
+    return float(reached[-1] if reached else price.base)
 
 
 def user_table() -> PriceTable:

@@ -50,7 +50,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "NoiseReduction": (*_SOUND, "noisereduce"),
         "PitchShifting": ("imageio_ffmpeg",),
         "SoundCharacteristicExtraction": _SOUND,
-        "SpeechToText": (*_SOUND, "pocketsphinx"),
+        "SpeechToText": (*_SOUND, "faster_whisper", "environments.tools.audio.whisper:check_model"),
         "VideoClip": ("imageio_ffmpeg",),
         "VideoOCR": (*_OCR, "imageio_ffmpeg"),
         "AddTextVideoTool": (*_PICTURES, "imageio_ffmpeg"),

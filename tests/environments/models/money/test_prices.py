@@ -2,19 +2,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.models.money.prices import Price, Rates, Tier, price_of, price_table
+from environments.models.money.prices import Price, Rates, Tier, price_of
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.transcript import Usage
 
 
-def test_every_price_of_the_table_is_dated_and_sourced():
-    for provider, prices in price_table().items():
-        assert prices.as_of.year >= 2026, provider
-        assert prices.source.startswith("https://")
-        for model, price in prices.models.items():
-            for rates in (price, *price.tiers):
-                assert 0 < rates.cached_input < rates.input < rates.output, model
+@pytest.mark.parametrize(
+    ("name", "price"),
+    [
+        ("openai/gpt-5.2", Price(input=1.75, cached_input=0.175, output=14)),
+        ("anthropic/claude-opus-5", Price(input=5, cached_input=0.5, cache_write=6.25, output=25)),
+        (
+            "openai/gpt-5.4",
+            Price(
+                input=2.5,
+                cached_input=0.25,
+                output=15,
+                tiers=(Tier(above_input_tokens=272_000, input=5, cached_input=0.5, output=22.5),),
+            ),
+        ),
+    ],
+)
+def test_published_prices_come_with_the_installed_list(name, price):
+    assert price_of(ModelSpec.parse(name)) == price
+
+
+def test_a_price_that_depends_on_more_than_tokens_of_text_is_unknown():
+    assert price_of(ModelSpec.parse("openai/gpt-audio")) is None
 
 
 def test_cached_and_written_tokens_have_their_own_price():
@@ -43,18 +58,20 @@ def test_a_prompt_beyond_the_priced_length_has_an_unknown_cost():
         ("openai/gpt-5.2-2025-12-11", True),
         ("anthropic/claude-opus-4-6-20260205", True),
         ("openai-responses/gpt-5.2", True),
-        ("openai/gpt-5.2-pro", False),
+        ("openai/gpt-5.2-pro", True),
+        ("openai/gpt-5.2-chat-latest", True),
+        ("anthropic/claude-opus-4-6-fast", False),
         ("openai/gpt-5.2-2025", False),
         ("openai/gpt-5.2-2025-13-11", False),
         ("openai/gpt-5.2-20251211-preview", False),
         ("openai/gpt-5.2-12345678", False),
-        ("openai/gpt-5", False),
+        ("openai/gpt-5", True),
         ("openai/my-gpt-5.2", False),
         ("compatible/gpt-5.2", False),
         ("local/smollm2-135m", True),
     ],
 )
-def test_only_a_dated_snapshot_shares_its_models_price(name, known):
+def test_only_a_dated_snapshot_or_a_listed_name_shares_its_models_price(name, known):
     assert (price_of(ModelSpec.parse(name)) is not None) == known
 
 
