@@ -7,6 +7,7 @@ as it is for our own agents, and where no answer came, as attempts at a call wit
 import asyncio
 from dataclasses import replace
 
+from environments.metering.answers import stored_answer
 from environments.metering.calls import Call, Fault, Terms
 from environments.models.client import Answer
 from environments.models.faults import AttemptFailed, NotSent, lost_money, one_line
@@ -107,7 +108,7 @@ class Books:
         self, call: Call, answer: Answer, content_type: str, content: bytes | None
     ) -> None:
         """Count a whole answer; return once it is kept, before its program has the end of it."""
-        usage, paid = answer.usage, self._terms.paid
+        usage, log = answer.usage, self._terms.log
         if call.kept is not None:
             cost = call.kept.cost_usd
         else:
@@ -119,9 +120,9 @@ class Books:
         self._spoken.add(call.dialect.name)
         self.longest_reply_seconds = max(self.longest_reply_seconds or 0.0, call.whole.seconds)
         call.outcome = Outcome(kind="ok", tokens=None if usage is None else usage.total)
-        if paid is not None and call.kept is None:
-            most = call.room.bound.usd
-            await paid.keep(call.key, call.whole, most, content_type, content)
+        if log is not None and call.kept is None:
+            stored = stored_answer(content_type, content, call.whole.seconds)
+            await log.record(call.key, call.whole, stored, call.room.bound)
 
     def settle(self, call: Call) -> None:
         """Count once what the call used, and record what is known of it."""
@@ -170,9 +171,11 @@ class Books:
         )
 
     def _note(self, call: Call, failure: FailedAttempt) -> None:
-        paid = self._terms.paid
-        if paid is not None and (kept := paid.owe(call.key, failure)) is not None:
-            kept.add_done_callback(self._note_unkept)
+        log, storing = self._terms.log, None
+        if log is not None:
+            storing = log.record_failed(call.key, (failure,), call.room.bound)
+        if storing is not None:
+            storing.add_done_callback(self._note_unkept)
         self._failures += 1
         if self._failures > MAX_FAILED_ATTEMPTS:
             self._left_out += 1

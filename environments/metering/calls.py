@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from environments.metering.answers import RecordedAnswer
 from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.requests import Asked, limited
 from environments.metering.ledger import Ledger, Reservation
-from environments.metering.paid import PaidAnswer, PaidAnswers
 from environments.models.client import Answer
 from environments.models.limits.purse import Purse
 from environments.models.limits.seam import Allowance, Limiter, Outcome
+from environments.models.record.log import CallLog
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
@@ -60,9 +61,9 @@ class Terms:
     """Shares the provider's rate limits with all other callers."""
     purse: Purse | None = None
     """Holds the money that all calls of the run may cost; None: as much as they do."""
-    paid: PaidAnswers | None = None
-    """Keeps what calls are answered, and answers what an earlier attempt paid for; None: nothing is
-    kept."""
+    log: CallLog | None = None
+    """Records the trial's calls, and replays those that an earlier attempt paid for; None: nothing
+    is recorded."""
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     """How often a provider that wants fewer calls is asked again, and when a silent one is given
     up."""
@@ -84,7 +85,7 @@ class Call:
     """The body as it is sent."""
     key: str = ""
     """Of everything that is asked; empty where answers are not kept."""
-    kept: PaidAnswer | None = None
+    kept: RecordedAnswer | None = None
     """What an earlier attempt was answered; nobody is asked then."""
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     arrived: float = field(default_factory=time.monotonic)

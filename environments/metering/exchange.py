@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from environments.metering.answers import RecordedAnswer
 from environments.metering.books import Books
 from environments.metering.calls import Call, Fault, Terms
 from environments.metering.formats.dialects import (
@@ -14,7 +15,6 @@ from environments.metering.formats.dialects import (
     real_headers,
 )
 from environments.metering.formats.replies import all_of, decoded, read_answer
-from environments.metering.paid import PaidAnswer
 from environments.metering.passage import Passage
 from environments.models.faults import (
     AttemptFailed,
@@ -82,7 +82,7 @@ class Exchange:
         except (aiohttp.ClientError, OSError) as exc:
             raise connection_fault(self._endpoint, exc) from None
 
-    async def again(self, call: Call, kept: PaidAnswer) -> "web.StreamResponse":
+    async def again(self, call: Call, kept: RecordedAnswer) -> "web.StreamResponse":
         """Return what an earlier attempt at the trial was answered; it counts as if it came now."""
         if kept.content_type == _STREAM:
             return await self._streamed(call, _in_one_piece(kept.content))

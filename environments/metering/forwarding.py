@@ -18,13 +18,13 @@ from contextlib import (
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
+from environments.metering.answers import RecordedAnswer, request_key
 from environments.metering.books import Books
 from environments.metering.calls import Call, Terms
 from environments.metering.exchange import Exchange
 from environments.metering.formats.dialects import Dialect, error_body, family_of, limited_as
 from environments.metering.formats.requests import Asked
 from environments.metering.ledger import Reservation
-from environments.metering.paid import request_key
 from environments.models.faults import AttemptFailed
 from environments.models.limits.admission import admitted
 from environments.models.limits.seam import Slot
@@ -107,9 +107,10 @@ class Forwarder:
 
     def _prepare(self, call: Call) -> None:
         call.content = json.dumps(call.body).encode()
-        if self._terms.paid is not None:
+        if self._terms.log is not None:
             call.key = request_key(self._endpoint, call.dialect, call.request.headers, call.body)
-            call.kept = self._terms.paid.take(call.key)
+            earlier = self._terms.log.replay(call.key)
+            call.kept = None if earlier is None else RecordedAnswer.of(earlier)
 
     async def _in_time(self, call: Call) -> "web.StreamResponse":
         """Answer the call before the trial's own time is up, which time in line is no part of."""

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from environments.metering.answers import MAX_STORED_BYTES
 from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.streams import (
     MAX_EVENT_BYTES,
@@ -17,7 +18,6 @@ from environments.metering.formats.streams import (
     is_usage_alone,
     new_reply,
 )
-from environments.metering.paid import MAX_KEPT_BYTES
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -53,7 +53,7 @@ class Passage:
     @property
     def content(self) -> bytes | None:
         """All that came, the key taken out; None: more than is kept of an answer."""
-        return None if len(self._content) > MAX_KEPT_BYTES else bytes(self._content)
+        return None if len(self._content) > MAX_STORED_BYTES else bytes(self._content)
 
     async def begin(self, pieces: AsyncIterator[bytes], response: "web.StreamResponse") -> None:
         """Pass on all but the end; what breaks the stream off is in `broke_off` then."""
@@ -107,7 +107,7 @@ class Passage:
         return is_end_mark(event) if self._has_end_mark else self.reply.is_whole
 
     def _note(self, clean: bytes) -> None:
-        if len(self._content) <= MAX_KEPT_BYTES:
+        if len(self._content) <= MAX_STORED_BYTES:
             self._content += clean
 
     def _hold(self, clean: bytes) -> None:
