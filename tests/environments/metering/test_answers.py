@@ -9,7 +9,7 @@ import pytest
 
 from environments.metering import answers as answers_module
 from environments.metering import forwarding
-from environments.metering import passage as passage_module
+from environments.metering import stream_relay as relay_module
 from environments.metering.answers import RecordedAnswer
 from environments.models.limits.purse import Purse
 from environments.models.record.client import RecordedClient
@@ -198,7 +198,7 @@ async def test_the_end_of_a_stream_comes_once_it_is_kept(
 async def test_a_provider_that_does_not_hang_up_after_the_end_keeps_nobody_waiting(
     wire, attempt, streams, monkeypatch
 ):
-    monkeypatch.setattr(passage_module, "_SECONDS_AFTER_END", 0.1)
+    monkeypatch.setattr(relay_module, "_SECONDS_AFTER_END", 0.1)
 
     async def lingers(seen, request):
         response = await streams(*CHAT)(seen, request)
@@ -249,7 +249,7 @@ async def test_what_a_program_leaves_behind_is_kept_too(
 async def test_an_answer_too_long_to_keep_is_counted_and_asked_again(
     wire, attempt, streams, store, trial, monkeypatch
 ):
-    for module in (answers_module, passage_module):
+    for module in (answers_module, relay_module):
         monkeypatch.setattr(module, "MAX_STORED_BYTES", 100)
     wire.respond = lambda seen: streams(*CHAT) if seen.body.get("stream") else wire.says("x" * 200)
     for number in (1, 2):
