@@ -1,4 +1,4 @@
-"""A metered call: on what terms it is made, and what is known of it while it runs."""
+"""A metered call: the terms that all calls of a trial share, and the state of one call."""
 
 import time
 from collections.abc import Sequence
@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from environments.metering.answers import RecordedAnswer
 from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.requests import Asked, limited
 from environments.metering.ledger import Ledger, Reservation
-from environments.metering.paid import PaidAnswer, PaidAnswers
 from environments.models.client import Answer
 from environments.models.limits.purse import Purse
 from environments.models.limits.seam import Allowance, Limiter, Outcome
+from environments.models.record.log import CallLog
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
@@ -24,32 +25,32 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 Fault = ModelUnavailable | ModelRejected
-"""Why a call was not answered."""
+"""Why a call has no answer."""
 
 
 class Record(Protocol):
-    """Takes what is known of the calls; a trial's journal is one."""
+    """Is told about the calls; a trial's journal is one."""
 
     def model_call(self, reply: ModelReply, started_at: datetime) -> None:
-        """Take a call that was answered."""
+        """Note a call that was answered."""
         ...
 
     def no_reply(self, attempts: Sequence[FailedAttempt]) -> None:
-        """Take the attempts at a call that was never answered."""
+        """Note the attempts at a call that was never answered."""
         ...
 
     def message(self, role: Literal["system", "user"], text: str) -> None:
-        """Take a notice."""
+        """Note a message to whoever reads the transcript."""
         ...
 
     def offered(self, tools: Sequence[ToolSpec]) -> None:
-        """Take tools that the model was offered."""
+        """Note tools that the model was offered."""
         ...
 
 
 @dataclass(frozen=True)
 class Terms:
-    """On what terms the calls of one trial are made."""
+    """What all calls of one trial share."""
 
     endpoint: Endpoint
     """The agent's model and the real key to it."""
@@ -60,77 +61,76 @@ class Terms:
     """Shares the provider's rate limits with all other callers."""
     purse: Purse | None = None
     """Holds the money that all calls of the run may cost; None: as much as they do."""
-    paid: PaidAnswers | None = None
-    """Keeps what calls are answered, and answers what an earlier attempt paid for; None: nothing is
-    kept."""
+    log: CallLog | None = None
+    """Records the trial's calls, and replays those that an earlier attempt paid for; None: nothing
+    is recorded."""
     policy: RetryPolicy = field(default_factory=RetryPolicy)
-    """How often a provider that wants fewer calls is asked again, and when a silent one is given
-    up."""
+    """How often a call is retried after a 429, and after how long a silent provider has failed."""
     records_instructions: bool = False
-    """Whether what a program tells its model, and offers it, goes on record: nobody else knows."""
+    """Whether the program's instructions and tools are journalled, which only the proxy sees."""
 
 
 @dataclass
 class Call:
-    """One call, from the program's request to what it came to."""
+    """One call, from the program's request to its result."""
 
     dialect: Dialect
     request: "web.Request"
     asked: Asked
     room: Reservation
     body: dict[str, Any] = field(init=False)
-    """As it is forwarded."""
+    """The request as it is forwarded."""
     content: bytes = b""
-    """The body as it is sent."""
+    """The encoded body."""
     key: str = ""
-    """Of everything that is asked; empty where answers are not kept."""
-    kept: PaidAnswer | None = None
-    """What an earlier attempt was answered; nobody is asked then."""
+    """Hash of the request; empty where calls are not recorded."""
+    replayed: RecordedAnswer | None = None
+    """The answer that an earlier attempt got; the provider is not called then."""
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     arrived: float = field(default_factory=time.monotonic)
     started: float = field(default_factory=time.monotonic)
-    """Its last attempt; `arrived` until there is one."""
+    """When its last attempt began; equal to `arrived` until there is one."""
     waited: float = 0.0
-    """Seconds in line for the provider's rate limits and the run's money, in no attempt."""
+    """Seconds spent waiting for the provider's rate limits and the run's money."""
     was_sent: bool = False
-    was_turned_down: bool = False
-    """With an error status, so nothing is charged."""
+    was_rejected: bool = False
+    """Whether the provider answered with an error status, for which it charges nothing."""
     is_settled: bool = False
-    """Its room in the budget was given back."""
+    """Whether its reservation in the budget was settled."""
     part: Answer | None = None
-    """What had come of a stream when it ended early."""
+    """What had arrived of a stream that ended early."""
     whole: ModelReply | None = None
-    """For the record; set once the answer has come to its end."""
+    """For the journal; set once the whole answer has arrived."""
     fault: Fault | None = None
-    """Why it was not answered; None of one that was sent and has no answer: we cut it off."""
-    is_programs: bool = False
-    """The fault is the program's own."""
+    """Why it has no answer; None of a call that was sent and has none: we cut it off."""
+    is_programs_fault: bool = False
+    """Whether the fault is the program's own."""
     outcome: Outcome | None = None
-    """For the provider's rate limits; None: nothing is learned from it."""
+    """What the limiter is told; None: the call says nothing about the rate limits."""
     allowances: dict[str, Allowance | None] = field(default_factory=dict)
-    """What the provider said is left of its limits."""
+    """What the provider reported to be left of its rate limits."""
 
     def __post_init__(self) -> None:
         self.body = limited(self.asked, self.dialect, self.room.reply_tokens)
 
     @property
     def seconds(self) -> float:
-        """How long its last attempt took."""
+        """Seconds since its last attempt began."""
         return time.monotonic() - self.started
 
     @property
     def has_begun(self) -> bool:
-        """Whether something of its answer has come."""
+        """Whether a part of its answer has arrived."""
         part = self.part
         return part is not None and bool(part.text or part.thinking or part.tool_calls)
 
     def begin_again(self) -> None:
-        """Forget the last attempt, which is recorded."""
-        self.was_sent = self.was_turned_down = self.is_programs = False
+        """Reset the call for another attempt; the last one is accounted for."""
+        self.was_sent = self.was_rejected = self.is_programs_fault = False
         self.fault = self.outcome = None
 
     def reply(self, answer: Answer, model: str, cost_usd: float | None) -> ModelReply:
-        """Return a whole answer for the record; `model` is the one that was asked."""
+        """Return a whole answer for the journal; `model` is the requested one."""
         return ModelReply(
             text=answer.text,
             model=answer.model or model,
@@ -138,12 +138,12 @@ class Call:
             usage=answer.usage or Usage(),
             cost_usd=cost_usd,
             stop_reason=answer.stop_reason,
-            seconds=self.kept.seconds if self.kept else self._seconds_without_line,
+            seconds=self.replayed.seconds if self.replayed else self._seconds_without_waits,
             waited_seconds=self.waited,
             thinking=answer.thinking,
-            is_kept=self.kept is not None,
+            is_kept=self.replayed is not None,
         )
 
     @property
-    def _seconds_without_line(self) -> float:
+    def _seconds_without_waits(self) -> float:
         return max(0.0, time.monotonic() - self.arrived - self.waited)

@@ -1,7 +1,7 @@
-"""A program's call on its way: afforded, in line, asked as often as it takes, and booked.
+"""Takes a program's call to the provider: waits for money and rate limits, retries, accounts.
 
-A provider that wants fewer calls is asked again, as it is for our own agents: programs need not
-know that others call it too, and that it is called as often as it bears.
+A 429 is retried here, as it is for our own agents, because a program cannot know that other trials
+call the same provider and that the limiter probes its limits.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from contextlib import (
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from environments.metering.books import Books
+from environments.metering.accounting import CallAccounting
+from environments.metering.answers import RecordedAnswer, request_key
 from environments.metering.calls import Call, Terms
-from environments.metering.exchange import Exchange
 from environments.metering.formats.dialects import Dialect, error_body, family_of, limited_as
 from environments.metering.formats.requests import Asked
 from environments.metering.ledger import Reservation
-from environments.metering.paid import request_key
+from environments.metering.upstream import Upstream
 from environments.models.faults import AttemptFailed
 from environments.models.limits.admission import admitted
 from environments.models.limits.seam import Slot
@@ -36,29 +36,29 @@ from taskdata.errors import BudgetExhausted, ModelUnavailable, StoreUnavailable
 if TYPE_CHECKING:
     from aiohttp import web
 
-_UNKEPT = "an answer could not be kept, so no call is made any more"
+_NOT_STORED = "an answer could not be stored, so no further call is made"
 _SECONDS_TO_SETTLE = 5.0
 _USUAL_REPLY_TOKENS = 4_096
 _jitter = SystemRandom().random
 
 
 class Forwarder:
-    """Sends calls on with the real key, and has each of them booked."""
+    """Sends calls on with the real key, and has each of them accounted for."""
 
-    def __init__(self, terms: Terms, books: Books, exchange: Exchange) -> None:
+    def __init__(self, terms: Terms, accounting: CallAccounting, upstream: Upstream) -> None:
         self._terms = terms
         self._endpoint = terms.endpoint
         self._ledger = terms.ledger
-        self._books = books
-        self._exchange = exchange
+        self._accounting = accounting
+        self._upstream = upstream
         self._in_flight: set[asyncio.Task[web.StreamResponse]] = set()
 
     @classmethod
     @asynccontextmanager
-    async def opened(cls, terms: Terms, books: Books) -> "AsyncIterator[Forwarder]":
+    async def opened(cls, terms: Terms, accounting: CallAccounting) -> "AsyncIterator[Forwarder]":
         """Yield a forwarder with connections of its own."""
         async with open_session() as session:
-            forwarder = cls(terms, books, Exchange(terms, books, session))
+            forwarder = cls(terms, accounting, Upstream(terms, accounting, session))
             try:
                 yield forwarder
             finally:
@@ -67,106 +67,107 @@ class Forwarder:
     async def forward(
         self, dialect: Dialect, request: "web.Request", asked: Asked, room: Reservation
     ) -> "web.StreamResponse":
-        """Return the answer to the program, whatever it is: the provider's, or a kept one.
+        """Return the response for the program: the provider's, a replayed one, or an error.
 
-        A call whose program has left goes on, so that what it comes to is known.
+        A call whose program has left goes on, so that its cost becomes known.
         """
-        task = asyncio.create_task(self._booked(Call(dialect, request, asked, room)))
+        task = asyncio.create_task(self._accounted(Call(dialect, request, asked, room)))
         self._in_flight.add(task)
         task.add_done_callback(self._in_flight.discard)
         return await asyncio.shield(task)
 
     async def settled(self) -> None:
-        """Return once no call is in flight any more and all is booked; what takes long is cut."""
+        """Return once no call is in flight and all are accounted for; slow ones are cancelled."""
         tasks = set(self._in_flight)
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=_SECONDS_TO_SETTLE)
             for task in late:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        self._books.close()
+        self._accounting.close()
 
-    async def _booked(self, call: Call) -> "web.StreamResponse":
-        """Answer the call; whatever becomes of it, its room in the budget is given back."""
+    async def _accounted(self, call: Call) -> "web.StreamResponse":
+        """Answer the call; its reservation in the budget is settled in any case."""
         try:
-            if self._books.unkept is not None:
-                return self._error(500, "api_error", _UNKEPT)
+            if self._accounting.store_fault is not None:
+                return self._error(500, "api_error", _NOT_STORED)
             try:
                 self._prepare(call)
             except RecursionError:
-                # Written by the program: no fault of ours, or it could escape its score so.
-                self._books.forgive()
+                # The program wrote it. As a fault of ours it would spare the trial its score.
+                self._accounting.clear_fault()
                 return self._error(400, "invalid_request_error", "it is nested too deeply")
             return await self._in_time(call)
         except Exception as exc:
             said = f"the metering proxy failed: {type(exc).__name__}"
-            self._books.count(ModelUnavailable(said))
+            self._accounting.count_fault(ModelUnavailable(said))
             raise
         finally:
-            self._books.settle(call)
+            self._accounting.settle(call)
 
     def _prepare(self, call: Call) -> None:
         call.content = json.dumps(call.body).encode()
-        if self._terms.paid is not None:
+        if self._terms.log is not None:
             call.key = request_key(self._endpoint, call.dialect, call.request.headers, call.body)
-            call.kept = self._terms.paid.take(call.key)
+            earlier = self._terms.log.replay(call.key)
+            call.replayed = None if earlier is None else RecordedAnswer.of(earlier)
 
     async def _in_time(self, call: Call) -> "web.StreamResponse":
-        """Answer the call before the trial's own time is up, which time in line is no part of."""
+        """Answer the call within the trial's time limit, of which waiting is no part."""
         seconds = self._ledger.seconds_left
         try:
             async with self._ledger.in_time():
-                if call.kept is not None:
-                    return await self._exchange.again(call, call.kept)
-                return await self._asked(call, seconds)
+                if call.replayed is not None:
+                    return await self._upstream.replay(call, call.replayed)
+                return await self._sent(call, seconds)
         except TimeoutError:
             said = f"{self._endpoint}: no answer within {call.seconds:.3g} s"
-            # Its program is told, and nobody is to blame for a model that is slow.
+            # A slow model is nobody's fault; a provider that hangs is at fault.
             is_silent = call.was_sent and not call.has_begun
-            if is_silent and is_hung(call.seconds, self._books.longest_reply_seconds):
-                self._books.count(ModelUnavailable(said))
+            if is_silent and is_hung(call.seconds, self._accounting.longest_reply_seconds):
+                self._accounting.count_fault(ModelUnavailable(said))
             return self._error(504, "timeout_error", said)
         except BudgetExhausted as exc:
-            self._books.count(exc)
+            self._accounting.count_fault(exc)
             return self._error(429, "insufficient_quota", "the run's money is used up")
         except StoreUnavailable as exc:
-            self._books.unkept = exc
-            return self._error(500, "api_error", _UNKEPT)
+            self._accounting.store_fault = exc
+            return self._error(500, "api_error", _NOT_STORED)
         except ModelUnavailable as exc:
-            # It stood in line in vain; another call would only stand there for as long again.
-            self._books.failed(call, exc)
+            # The call waited in vain; a retry would only wait for as long again.
+            self._accounting.failed(call, exc)
             return self._error(504, "timeout_error", "there was no room for the call in time")
 
-    async def _asked(self, call: Call, seconds: float) -> "web.StreamResponse":
-        """Ask until the provider takes the call; wait in line for at most so many `seconds`."""
+    async def _sent(self, call: Call, seconds: float) -> "web.StreamResponse":
+        """Retry until the provider takes the call; wait for at most `seconds` in all."""
         policy, number = self._terms.policy, 0
         while True:
             number += 1
             answer = await self._attempt(call, seconds - call.waited)
             fault = call.fault
-            if not isinstance(fault, AttemptFailed) or call.is_programs or not fault.is_limit:
+            if not isinstance(fault, AttemptFailed) or call.is_programs_fault or not fault.is_limit:
                 return answer
             if call.part is not None:
-                # Its program has seen the stream fail, so nobody would get another answer.
+                # Its program has seen the stream fail and would not get another answer.
                 return answer
             pause = max(_pause(policy, number), fault.retry_after_seconds or 0.0)
             if number >= policy.attempts or pause >= seconds - call.waited:
                 return answer
-            if not self._books.bears_another(call):
+            if not self._accounting.can_pay_another(call):
                 return answer
-            self._books.asks_again(call)
-            with self._in_line(call):
+            self._accounting.will_retry(call)
+            with self._waiting(call):
                 await asyncio.sleep(pause)
 
     async def _attempt(self, call: Call, seconds: float) -> "web.StreamResponse":
-        """Ask once there is a slot, and money of the run's for the most that it may cost."""
+        """Call the provider once the rate limits and the run's money allow it."""
         bound = call.room.bound.usd
         if self._terms.purse is not None and bound is None:
             raise BudgetExhausted(
                 f"max_usd: the price of so long a request to {self._endpoint} is unknown"
             )
         async with AsyncExitStack() as stack:
-            with self._in_line(call):
+            with self._waiting(call):
                 leave = await stack.enter_async_context(
                     admitted(
                         lambda longest: self._slot(call, longest),
@@ -177,24 +178,24 @@ class Forwarder:
                 )
             call.started = time.monotonic()
             try:
-                return await self._exchange.asked(call)
+                return await self._upstream.send(call)
             except ModelUnavailable as exc:
-                return self._exchange.failed(call, exc)
+                return self._upstream.failed(call, exc)
             finally:
-                leave.payment.cost_usd = self._books.paid_usd(call)
+                leave.payment.cost_usd = self._accounting.paid_usd(call)
                 if call.outcome is not None:
                     leave.slot.report(call.outcome.model_copy(update=call.allowances))
 
     def _slot(self, call: Call, seconds: float) -> AbstractAsyncContextManager[Slot]:
         if self._terms.limiter is None:
             return nullcontext(Unlimited())
-        # Most replies are far shorter than they may be.
+        # Most replies are far shorter than their limit.
         reply = min(call.room.reply_tokens, _USUAL_REPLY_TOKENS)
         tokens = call.asked.input_tokens // 4 + reply
         return self._terms.limiter.slot(limited_as(self._endpoint), tokens, seconds)
 
     @contextmanager
-    def _in_line(self, call: Call) -> Iterator[None]:
+    def _waiting(self, call: Call) -> Iterator[None]:
         began = time.monotonic()
         with self._ledger.in_line():
             try:
@@ -210,6 +211,6 @@ class Forwarder:
 
 
 def _pause(policy: RetryPolicy, attempts: int) -> float:
-    # As between the attempts of our own agents; calls that failed must not come back together.
+    # As between the attempts of our own agents; the jitter keeps retries from coming together.
     seconds = policy.first_wait_seconds * (2.0 ** (attempts - 1) + _jitter())
     return min(seconds, policy.longest_wait_seconds)

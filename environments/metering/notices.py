@@ -1,4 +1,4 @@
-"""What the record of a trial is told beside its calls, a bounded number of times."""
+"""Messages for the journal of a trial about its calls, in bounded number."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,14 +12,14 @@ from taskdata.schema.transcript import PROGRAMS_INSTRUCTIONS
 
 _MAX_NOTES = 50
 _MAX_INSTRUCTIONS = 8
-"""Different ones: an agent may consist of several, and some write the time into theirs."""
+"""Different instructions: an agent may consist of several, some with the time in theirs."""
 
 _MAX_TOOLS_CHARS = 400_000
 """Of all tools together."""
 
 
 class Notices:
-    """What was told of one trial."""
+    """The messages about one trial."""
 
     def __init__(self, terms: Terms) -> None:
         self._record = terms.record
@@ -30,13 +30,13 @@ class Notices:
         self._room = _MAX_TOOLS_CHARS
 
     def once(self, text: str, kind: str = "") -> None:
-        """Tell it unless it was told before, or another one of its `kind`."""
+        """Journal a message unless it, or another one of its `kind`, was journalled before."""
         if (kind or text) not in self._told and len(self._told) < _MAX_NOTES:
             self._told.add(kind or text)
             self._record.message("system", text)
 
     def reply_limit(self, asked: Asked, given: int) -> None:
-        """Tell how many tokens a reply may have, where the program wanted more."""
+        """Journal how many tokens a reply may have, if the program wanted more."""
         wanted = asked.reply_tokens
         if wanted is not None and given < wanted:
             said = f"The program asked for a reply of up to {wanted} tokens; its budget allows"
@@ -44,13 +44,13 @@ class Notices:
             self.once(f"{said} {given}{more}.", kind="shorter reply")
 
     def told(self, dialect: Dialect, body: Mapping[str, Any]) -> None:
-        """Tell what a request tells the model and offers it, as far as that is new."""
+        """Journal the instructions and tools of a request, as far as they are new."""
         if not self._records_instructions:
             return
         text = read_instructions(dialect, body)
         if text and text not in self._instructions and len(self._instructions) < _MAX_INSTRUCTIONS:
             self._instructions.add(text)
-            # Whose words they are must be seen: anything may stand there.
+            # The reader must see that these are the program's words, which may say anything.
             self._record.message("system", f"{PROGRAMS_INSTRUCTIONS}{text}")
         self._record.offered(self._new_tools(body))
 

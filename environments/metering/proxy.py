@@ -1,8 +1,8 @@
-"""The proxy of one trial: calls to the model, let through, counted and held to a budget.
+"""The metering proxy of one trial: forwards calls to the model, counts them and holds the budget.
 
-The program has a token that is good for nothing but this proxy; the real key goes no further than
-here. Whatever model the program names, the agent's answers. What the provider says comes through as
-it is, streams included, except for what it says of the key.
+The program gets a token that only this proxy accepts; the real key stays in this process. Whatever
+model the program names, the agent's model answers. Answers are passed on unchanged, streams
+included, except that the real key is taken out of them.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from environments.metering.books import Books
+from environments.metering.accounting import CallAccounting
 from environments.metering.calls import Terms
 from environments.metering.formats.dialects import (
     Dialect,
@@ -45,38 +45,38 @@ Handler = Callable[["web.Request"], Awaitable["web.StreamResponse"]]
 
 
 class MeteringProxy:
-    """What a harness, or a sandbox, is given to reach the agent's model."""
+    """The way of a harness, or of a sandbox, to the agent's model."""
 
-    def __init__(self, terms: Terms, forwarder: Forwarder, books: Books) -> None:
+    def __init__(self, terms: Terms, forwarder: Forwarder, accounting: CallAccounting) -> None:
         self.endpoint = terms.endpoint
         self.ledger = terms.ledger
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self.url = ""
         """Of the proxy on our own loopback, without `/v1`; empty where it does not listen there."""
         self.exposed_ports: tuple[ExposedPort, ...] = ()
-        """Through which a sandbox reaches it; none where it has no socket."""
+        """How a sandbox reaches it; empty where it has no socket."""
         self._forwarder = forwarder
-        self._books = books
+        self._accounting = accounting
 
     @property
     def ending(self) -> Ending | None:
-        """The limit for which a call was refused, if one was."""
+        """The limit of the budget for which a call was refused; None: no call was."""
         return self.ledger.ending
 
     async def settled(self) -> None:
-        """Return once no call is in flight any more; for when the program has ended."""
+        """Return once no call is in flight; to be called when the program has ended."""
         await self._forwarder.settled()
 
     def require_provider(self) -> None:
-        """Return unless the provider left the program without the answer it asked for last.
+        """Check that the program's last call did not fail through somebody else's fault.
 
         Raises:
-            ModelUnavailable: It did: whatever the program made of that is not its own doing.
-            ModelRejected: The same, and trying again does not help.
+            ModelUnavailable: The provider failed, so the result is not the program's doing.
+            ModelRejected: The provider refused the call for a reason of ours; no retry helps.
             BudgetExhausted: The run's money was used up.
-            StoreUnavailable: What was paid for could not be kept.
+            StoreUnavailable: What was paid for could not be stored.
         """
-        if (error := self._books.error()) is not None:
+        if (error := self._accounting.error()) is not None:
             raise error
 
 
@@ -133,7 +133,7 @@ class _Server:
     def _error(self, status: int, kind: str, message: str) -> "web.Response":
         from aiohttp import web
 
-        # SDKs would ask again at a 429, and the answer cannot change.
+        # SDKs would retry after a 429, and the answer cannot change.
         return web.json_response(
             error_body(self._family, kind, message),
             status=status,
@@ -166,9 +166,9 @@ class _Server:
             return self._error(400, "invalid_request_error", str(exc))
         if asked.model != model:
             self._notices.once(f"The program asked for model {asked.model!r}; {model} answers.")
-        return await self._let_through(dialect, request, asked)
+        return await self._forwarded(dialect, request, asked)
 
-    async def _let_through(
+    async def _forwarded(
         self, dialect: Dialect, request: "web.Request", asked: Asked
     ) -> "web.StreamResponse":
         room = await self._proxy.ledger.reserve(
@@ -189,21 +189,21 @@ class _Server:
 
 @asynccontextmanager
 async def metering_proxy(terms: Terms, folder: Path | None = None) -> AsyncIterator[MeteringProxy]:
-    """Yield a listening proxy; afterwards no call of its trial is in flight any more.
+    """Yield a listening proxy; after the block no call of its trial is in flight.
 
     Args:
-        terms: Of the trial's calls.
-        folder: Private to us; the socket of the proxy's exposed port is made in it. None: the proxy
-            listens on a port of our own loopback instead.
+        terms: What the trial's calls share.
+        folder: A private folder, in which the proxy's socket is made. None: the proxy listens on
+            a port of our own loopback instead.
 
     Raises:
         SandboxFailed: It cannot listen.
     """
     from aiohttp import web
 
-    books = Books(terms)
-    async with Forwarder.opened(terms, books) as forwarder:
-        proxy = MeteringProxy(terms, forwarder, books)
+    accounting = CallAccounting(terms)
+    async with Forwarder.opened(terms, accounting) as forwarder:
+        proxy = MeteringProxy(terms, forwarder, accounting)
         server = _Server(proxy, forwarder, Notices(terms))
         runner = web.AppRunner(
             server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
@@ -227,7 +227,7 @@ async def _listen(proxy: MeteringProxy, runner: "web.AppRunner", folder: Path | 
         await web.SockSite(runner, bound).start()
         proxy.url = f"http://127.0.0.1:{bound.getsockname()[1]}"
         return
-    # A folder of its own, open to the user that programs have; `folder` keeps all others out.
+    # The socket has a folder that the programs' user may enter; `folder` keeps others out.
     path = folder / "model" / "proxy.sock"
     path.parent.mkdir()
     path.parent.chmod(0o755)

@@ -10,13 +10,15 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from environments.models.cached import CachedClient
 from environments.models.money.prices import price_of
-from environments.models.money.spending import Keep, Spending, SpendingCap, total
+from environments.models.money.spending import Spending, SpendingCap, total
+from environments.models.record.client import RecordedClient
+from environments.models.record.log import CallLog, Payer
+from environments.models.record.recorder import CallRecorder
 from environments.models.registry import model_client
 from environments.ports import ModelClient
 from stages.construct.answers.forms import Form
@@ -45,10 +47,10 @@ from taskdata.schema.construct import (
     RefreshConfig,
     TaskDraft,
 )
+from taskdata.schema.model_call import CallPurpose
 from taskdata.schema.run import StageReport
 from taskdata.schema.task import InputFile, Task
 from taskdata.schema.tool import ToolSpec
-from taskdata.schema.usage import FailedAttempt
 from taskdata.store import Store
 from taskdata.version import code_version
 
@@ -72,7 +74,7 @@ class Workshop:
 
     store: Store
     refresh: Refresh
-    client: CachedClient
+    client: RecordedClient
     tools: tuple[ToolSpec, ...]
     exemplars: tuple[Task, ...]
     """Tasks of the base bank, from which each candidate gets its own few."""
@@ -149,7 +151,7 @@ class Case:
         config = self.shop.config
         owner = f"{self.candidate.id}/{self.stage}/{self.attempt}"
         return await ask(
-            self.shop.client.owned_by(owner),
+            self.shop.client.owned_by(payer_of(self.shop.refresh.id, owner)),
             prompt(name, context),
             form,
             accept,
@@ -229,24 +231,25 @@ def walk(
 def spent(store: Store, refresh_id: str) -> Spending:
     """Return what the calls of a refresh used, or may have used at most, their steps done or not.
 
-    Of calls that were made before they were billed one by one, what their steps used.
+    For refreshes older than the record of calls, it is what their steps used.
     """
-    bills = store.bills(refresh_id)
-    billed = total(Spending(bill["calls"], bill["tokens"], bill["usd"]) for bill in bills)
+    recorded = Spending(*store.spent_on_refresh(refresh_id))
     steps = (s for c in store.candidates(refresh_id) for s in store.steps(c.id))
-    recorded = total(Spending(s.calls, s.usage.total, s.cost_usd) for s in steps if s.calls)
-    return recorded if recorded.calls > billed.calls else billed
+    of_steps = total(Spending(s.calls, s.usage.total, s.cost_usd) for s in steps if s.calls)
+    return of_steps if of_steps.calls > recorded.calls else recorded
 
 
-def _billing(store: Store, refresh: Refresh) -> Keep:
-    """Return what keeps the calls of a refresh for `spent`."""
+def recorded_client(
+    refresh: Refresh, client: ModelClient | None, calls: CallRecorder
+) -> RecordedClient:
+    """Return the client of a refresh's model, from which each piece of work gets its own."""
+    config, log = refresh.config, CallLog(calls, payer_of(refresh.id, owner=""))
+    return RecordedClient(client, config.model, config.base_url, log, shares=True)
 
-    async def keep(used: Spending, failed: Sequence[FailedAttempt]) -> None:
-        attempts = [attempt.model_dump(mode="json") for attempt in failed]
-        bill = asdict(used) | {"failed_attempts": attempts}
-        await asyncio.to_thread(store.keep_bill, refresh.id, str(refresh.config.model), bill)
 
-    return keep
+def payer_of(refresh_id: str, owner: str) -> Payer:
+    """Return the payer of the calls of one piece of a refresh's work."""
+    return Payer(CallPurpose.CONSTRUCTION, owner, refresh_id=refresh_id)
 
 
 def invalid(asked: Asked[Any], tally: Tally | None = None, **facts: Any) -> StepOutcome:
@@ -279,19 +282,19 @@ async def _walk(
     slots = asyncio.Semaphore(config.concurrency)
     client = connect(config.model, config.base_url)
     try:
-        price, keep = price_of(config.model), _billing(store, refresh)
-        cap = SpendingCap(client, config.limits, price, before, keep)
-        shop = Workshop(
-            store=store,
-            refresh=refresh,
-            client=CachedClient(cap, config.model, store, base_url=config.base_url),
-            tools=offered_tools(store, config),
-            exemplars=exemplars,
-        )
-        results = await asyncio.gather(
-            *(_one(shop, candidate, stage, take, slots) for candidate in waiting),
-            return_exceptions=True,
-        )
+        cap = SpendingCap(client, config.limits, price_of(config.model), before)
+        async with CallRecorder(store) as calls:
+            shop = Workshop(
+                store=store,
+                refresh=refresh,
+                client=recorded_client(refresh, cap, calls),
+                tools=offered_tools(store, config),
+                exemplars=exemplars,
+            )
+            results = await asyncio.gather(
+                *(_one(shop, candidate, stage, take, slots) for candidate in waiting),
+                return_exceptions=True,
+            )
     finally:
         await client.close()
     for result in results:

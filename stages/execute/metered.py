@@ -6,10 +6,10 @@ from typing import Literal
 
 from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger, ReplyLimits
-from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy, metering_proxy
 from environments.models.capabilities import capabilities_of
 from environments.models.money.prices import price_of
+from environments.models.record.log import CallLog
 from environments.models.registry import ModelClients, model_endpoint
 from environments.models.retry import RetryPolicy
 from environments.reaper.owner import working_folder
@@ -31,7 +31,7 @@ async def metered(
     base_url: str | None,
     journal: Journal,
     clients: ModelClients,
-    paid: PaidAnswers,
+    log: CallLog,
 ) -> AsyncIterator[MeteringProxy | None]:
     """Yield the proxy to the agent's model, whose calls go into the journal; None without a model.
 
@@ -41,7 +41,7 @@ async def metered(
         base_url: Of the model; None for the provider's own.
         journal: Of the trial.
         clients: Those of the other agents, with which it shares rate limits and money.
-        paid: Keeps what the trial pays for, and knows what it has paid for before.
+        log: Records what the trial pays for, and replays what it has paid for before.
 
     Raises:
         Misuse: The model cannot be used; says what is missing.
@@ -50,7 +50,7 @@ async def metered(
     if agent.model is None:
         yield None
         return
-    terms = _terms(agent, agent.model, reach, base_url, journal, clients, paid)
+    terms = _terms(agent, agent.model, reach, base_url, journal, clients, log)
     with ExitStack() as stack:
         folder = stack.enter_context(working_folder()) if reach == "sandbox" else None
         async with metering_proxy(terms, folder) as proxy:
@@ -64,7 +64,7 @@ def _terms(
     base_url: str | None,
     journal: Journal,
     clients: ModelClients,
-    paid: PaidAnswers,
+    log: CallLog,
 ) -> Terms:
     # A local model's server has a line of its own, and is paid by nobody.
     is_local = model.provider == "local"
@@ -79,7 +79,7 @@ def _terms(
         record=journal,
         limiter=None if is_local else clients.limiter,
         purse=clients.purse,
-        paid=None if is_local else paid,
+        log=None if is_local else log,
         policy=RetryPolicy(attempt_seconds=clients.attempt_seconds),
         # What an adapter tells its model is on record already.
         records_instructions=reach == "sandbox",

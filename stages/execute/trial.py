@@ -12,11 +12,10 @@ from typing import Any
 from zlib import crc32
 
 from environments.mcp.offer import Offer, offered, server_tools
-from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy
-from environments.models.cached import CachedClient
 from environments.models.money.prices import UNPRICED, price_of
-from environments.models.paid import PaidClient
+from environments.models.record.client import RecordedClient
+from environments.models.record.log import CallLog, Payer
 from environments.models.retry import is_silence
 from environments.ports import ModelClient, Sandbox, Workspace
 from environments.sandbox.collect import Collected, collect
@@ -37,8 +36,9 @@ from stages.execute.storing import Stored, stored
 from stages.execute.surroundings import Surroundings, surroundings, with_final_state, without_state
 from stages.execute.worker_context import Due, WorkerContext
 from taskdata.errors import Misuse
-from taskdata.schema.agent import AgentSpec, ModelSpec
+from taskdata.schema.agent import AgentSpec
 from taskdata.schema.limits import SandboxLimits
+from taskdata.schema.model_call import CallPurpose
 from taskdata.schema.run import OutcomeStatus, Trial, TrialOutcome
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Ending, Transcript
@@ -220,9 +220,9 @@ async def _way_to_model(
         yield None
         return
     worker, due = attempt.worker, attempt.due
-    paid = PaidAnswers(worker.calls, due.payer, due.paid)
+    log = due.log(worker.calls)
     base_url, clients = _base_url(worker, agent, due.trial), worker.clients
-    async with metered(agent, kind.metered, base_url, attempt.journal, clients, paid) as proxy:
+    async with metered(agent, kind.metered, base_url, attempt.journal, clients, log) as proxy:
         yield proxy
 
 
@@ -254,7 +254,7 @@ async def _toolbox(
     """Yield the agent's tools over its sandbox."""
     worker = attempt.worker
     attempt.deadline.step = "starting its MCP servers"
-    services = worker.services.owned_by(attempt.due.payer, worker.calls)
+    services = worker.services.owned_by(attempt.due.payer)
     context = HostToolContext(services, lambda: tuple(attempt.journal.events))
     async with server_tools(
         offer,
@@ -288,28 +288,23 @@ async def _left(
 
 
 def _model(worker: WorkerContext, agent: AgentSpec, due: Due) -> ModelClient | None:
-    """Return the agent's model; what an earlier attempt has paid for is not asked again."""
+    """Return the agent's model; what an earlier attempt has paid for is replayed."""
     if agent.model is None:
         return None
     if agent.budget.max_usd is not None and price_of(agent.model) is None:
         raise Misuse(
             f"agent {agent.name!r}: a budget in USD needs a known price; {agent.model} {UNPRICED}"
         )
-    trial, replies = due.trial, worker.run.config.replies
-    base_url = _base_url(worker, agent, trial)
-    if replies == "ask":
-        return _paid(worker, agent.model, base_url, due)
-    behind = _paid(worker, agent.model, base_url, due) if replies == "keep" else None
-    return CachedClient(
-        behind, agent.model, worker.store, base_url, owner=trial.id, sample=trial.repetition
-    )
-
-
-def _paid(worker: WorkerContext, spec: ModelSpec, base_url: str | None, due: Due) -> ModelClient:
-    client = worker.clients.get(spec, base_url)
-    if spec.provider == "local":
-        return client
-    return PaidClient(client, spec, base_url, worker.calls, due.payer, due.paid)
+    replies, log = worker.run.config.replies, due.log(worker.calls)
+    base_url = _base_url(worker, agent, due.trial)
+    client = None if replies == "replay" else worker.clients.get(agent.model, base_url)
+    if agent.model.provider == "local":
+        if client is not None and replies == "ask":
+            return client
+        # Nobody pays for a model on this machine.
+        log = CallLog(worker.calls, Payer(CallPurpose.AGENT, owner=due.trial.id))
+    shares, sample = replies != "ask", due.trial.repetition
+    return RecordedClient(client, agent.model, base_url, log, shares, sample)
 
 
 def _base_url(worker: WorkerContext, agent: AgentSpec, trial: Trial) -> str | None:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from environments.models.limits.alone import alone
 from environments.models.limits.shared import Exchange, SharedLimiter, run_limiter
 from environments.models.local.serving import local_model_server
-from environments.models.paid import CallWriter
+from environments.models.record.recorder import CallRecorder
 from environments.models.registry import ModelClients
 from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
@@ -227,8 +227,8 @@ async def _execute(
     with reaped(), working_folder() as folder:
         async with (
             ModelClients(limits, purse, run.config.deadlines.attempt_seconds) as clients,
-            open_services(run.config, clients, store) as services,
-            CallWriter(store) as calls,
+            CallRecorder(store) as calls,
+            open_services(run.config, clients, calls) as services,
         ):
             worker = WorkerContext(
                 store=store,

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from environments.models.paid import Attempt, CallWriter
+from environments.models.record.log import CallLog, Payer
+from environments.models.record.recorder import CallRecorder
 from environments.models.registry import ModelClients
 from environments.ports import SandboxProvider
 from environments.services.running import ServiceRoom
@@ -28,8 +29,8 @@ class WorkerContext:
     clients: ModelClients
     holder: Holder
     """Of the slots: it hears whether trials are answered by their models' providers."""
-    calls: CallWriter
-    """Keeps what the agents' models are paid for."""
+    calls: CallRecorder
+    """Records the calls of the agents' models."""
     services: ToolServices
     endpoints: Mapping[str, Sequence[str]]
     """Base URLs of running local model servers by model, such as `local/smollm2-135m`."""
@@ -67,9 +68,13 @@ class Due:
     """What earlier attempts were answered; it is not asked again."""
 
     @property
-    def payer(self) -> Attempt:
+    def payer(self) -> Payer:
         """Who pays for the model calls."""
-        return Attempt(self.trial.id, self.attempt)
+        return Payer.trial(self.trial.id, self.attempt)
+
+    def log(self, calls: CallRecorder) -> CallLog:
+        """Return the log of its agent's calls, which replays those of earlier attempts."""
+        return CallLog(calls, self.payer, self.paid)
 
     @classmethod
     def read(cls, store: Store, trial_id: str) -> "Due | None":

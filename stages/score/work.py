@@ -17,7 +17,7 @@ from functools import partial
 
 from environments.models.limits.alone import alone
 from environments.models.limits.shared import Exchange, SharedLimiter, run_limiter
-from environments.models.paid import CallWriter
+from environments.models.record.recorder import CallRecorder
 from environments.models.registry import ModelClients
 from environments.models.retry import is_silence
 from environments.reaper.owner import working_folder
@@ -205,7 +205,7 @@ async def _score(
     with reaped(), working_folder() as folder:
         async with (
             ModelClients(limits, purse, attempt_seconds) as clients,
-            CallWriter(store) as calls,
+            CallRecorder(store) as calls,
         ):
             provider = sandbox_provider(run.config.sandbox)
             draws = run.config.page_pictures and run.config.purpose == "evaluation"
@@ -227,7 +227,7 @@ def _judge(
     store: Store,
     run: Run,
     clients: ModelClients,
-    calls: CallWriter,
+    calls: CallRecorder,
     endpoints: Mapping[str, Sequence[str]],
 ) -> RunJudge | None:
     config = run.config

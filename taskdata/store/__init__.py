@@ -7,7 +7,6 @@ from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
 from taskdata.store.holds import HoldStore
 from taskdata.store.releases import ReleaseStore
-from taskdata.store.replies import ReplyStore
 from taskdata.store.runs import RunStore
 from taskdata.store.seeds import SeedStore
 from taskdata.store.trials import TrialStore
@@ -21,7 +20,6 @@ class Store(
     SeedStore,
     ConstructionStore,
     HoldStore,
-    ReplyStore,
     RunStore,
     TrialStore,
 ):

@@ -1,4 +1,4 @@
-"""Model calls about trials in the store: kept when they are paid for, found again after a crash."""
+"""The record of model calls: stored when they are paid for, found again after a crash."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlmodel import col, select
 
 from taskdata.schema.agent import ModelSpec
-from taskdata.schema.model_call import NO_REPLY, SCORING, ModelCall
+from taskdata.schema.model_call import NO_REPLY, CallPurpose, ModelCall
 from taskdata.schema.run import JudgeEffort, OutcomeStatus
 from taskdata.schema.transcript import Usage
 from taskdata.store.connection import StoreConnection
@@ -15,88 +15,86 @@ from taskdata.tables import ModelCallRow, OutcomeRow, RunRow, TrialRow
 
 _CALLS: sa.Table = ModelCallRow.__table__  # type: ignore[attr-defined]
 # Every call and every trial asks these: put together once, and without the ORM.
-_KEEP = sa.insert(_CALLS)
-_KEPT = (
-    sa.select(*(column for column in _CALLS.columns if column.name != "id"))
-    .where(_CALLS.c.trial_id == sa.bindparam("trial"), _CALLS.c.reply.is_not(None))
-    .order_by(_CALLS.c.id)
+_RECORD = sa.insert(_CALLS)
+_RECORDED = sa.select(*(column for column in _CALLS.columns if column.name != "id")).order_by(
+    _CALLS.c.id
 )
-_PAID = _KEPT.where(_CALLS.c.attempt != SCORING)
-_JUDGED = _KEPT.where(_CALLS.c.attempt == SCORING)
+_SHARED = _RECORDED.where(_CALLS.c.shared_key == sa.bindparam("key")).limit(1)
+_OF_TRIAL = _RECORDED.where(_CALLS.c.trial_id == sa.bindparam("trial"), _CALLS.c.reply.is_not(None))
+_IS_JUDGES = _CALLS.c.purpose == CallPurpose.JUDGE.value
+_OF_AGENT, _OF_JUDGE = _OF_TRIAL.where(~_IS_JUDGES), _OF_TRIAL.where(_IS_JUDGES)
+_IS_ANSWERED = _CALLS.c.model != NO_REPLY
+_OF_ITS_TRIAL = col(TrialRow.id) == _CALLS.c.trial_id
+_TOKENS = _CALLS.c.input_tokens + _CALLS.c.output_tokens
+_TOKENS_AT_MOST = sa.func.coalesce(_CALLS.c.tokens_at_most, _TOKENS)
+_USD_AT_MOST = sa.func.coalesce(_CALLS.c.cost_usd, _CALLS.c.cost_at_most_usd)
 
 
 class CallStore(StoreConnection):
-    """What the store knows of the model calls of trials and of their judge."""
+    """What the store knows of model calls: those of trials, of their judge, and of refreshes."""
 
-    def keep_calls(self, calls: Sequence[ModelCall]) -> None:
+    def record_calls(self, calls: Sequence[ModelCall]) -> None:
         """Store calls that were just paid for, in one transaction."""
         rows = [
             call.model_dump(exclude={"usage"})
             | {name: getattr(call.usage, name) for name in Usage.model_fields}
+            | {"purpose": call.purpose.value}
             for call in calls
         ]
         with self._plainly_writing() as connection:
-            connection.execute(_KEEP, rows)
+            connection.execute(_RECORD, rows)
+
+    def shared_call(self, shared_key: str) -> ModelCall | None:
+        """Return the call whose reply all work gets that asks for `shared_key`: the first one."""
+        found = self._calls(_SHARED, {"key": shared_key})
+        return found[0] if found else None
 
     def paid_calls(self, trial_id: str) -> list[ModelCall]:
-        """Return the trial's own whose replies are kept, in the order they were paid for."""
-        return self._calls(_PAID, trial_id)
+        """Return the calls of the trial's agent and tools whose replies are stored, in order."""
+        return self._calls(_OF_AGENT, {"trial": trial_id})
 
     def judge_calls(self, trial_id: str) -> list[ModelCall]:
-        """Return those that its judge was paid for, in the same order."""
-        return self._calls(_JUDGED, trial_id)
+        """Return the calls of the trial's judge whose replies are stored, in order."""
+        return self._calls(_OF_JUDGE, {"trial": trial_id})
 
-    def _calls(self, query: sa.Select[Any], trial_id: str) -> list[ModelCall]:
+    def _calls(self, query: sa.Select[Any], values: dict[str, str]) -> list[ModelCall]:
         with self._plainly_reading() as connection:
-            rows = connection.execute(query, {"trial": trial_id}).mappings()
+            rows = connection.execute(query, values).mappings()
             return [_call(dict(row)) for row in rows]
 
     def forget_replies(self, run_id: str) -> None:
-        """Drop the kept replies of finished trials; what the calls cost stays, and the judge's."""
+        """Drop the replies of finished trials, except a judge's and shared ones; costs stay."""
         finished = (
             select(OutcomeRow.trial_id)
             .join(TrialRow, col(TrialRow.id) == col(OutcomeRow.trial_id))
             .where(TrialRow.run_id == run_id, OutcomeRow.status == OutcomeStatus.FINISHED.value)
         )
-        kept = col(ModelCallRow.reply).is_not(None) & (col(ModelCallRow.attempt) != SCORING)
         drop = (
-            sa.update(ModelCallRow)
-            .where(col(ModelCallRow.trial_id).in_(finished), kept)
+            sa.update(_CALLS)
+            .where(_CALLS.c.trial_id.in_(finished), ~_IS_JUDGES)
+            .where(_CALLS.c.reply.is_not(None), _CALLS.c.shared_key.is_(None))
             .values(reply=None)
         )
-        with self._writing() as session:
-            session.connection().execute(drop)
+        with self._plainly_writing() as connection:
+            connection.execute(drop)
 
     def paid(self, run_id: str) -> tuple[int, float | None]:
-        """Return how many replies the run's agents paid for, and USD; None: a price is unknown.
+        """Return how many replies the run's agents and tools paid for, and USD; None: unknown.
 
-        Those of a trial's attempts that came to nothing are among them.
+        Replies to attempts at trials that failed later are counted, too.
         """
-        query = (
-            select(
-                sa.func.count(),
-                sa.func.count(col(ModelCallRow.cost_usd)),
-                sa.func.sum(ModelCallRow.cost_usd),
-            )
-            .select_from(ModelCallRow)
-            .join(TrialRow, col(TrialRow.id) == col(ModelCallRow.trial_id))
-            .where(
-                col(TrialRow.run_id) == run_id,
-                col(ModelCallRow.attempt) != SCORING,
-                col(ModelCallRow.model) != NO_REPLY,
-            )
-        )
-        with self._reading() as session:
-            calls, priced, usd = session.connection().execute(query).one()
-        return calls, float(usd or 0.0) if priced == calls else None
+        query = _sums(_TOKENS, _CALLS.c.cost_usd).join(TrialRow, _OF_ITS_TRIAL)
+        of_run = query.where(col(TrialRow.run_id) == run_id, ~_IS_JUDGES, _IS_ANSWERED)
+        calls, _, usd = self._sum(of_run)
+        return calls, usd
 
     def judge_efforts(self, run_id: str) -> dict[str, JudgeEffort]:
         """Return what judging each trial of the run has taken; the others needed no paid call."""
         trial = _CALLS.c.trial_id
         query = _judging(trial).where(col(TrialRow.run_id) == run_id).group_by(trial)
-        with self._reading() as session:
-            rows = session.connection().execute(query).all()
-        return {trial_id: _effort(*sums) for trial_id, *sums in rows}
+        with self._plainly_reading() as connection:
+            rows = connection.execute(query).all()
+        return {trial_id: _effort(*_known(*sums)) for trial_id, *sums in rows}
 
     def past_judging(self, judge: ModelSpec) -> JudgeEffort:
         """Return what that judge's calls have taken together, in all runs."""
@@ -106,47 +104,55 @@ class CallStore(StoreConnection):
             .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
             .where(named[0] == judge.provider, named[1] == judge.model)
         )
-        with self._reading() as session:
-            return _effort(*session.connection().execute(query).one())
+        return _effort(*self._sum(query))
 
     def spent_usd(self, run_id: str) -> float | None:
         """Return what the run has paid models for in USD; None: unknown.
 
-        Those behind tools and the judge are among them; pictures and clips, which a run with a
-        cap on money is not allowed, are not.
-
-        A cost that is unknown counts as the most that it can be, and so does what attempts at
-        calls may be charged though they brought no reply. What was paid for elsewhere, as kept
-        replies and imported results were, is no money of this run.
+        The models behind tools and the judge are counted; pictures and clips, which a run with a
+        cap on money is not allowed, are not. An unknown cost counts as the most that it can be,
+        and so does what failed attempts may be charged. Shared replies that other runs have paid
+        for, and imported results, cost this run nothing.
         """
-        usd = sa.func.coalesce(_CALLS.c.cost_usd, _CALLS.c.cost_at_most_usd)
-        query = (
-            sa.select(sa.func.count(), sa.func.count(usd), sa.func.sum(usd))
-            .select_from(_CALLS)
-            .join(TrialRow, col(TrialRow.id) == _CALLS.c.trial_id)
-            .where(col(TrialRow.run_id) == run_id)
-        )
-        with self._reading() as session:
-            calls, bounded, spent = session.connection().execute(query).one()
-        return float(spent or 0.0) if bounded == calls else None
+        query = _sums(_TOKENS, _USD_AT_MOST).join(TrialRow, _OF_ITS_TRIAL)
+        return self._sum(query.where(col(TrialRow.run_id) == run_id))[2]
+
+    def spent_on_refresh(self, refresh_id: str) -> tuple[int, int, float | None]:
+        """Return how many calls a refresh made, with how many tokens and for how many USD.
+
+        Unknown tokens and costs count as the most that they can be; the USD are None where that is
+        unknown, too. Failed attempts that may be charged count as a call.
+        """
+        query = _sums(_TOKENS_AT_MOST, _USD_AT_MOST).where(_CALLS.c.refresh_id == refresh_id)
+        return self._sum(query)
+
+    def _sum(self, query: sa.Select[Any]) -> tuple[int, int, float | None]:
+        with self._plainly_reading() as connection:
+            return _known(*connection.execute(query).one())
+
+
+def _sums(
+    tokens: sa.ColumnElement[int], usd: sa.ColumnElement[float], *by: sa.Column[Any]
+) -> sa.Select[Any]:
+    """Return by those columns of calls: how many, their tokens, how many are priced, USD."""
+    sums = (sa.func.count(), sa.func.sum(tokens), sa.func.count(usd), sa.func.sum(usd))
+    return sa.select(*by, *sums).select_from(_CALLS)
 
 
 def _judging(*by: sa.Column[Any]) -> sa.Select[Any]:
-    """Return by those columns of judges' calls: how many, their tokens, how many priced, USD."""
-    calls = _CALLS.c
-    tokens = sa.func.sum(calls.input_tokens + calls.output_tokens)
-    priced, usd = sa.func.count(calls.cost_usd), sa.func.sum(calls.cost_usd)
-    return (
-        sa.select(*by, sa.func.count(), tokens, priced, usd)
-        .select_from(_CALLS)
-        .join(TrialRow, col(TrialRow.id) == calls.trial_id)
-        .where(calls.attempt == SCORING, calls.model != NO_REPLY)
-    )
+    sums = _sums(_TOKENS, _CALLS.c.cost_usd, *by).join(TrialRow, _OF_ITS_TRIAL)
+    return sums.where(_IS_JUDGES, _IS_ANSWERED)
 
 
-def _effort(calls: int, tokens: int | None, priced: int, usd: float | None) -> JudgeEffort:
-    cost_usd = float(usd or 0.0) if priced == calls else None
-    return JudgeEffort(calls=calls, tokens=int(tokens or 0), cost_usd=cost_usd)
+def _known(
+    calls: int, tokens: int | None, priced: int, usd: float | None
+) -> tuple[int, int, float | None]:
+    """Return calls, tokens and USD of a row of `_sums`; the USD are None where one is unknown."""
+    return calls, int(tokens or 0), float(usd or 0.0) if priced == calls else None
+
+
+def _effort(calls: int, tokens: int, cost_usd: float | None) -> JudgeEffort:
+    return JudgeEffort(calls=calls, tokens=tokens, cost_usd=cost_usd)
 
 
 def _call(row: dict[str, Any]) -> ModelCall:

@@ -9,7 +9,6 @@ from taskdata.tables.construction import (
     BankGateRow,
     CandidateRow,
     ConstructionStepRow,
-    ModelReplyRow,
     QuarantineRow,
     RefreshRow,
     RefreshStageRow,
@@ -37,7 +36,7 @@ from taskdata.tables.evaluation import (
     TrialRow,
 )
 
-REVISION = "0008"
+REVISION = "0009"
 """The Alembic revision these tables are at."""
 
 __all__ = [
@@ -50,7 +49,6 @@ __all__ = [
     "GateResultRow",
     "LeafScoreRow",
     "ModelCallRow",
-    "ModelReplyRow",
     "OutcomeRow",
     "PagePicturesRow",
     "QuarantineRow",

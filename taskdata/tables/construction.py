@@ -141,13 +141,3 @@ class ReleaseNotesRow(SQLModel, table=True):
     version: int
     notes: dict[str, Any] = json_column()
     created_at: datetime = time_column()
-
-
-class ModelReplyRow(SQLModel, table=True):
-    """A model's reply by the hash of everything that was asked; paid for once."""
-
-    __tablename__ = "model_reply"
-    key: str = Field(primary_key=True)
-    model: str
-    reply: dict[str, Any] = json_column()
-    at: datetime = time_column()

@@ -123,19 +123,34 @@ class OutcomeRow(SQLModel, table=True):
 
 
 class ModelCallRow(SQLModel, table=True):
-    """A model call that was paid for, kept as soon as its reply was there."""
+    """A model call that was paid for, stored as soon as its reply had arrived.
+
+    Of the rows with the same `shared_key`, the first one holds the reply that all work gets.
+    """
 
     __tablename__ = "model_call"
+    __table_args__ = (
+        Index(
+            "shared_replies",
+            "shared_key",
+            sqlite_where=text("shared_key IS NOT NULL"),
+            postgresql_where=text("shared_key IS NOT NULL"),
+        ),
+    )
     id: int | None = Field(default=None, primary_key=True)
-    trial_id: str = Field(foreign_key="trial.id", index=True)
+    purpose: str
+    trial_id: str | None = Field(default=None, foreign_key="trial.id", index=True)
     attempt: int
+    refresh_id: str | None = Field(default=None, foreign_key="refresh.id", index=True)
     key: str
+    shared_key: str | None = None
     model: str
     input_tokens: int
     output_tokens: int
     cached_input_tokens: int
     cache_write_tokens: int
     reasoning_tokens: int
+    tokens_at_most: int | None = None
     cost_usd: float | None = None
     cost_at_most_usd: float | None = None
     at: datetime = time_column()

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import JSON, bindparam, create_engine, event, text
 
+from environments.models.record.client import StoredReply
 from taskdata.store import Store
 
 ROWS = """
@@ -49,7 +50,7 @@ def to(address):
             config.attributes["connection"] = connection
             (command.downgrade if down else command.upgrade)(config, revision)
             for statement in statements:
-                connection.execute(text(statement))
+                connection.execute(text(statement) if isinstance(statement, str) else statement)
 
     yield go
     engine.dispose()
@@ -101,3 +102,60 @@ def test_unknown_effort_is_0_for_an_earlier_revision(to, address):
     outcome = store.outcome("t1")
     store.close()
     assert (outcome.turns, outcome.wall_seconds, outcome.usage.total) == (0, 0.0, 30)
+
+
+REPLY = {
+    "text": "12 km",
+    "model": "m-1",
+    "tool_calls": [],
+    "usage": {"input_tokens": 70, "output_tokens": 30, "cached_input_tokens": 10},
+    "cost_usd": 0.5,
+    "stop_reason": "stop",
+    "seconds": 1.5,
+    "replay": [],
+    "thinking": "",
+    "failed_attempts": [],
+    "owner": "c1/generate/1",
+}
+BILL = {"calls": 1, "tokens": 120, "usd": 0.75, "failed_attempts": []}
+REFRESH = """
+INSERT INTO refresh (id, status, config, code_version, created_at)
+  VALUES ('refresh/1', 'running', '{}', '1', '2026-03-01 22:00:00')
+"""
+JUDGES_CALL = CALL.replace("ID", "7").replace("USD", "0.25").replace("'t1', 1", "'t1', 0")
+LINE = text("INSERT INTO model_reply VALUES (:key, 'compatible/m', :reply, '2026-03-01 22:00:00')")
+
+
+def test_shared_replies_and_the_bills_of_refreshes_move_into_the_record_of_calls(to, address):
+    kept = (("c" * 64, REPLY), (f"bill/refresh/1/{'d' * 32}", BILL))
+    lines = [LINE.bindparams(bindparam("reply", row, JSON()), key=key) for key, row in kept]
+    own = CALL.replace("ID", "6").replace("USD", "0.5").replace("'{}'", ":reply")
+    to("0002", *ROWS.strip().split(";\n"))
+    to(
+        "0008",
+        REFRESH,
+        text(own).bindparams(bindparam("reply", REPLY, JSON())),
+        JUDGES_CALL,
+        *lines,
+    )
+
+    store = Store.open(address)
+    shared = store.shared_call("c" * 64)
+    assert StoredReply.model_validate(shared.reply).as_reply("c1/generate/1").text == "12 km"
+    assert not StoredReply.model_validate(shared.reply).as_reply("c1/generate/1").cached
+    assert (shared.usage.total, shared.usage.cached_input_tokens) == (100, 10)
+    assert store.shared_call("b" * 64) is None, "a trial's own reply is no other work's"
+    assert store.spent_on_refresh("refresh/1") == (1, 120, 0.75)
+    assert [call.reply for call in store.paid_calls("t1")] == [REPLY]
+    assert [call.purpose for call in store.judge_calls("t1")] == ["judge"]
+    assert (store.paid("run-1"), store.spent_usd("run-1")) == ((1, 0.5), 0.75)
+    store.record_calls([shared.model_copy(update={"reply": REPLY | {"text": "13 km"}})])
+    assert store.shared_call("c" * 64) == shared, "the first one stays"
+    store.close()
+
+    to("0008", down=True)
+    again = Store.open(address)
+    assert again.shared_call("c" * 64) == shared
+    assert again.spent_on_refresh("refresh/1") == (1, 120, 0.75)
+    assert (again.paid("run-1"), again.spent_usd("run-1")) == ((1, 0.5), 0.75)
+    again.close()

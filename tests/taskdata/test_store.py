@@ -14,7 +14,7 @@ from taskdata.errors import Misuse, NightshiftError, StoreUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage
 from taskdata.schema.gate import GateResult
-from taskdata.schema.model_call import SCORING, ModelCall
+from taskdata.schema.model_call import CallPurpose, ModelCall
 from taskdata.schema.run import (
     Deliverable,
     JudgeEffort,
@@ -183,7 +183,7 @@ def test_what_a_judge_was_paid_is_told_apart_from_what_the_trial_has_cost(store,
     store.plan_trials([trial])
     call = ModelCall(
         trial_id=trial.id,
-        attempt=SCORING,
+        purpose=CallPurpose.JUDGE,
         key="a" * 64,
         model="gpt-5.2-2026",
         usage=Usage(input_tokens=90, output_tokens=10),
@@ -191,7 +191,7 @@ def test_what_a_judge_was_paid_is_told_apart_from_what_the_trial_has_cost(store,
         at=NOW,
         reply={"text": "{}"},
     )
-    store.keep_calls([call, call, call.model_copy(update={"attempt": 1, "cost_usd": 4.0})])
+    store.record_calls([call, call, paid_call(trial, cost_usd=4.0)])
     store.record_outcome(outcome_of(trial, cost_usd=4.0))
 
     both = JudgeEffort(calls=2, tokens=200, cost_usd=0.5)
@@ -209,6 +209,7 @@ def test_what_a_judge_was_paid_is_told_apart_from_what_the_trial_has_cost(store,
 def paid_call(trial, **changes):
     fields = {
         "trial_id": trial.id,
+        "purpose": CallPurpose.AGENT,
         "attempt": 1,
         "key": "a" * 64,
         "model": "gpt-5.2-2026",
@@ -222,7 +223,7 @@ def paid_call(trial, **changes):
 
 def test_a_reply_that_later_attempts_get_again_was_paid_for_once(store, planned):
     run, trial = planned
-    store.keep_calls([paid_call(trial)])
+    store.record_calls([paid_call(trial)])
     for number in (1, 2):
         broken = outcome_of(trial, OutcomeStatus.INFRASTRUCTURE, number, error="x", cost_usd=0.25)
         store.record_outcome(broken)
@@ -239,12 +240,12 @@ def test_replies_that_other_runs_paid_for_are_no_money_of_this_one(store, planne
 def test_a_cost_that_is_unknown_counts_as_the_most_that_it_can_be(store, planned):
     run, trial = planned
     unknown = paid_call(trial, cost_usd=None, cost_at_most_usd=0.5)
-    store.keep_calls([paid_call(trial), unknown])
+    store.record_calls([paid_call(trial), unknown])
     assert store.spent_usd(run.id) == 0.75
     assert store.paid(run.id) == (2, None), "which is no cost that is known"
     assert store.paid_calls(trial.id)[1] == unknown
 
-    store.keep_calls([paid_call(trial, cost_usd=None)])
+    store.record_calls([paid_call(trial, cost_usd=None)])
     assert store.spent_usd(run.id) is None
 
 

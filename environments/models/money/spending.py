@@ -9,7 +9,7 @@ too. One cap holds for one process.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from environments.models.money.media import PICTURE_TOKENS, page_tokens
@@ -45,10 +45,6 @@ class Spending:
         )
 
 
-Keep = Callable[[Spending, Sequence[FailedAttempt]], Awaitable[None]]
-"""Keeps what one call used, or may have used at most, and its attempts that failed."""
-
-
 def total(spendings: Iterable[Spending]) -> Spending:
     """Return the sum; its money is None where one part's is."""
     return sum(spendings, Spending())
@@ -63,11 +59,8 @@ class SpendingCap:
         limits: SpendingLimits,
         price: Price | None,
         spent: Spending | None = None,
-        keep: Keep | None = None,
     ) -> None:
         """Cap `client`, of which `spent` was used before; `price` is its model's.
-
-        `keep` is told of each call before its reply is used.
 
         Raises:
             Misuse: There is a limit in money and the price is unknown.
@@ -77,7 +70,6 @@ class SpendingCap:
         self._client = client
         self._limits = limits
         self._price = price
-        self._keep = keep
         self._in_flight: dict[int, Spending] = {}
         self._next = 0
         self._settled = asyncio.Event()
@@ -110,8 +102,7 @@ class SpendingCap:
             self.spent = self.spent + used
             self._settled.set()
             self._settled = asyncio.Event()
-            if self._keep is not None:
-                await self._keep(used, asked.failed)
+            request.failed.extend(asked.failed)
         return reply
 
     async def close(self) -> None:

@@ -5,8 +5,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from environments.models.cached import CachedClient
-from environments.models.paid import Attempt, CallWriter, PaidClient
+from environments.models.record.client import RecordedClient
+from environments.models.record.log import CallLog, Payer
+from environments.models.record.recorder import CallRecorder
 from environments.models.registry import (
     ModelClients,
     image_model,
@@ -18,8 +19,8 @@ from environments.ports import ImageModel, ModelClient, SearchProvider, VideoMod
 from environments.tools.search.providers import open_search, require_search
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
+from taskdata.schema.model_call import CallPurpose
 from taskdata.schema.tool_backends import ToolBackends
-from taskdata.store.replies import ReplyStore
 
 READY = "ready"
 
@@ -58,18 +59,17 @@ class ToolServices:
     search: SearchProvider | None = None
     limits: ServiceLimits = ServiceLimits()
 
-    def owned_by(self, payer: Attempt, calls: CallWriter) -> "ToolServices":
-        """Return the same services for one trial: what it pays for is its own, and kept at once."""
-        vision = self.vision
-        if not isinstance(vision, CachedClient) or vision.client is None:
+    def owned_by(self, payer: Payer) -> "ToolServices":
+        """Return the same services for one trial: what its tools pay for is its own."""
+        if not isinstance(self.vision, RecordedClient):
             return self
-        paid = PaidClient(vision.client, vision.spec, vision.base_url, calls, payer)
-        return replace(self, vision=replace(vision.owned_by(payer.trial_id), client=paid))
+        payer = replace(payer, purpose=CallPurpose.TOOL)
+        return replace(self, vision=self.vision.owned_by(payer))
 
 
 @asynccontextmanager
 async def open_services(
-    backends: ToolBackends, clients: ModelClients, replies: ReplyStore
+    backends: ToolBackends, clients: ModelClients, calls: CallRecorder
 ) -> AsyncIterator[ToolServices]:
     """Yield the configured services that are ready, closed after the block.
 
@@ -77,14 +77,16 @@ async def open_services(
         backends: The configuration.
         clients: Of this event loop; they hold the multimodal model's connections, and the limits
             of all providers.
-        replies: Where replies of the multimodal model are kept: an equal question is asked once.
+        calls: Records the calls of the multimodal model: an equal question is asked once.
     """
     async with AsyncExitStack() as stack:
         services = ToolServices()
         if _is_ready(Service.VISION, backends) and backends.tool_model is not None:
             spec, url = backends.tool_model, backends.tool_model_base_url
             behind = None if backends.plays_back else clients.get(spec, url)
-            services = replace(services, vision=CachedClient(behind, spec, replies, url))
+            nobody = CallLog(calls, Payer(CallPurpose.TOOL, owner=""))
+            vision = RecordedClient(behind, spec, url, nobody, shares=True)
+            services = replace(services, vision=vision)
         if _is_ready(Service.IMAGES, backends) and backends.image_model is not None:
             url = backends.image_model_base_url
             images = image_model(backends.image_model, url, clients.limiter)

@@ -12,10 +12,9 @@ from typing import Any
 
 from pydantic import Field
 
-from environments.models.cached import CachedClient
 from environments.models.money.prices import Price, price_of
 from environments.models.money.spending import cost_bound, require_price
-from environments.ports import ModelReply, ModelRequest
+from environments.models.record.recorder import CallRecorder
 from stages.construct.answers.forms import (
     ClassForm,
     DraftForm,
@@ -29,8 +28,7 @@ from stages.construct.asking.prompting import Untrusted, prompt, version_of
 from stages.construct.assembling import available_files
 from stages.construct.material.base import base_tasks, offered_tools
 from stages.construct.start import candidate_of, chosen_seeds
-from stages.construct.work import Case, Workshop
-from taskdata.errors import Misuse
+from stages.construct.work import Case, Workshop, recorded_client
 from taskdata.schema.base import Value
 from taskdata.schema.construct import (
     Candidate,
@@ -194,27 +192,18 @@ def estimate(store: Store, config: RefreshConfig) -> RefreshEstimate:
     )
 
 
-class _Nobody:
-    """The model of a dry run: there is none."""
-
-    async def reply(self, request: ModelRequest) -> ModelReply:
-        raise Misuse("a dry run asks no model")
-
-    async def close(self) -> None:
-        """Nothing is open."""
-
-
 def _shop(store: Store, config: RefreshConfig) -> Workshop:
+    refresh = Refresh(
+        id="dry-run",
+        status=RefreshStatus.RUNNING,
+        config=config,
+        code_version=code_version(),
+        created_at=datetime.now(UTC),
+    )
     return Workshop(
         store=store,
-        refresh=Refresh(
-            id="dry-run",
-            status=RefreshStatus.RUNNING,
-            config=config,
-            code_version=code_version(),
-            created_at=datetime.now(UTC),
-        ),
-        client=CachedClient(_Nobody(), config.model, store),
+        refresh=refresh,
+        client=recorded_client(refresh, None, CallRecorder(store)),
         tools=offered_tools(store, config),
         exemplars=base_tasks(store, config.base),
     )

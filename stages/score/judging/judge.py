@@ -16,9 +16,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from environments.models.cached import CachedClient
 from environments.models.faults import NotRecorded
-from environments.models.paid import Attempt, CallWriter, PaidClient
+from environments.models.record.client import RecordedClient
+from environments.models.record.log import CallLog, Payer
+from environments.models.record.recorder import CallRecorder
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.frames import Block, Frame, Part, framed, quoted
@@ -27,7 +28,7 @@ from stages.score.matching import quote, storable
 from taskdata.errors import JudgeUnreadable, ModelRejected
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.checkpoint import Judge
-from taskdata.schema.model_call import SCORING
+from taskdata.schema.model_call import CallPurpose, ModelCall
 from taskdata.schema.run import Replies
 from taskdata.schema.scores import LeafScore, Unscored
 from taskdata.schema.views import TextView, UnreadableView
@@ -58,36 +59,33 @@ class JudgeReply(BaseModel):
 
 @dataclass(frozen=True)
 class RunJudge:
-    """A run's judge; what it was paid for about a trial is kept at once, and never asked again."""
+    """A run's judge; a reply about a trial is recorded at once, and never paid for again."""
 
     spec: ModelSpec
     base_url: str | None
     client: ModelClient | None
-    """None: only kept replies are played back."""
+    """None: only recorded replies are replayed."""
     replies: Replies
-    calls: CallWriter
+    calls: CallRecorder
     store: Store
 
     async def of_trial(self, trial_id: str, answered: Callable[[], None]) -> "LeafJudge":
-        """Return the judge of one trial, which knows what it has answered about it before.
+        """Return the judge of one trial, which replays what it has answered about it before.
 
-        `answered` is told of every reply that is no kept one.
+        `answered` is told of every reply that came from the provider.
         """
-        behind = await self._paid(trial_id, answered)
-        if behind is not None and self.replies == "ask":
-            return LeafJudge((behind,) * MAX_ASKS, str(self.spec))
-        kept = CachedClient(behind, self.spec, self.store, self.base_url)
-        # It is asked again in the same words: each ask has a kept reply of its own.
-        asks = tuple(kept.owned_by(trial_id, sample) for sample in range(MAX_ASKS))
+        client, earlier = None, list[ModelCall]()
+        if self.client is not None:
+            client = _Asked(self.client, answered)
+            earlier = await asyncio.to_thread(self.store.judge_calls, trial_id)
+        log = CallLog(self.calls, Payer.trial(trial_id, purpose=CallPurpose.JUDGE), earlier)
+        shares = self.replies != "ask"
+        # It is asked again in the same words: if replies are shared, each ask has one of its own.
+        asks = tuple(
+            RecordedClient(client, self.spec, self.base_url, log, shares, sample)
+            for sample in range(MAX_ASKS)
+        )
         return LeafJudge(asks, str(self.spec))
-
-    async def _paid(self, trial_id: str, answered: Callable[[], None]) -> ModelClient | None:
-        if self.client is None:
-            return None
-        earlier = await asyncio.to_thread(self.store.judge_calls, trial_id)
-        payer = Attempt(trial_id, SCORING)
-        asked = _Asked(self.client, answered)
-        return PaidClient(asked, self.spec, self.base_url, self.calls, payer, earlier)
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from aiohttp import web
 
 from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger
-from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy, metering_proxy
 from environments.models.limits.purse import Purse
 from environments.models.limits.seam import Limiter
 from environments.models.money.prices import Price
+from environments.models.record.log import CallLog
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
@@ -129,7 +129,7 @@ def program(wire):
         provider: str = "openai",
         url: str = "",
         price: Price | None = PRICE,
-        paid: PaidAnswers | None = None,
+        log: CallLog | None = None,
         purse: Purse | None = None,
         limiter: Limiter | None = None,
         policy: RetryPolicy = FAST,
@@ -144,7 +144,7 @@ def program(wire):
             Recorded(),
             purse=purse,
             limiter=limiter,
-            paid=paid,
+            log=log,
             policy=policy,
             records_instructions=records_instructions,
         )

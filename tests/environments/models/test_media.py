@@ -5,10 +5,10 @@ import base64
 
 import pytest
 
-from environments.models.cached import reply_key
 from environments.models.faults import ConversationTooLong
 from environments.models.money.prices import Price
 from environments.models.money.spending import call_bound
+from environments.models.record.keys import reply_key
 from environments.ports import Media, Message, ModelRequest
 from taskdata.errors import Misuse, ModelRejected
 from taskdata.schema.agent import ModelSpec

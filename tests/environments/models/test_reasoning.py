@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.models.cached import kept_reply
+from environments.models.record.client import StoredReply
 from environments.ports import Message
 from taskdata.errors import Misuse, ModelRejected
 from taskdata.schema.agent import AgentSpec
@@ -355,4 +355,4 @@ def test_thoughts_that_no_store_can_hold_take_no_paid_reply_along(wire, new_clie
     wire.then(wire.sends(body.encode()))
     reply = ask(new_client("openai"), QUESTION)
     assert (reply.text, reply.replay) == ("Two.", ())
-    assert kept_reply(reply, "t1")["text"] == "Two."
+    assert StoredReply.of(reply, "t1").text == "Two."

@@ -3,7 +3,7 @@
 import pytest
 
 from environments.models.limits.alone import spent_usd
-from environments.models.paid import CallWriter
+from environments.models.record.recorder import CallRecorder
 from stages.execute import work
 from stages.prepare import work as preparing
 from stages.score import work as scoring
@@ -112,8 +112,8 @@ def test_paid_calls_are_stored_however_a_batch_ends(planned, store, monkeypatch)
         raise RuntimeError("a bug of ours")
 
     closed = []
-    close = CallWriter.close
-    monkeypatch.setattr(CallWriter, "close", lambda self: (closed.append(self), close(self))[1])
+    close = CallRecorder.close
+    monkeypatch.setattr(CallRecorder, "close", lambda self: (closed.append(self), close(self))[1])
     monkeypatch.setattr(work, "keep_filled", dies)
     run = planned(max_usd=5.0)
 

@@ -12,7 +12,7 @@ from stages.score.evidence import TrialEvidence
 from stages.score.judging.judge import MAX_ASKS, MAX_CHARACTERS, judge_request, largest_request
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Checkpoint, Judge
-from taskdata.schema.model_call import SCORING, ModelCall
+from taskdata.schema.model_call import CallPurpose, ModelCall
 from taskdata.schema.run import RunConfig
 from taskdata.schema.usage import Usage
 from taskdata.schema.views import TextView
@@ -44,14 +44,14 @@ def judged_before(store, new_run, new_task, plan_trial):
         trial = plan_trial(new_run(new_task("one"), judge=judge), new_task("one"))
         call = ModelCall(
             trial_id=trial.id,
-            attempt=SCORING,
+            purpose=CallPurpose.JUDGE,
             key="a" * 64,
             model="gpt-5.2",
             usage=Usage(input_tokens=900, output_tokens=100),
             cost_usd=cost_usd,
             at=datetime.now(UTC),
         )
-        store.keep_calls([call, call])
+        store.record_calls([call, call])
 
     return pay
 

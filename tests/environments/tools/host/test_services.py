@@ -7,7 +7,8 @@ import pytest
 
 from environments.models.faults import NotRecorded
 from environments.models.limits.local import LocalLimiter
-from environments.models.paid import Attempt, CallWriter
+from environments.models.record.log import Payer
+from environments.models.record.recorder import CallRecorder
 from environments.models.registry import ModelClients
 from environments.models.retry import is_silence
 from environments.ports import Media, Message, ModelRequest
@@ -40,9 +41,16 @@ class NoSandbox:
     """A sandbox that must not be used."""
 
 
+def opened_for(backends: ToolBackends, clients: ModelClients, store):
+    return open_services(backends, clients, CallRecorder(store))
+
+
 def search(backends: ToolBackends, store, *queries: str, limits=None) -> list[ToolResult]:
     async def trial() -> list[ToolResult]:
-        async with ModelClients() as clients, open_services(backends, clients, store) as services:
+        async with (
+            ModelClients() as clients,
+            open_services(backends, clients, CallRecorder(store)) as services,
+        ):
             context = HostToolContext(services)
             if limits:
                 from dataclasses import replace
@@ -107,7 +115,10 @@ def test_only_what_is_ready_is_opened(store, monkeypatch):
     backends = ToolBackends(search="serper", tool_model="compatible/m", image_model="compatible/i")
 
     async def opened():
-        async with ModelClients() as clients, open_services(backends, clients, store) as services:
+        async with (
+            ModelClients() as clients,
+            open_services(backends, clients, CallRecorder(store)) as services,
+        ):
             return services
 
     services = asyncio.run(opened())
@@ -126,7 +137,10 @@ def test_a_replay_asks_nobody_and_needs_no_key(store, new_run, monkeypatch):
     config = new_run(replies="replay", **named).config
 
     async def opened():
-        async with ModelClients() as clients, open_services(config, clients, store) as services:
+        async with (
+            ModelClients() as clients,
+            open_services(config, clients, CallRecorder(store)) as services,
+        ):
             with pytest.raises(NotRecorded):
                 await services.vision.reply(ModelRequest((Message("user", "?"),)))
             return services
@@ -159,10 +173,10 @@ def asked(wire, store, tmp_path, monkeypatch):
         async def run():
             async with (
                 ModelClients() as clients,
-                CallWriter(store) as calls,
-                open_services(backends, clients, store) as services,
+                CallRecorder(store) as calls,
+                open_services(backends, clients, calls) as services,
             ):
-                owned = (services.owned_by(Attempt(trial.id, 1), calls) for trial in trials)
+                owned = (services.owned_by(Payer.trial(trial.id, 1)) for trial in trials)
                 return [await mine.vision.reply(question) for mine in owned]
 
         return asyncio.run(run())
@@ -206,7 +220,7 @@ def test_models_that_draw_keep_to_the_limits_of_all_clients(wire, store):
     async def draw_three() -> None:
         async with (
             ModelClients(limiter) as clients,
-            open_services(backends, clients, store) as services,
+            open_services(backends, clients, CallRecorder(store)) as services,
         ):
             await asyncio.gather(*(services.images.draw("a red boat") for _ in range(3)))
 

@@ -14,7 +14,7 @@ from stages.score import work
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Checkpoint, Judge
-from taskdata.schema.model_call import ModelCall
+from taskdata.schema.model_call import CallPurpose, ModelCall
 from taskdata.schema.run import JudgeEffort
 from taskdata.schema.task import Task
 from taskdata.schema.usage import Usage
@@ -40,6 +40,7 @@ score_trials(store, sys.argv[2], sys.argv[3:])
 def agents_call(trial: str, cost_usd: float | None) -> ModelCall:
     return ModelCall(
         trial_id=trial,
+        purpose=CallPurpose.AGENT,
         attempt=1,
         key="a" * 64,
         model="m",
@@ -112,7 +113,7 @@ def test_the_cap_is_never_exceeded_and_what_was_judged_is_not_asked_again(new_ju
 
 def test_what_the_agents_have_spent_is_not_there_for_the_judge(new_judged, store, wire):
     run, (trial,) = new_judged(max_usd=1.0)
-    store.keep_calls([agents_call(trial, 0.98)])
+    store.record_calls([agents_call(trial, 0.98)])
     report = work.do(store, run.id, 0)
     assert wire.seen == []
     assert (report.done, report.errors) == (0, 1)
@@ -125,7 +126,7 @@ def test_what_needs_no_judge_is_scored_though_nobody_knows_what_was_spent(
     plain = new_task("plain")
     run, (judged,) = new_judged(max_usd=1.0, also=(plain,))
     checked = finished(run, plain, final_answer="5")
-    store.keep_calls([agents_call(judged, None)])
+    store.record_calls([agents_call(judged, None)])
     report = work.do(store, run.id, 0)
     assert (report.done, report.errors, wire.seen) == (1, 1, [])
     assert store.score(checked).root.score == 0

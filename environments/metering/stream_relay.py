@@ -1,6 +1,6 @@
-"""A stream on its way to the program: passed on as it comes, and its end held back.
+"""Relays a stream to the program as it arrives, and holds its end back until it is stored.
 
-A program that has seen the end of an answer acts on it, so the end waits until the answer is kept.
+A program acts on an answer once it has seen the end, and what it acts on must not be lost.
 """
 
 import asyncio
@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from environments.metering.answers import MAX_STORED_BYTES
 from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.streams import (
     MAX_EVENT_BYTES,
@@ -17,22 +18,21 @@ from environments.metering.formats.streams import (
     is_usage_alone,
     new_reply,
 )
-from environments.metering.paid import MAX_KEPT_BYTES
 
 if TYPE_CHECKING:
     from aiohttp import web
 
 _SECONDS_AFTER_END = 1.0
-"""For a provider to hang up, so that the connection can be used again."""
+"""For the provider to end the response, so that the connection can be used again."""
 
 
-class Passage:
-    """One stream, from its first byte to its end."""
+class StreamRelay:
+    """Relays one stream, from its first byte to its end."""
 
     def __init__(
         self, dialect: Dialect, hides_usage: bool, without_key: Callable[[bytes], bytes]
     ) -> None:
-        """Read a stream of that format; `hides_usage`: the program did not ask for the usage."""
+        """Relay a stream of that format; `hides_usage`: the program did not ask for the usage."""
         self.reply = new_reply(dialect)
         self._has_end_mark = dialect.name == "chat"
         self._hides_usage = hides_usage
@@ -42,21 +42,21 @@ class Passage:
         self._content = bytearray()
         self._has_ended = False
         self.broke_off = ""
-        """Why no more came; empty if it ended as streams do."""
+        """Why the stream broke off; empty if it did not."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether the stream has come to its end, and the reply too."""
+        """Whether the stream has ended and holds a complete reply."""
         ended_well = self._has_ended and not self.broke_off
         return ended_well and self.reply.is_whole and self.reply.error is None
 
     @property
     def content(self) -> bytes | None:
-        """All that came, the key taken out; None: more than is kept of an answer."""
-        return None if len(self._content) > MAX_KEPT_BYTES else bytes(self._content)
+        """All that arrived, the key taken out; None: more than is stored of an answer."""
+        return None if len(self._content) > MAX_STORED_BYTES else bytes(self._content)
 
     async def begin(self, pieces: AsyncIterator[bytes], response: "web.StreamResponse") -> None:
-        """Pass on all but the end; what breaks the stream off is in `broke_off` then."""
+        """Pass on all but the end; if the stream breaks off, `broke_off` says why."""
         import aiohttp
 
         try:
@@ -89,7 +89,7 @@ class Passage:
         self._has_ended = True
 
     def _taken(self, event: bytes) -> bytes:
-        """Note an event and return what may be passed on of it."""
+        """Take in an event and return what may be passed on of it now."""
         clean = self._without_key(event)
         data = event_data(clean)
         self._note(clean)
@@ -103,11 +103,11 @@ class Passage:
         return b""
 
     def _is_last(self, event: bytes) -> bool:
-        # A chat completion's usage comes after its reason to stop.
+        # A chat completion reports its usage after its stop reason.
         return is_end_mark(event) if self._has_end_mark else self.reply.is_whole
 
     def _note(self, clean: bytes) -> None:
-        if len(self._content) <= MAX_KEPT_BYTES:
+        if len(self._content) <= MAX_STORED_BYTES:
             self._content += clean
 
     def _hold(self, clean: bytes) -> None:
@@ -117,6 +117,6 @@ class Passage:
 
 
 async def _passed_on(response: "web.StreamResponse", event: bytes) -> None:
-    # A program that has left still owes for the rest, so that is read to its end.
+    # The rest is charged even if the program has left, so it is read to its end.
     with suppress(ConnectionError):
         await response.write(event)

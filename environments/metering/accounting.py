@@ -1,12 +1,13 @@
-"""What the calls of a trial came to: counted, settled, kept and recorded.
+"""Accounts for the calls of one trial: counts faults, settles the budget, records and journals.
 
-Programs ask again by themselves. What failed is recorded with the answer to the next equal request,
-as it is for our own agents, and where no answer came, as attempts at a call without a reply.
+Programs retry by themselves. Failed attempts are journalled with the answer to the next equal
+request, as they are for our own agents, and as attempts without a reply where no answer came.
 """
 
 import asyncio
 from dataclasses import replace
 
+from environments.metering.answers import stored_answer
 from environments.metering.calls import Call, Fault, Terms
 from environments.models.client import Answer
 from environments.models.faults import AttemptFailed, NotSent, lost_money, one_line
@@ -24,40 +25,40 @@ from taskdata.errors import (
 from taskdata.schema.usage import FailedAttempt
 
 MAX_FAILED_ATTEMPTS = 500
-"""Of one trial; a program may ask as fast as it can. Of the rest only their number is kept."""
+"""Journalled of one trial; of further ones, which a fast program may cause, only the number is."""
 _CAUSE_CHARS = 300
 _PART_CHARS = 20_000
 
 
-class Books:
-    """One trial's."""
+class CallAccounting:
+    """The accounting of one trial's calls."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        self._spoken: set[str] = set()
+        self._answered_formats: set[str] = set()
         """Names of the formats in which a call was answered."""
         self._failed: dict[str, list[FailedAttempt]] = {}
-        """By request, until that is answered."""
+        """Failed attempts by request, until the request is answered."""
         self._failures = 0
         self._left_out = 0
         self._was_cut = False
         self._faults = 0
-        """Calls that failed for the provider's fault, or for ours."""
+        """Number of calls that failed through a fault of the provider's or of ours."""
         self._last_fault: Fault | BudgetExhausted | None = None
-        """Of the call that ended last; None where that was answered."""
+        """Why the call that ended last failed; None: it was answered."""
         self.longest_reply_seconds: float | None = None
-        """How long the slowest reply took; None: there was none yet."""
-        self.unkept: StoreUnavailable | None = None
-        """Why an answer could not be kept; no call is made any more then."""
+        """How long the slowest reply took; None: there was no reply yet."""
+        self.store_fault: StoreUnavailable | None = None
+        """Why an answer could not be stored; the proxy makes no further call then."""
 
     def was_answered_in(self, dialect_name: str) -> bool:
-        """Whether a call in that format was answered."""
-        return dialect_name in self._spoken
+        """Return whether a call in that format was answered."""
+        return dialect_name in self._answered_formats
 
     def error(self) -> NightshiftError | None:
-        """Return why the program is without the answer it asked for last, if it is not to blame."""
-        if self.unkept is not None:
-            return self.unkept
+        """Return why the program's last call has no answer, if that is not the program's fault."""
+        if self.store_fault is not None:
+            return self.store_fault
         if self._terms.ledger.is_cut_short:
             return lost_money(self._terms.ledger.lost_usd)
         fault = self._last_fault
@@ -69,62 +70,62 @@ class Books:
         error.__cause__ = fault
         return error
 
-    def count(self, fault: Fault | BudgetExhausted) -> None:
-        """Count a fault that is not the program's."""
+    def count_fault(self, fault: Fault | BudgetExhausted) -> None:
+        """Count a call that failed through no fault of the program."""
         self._faults += 1
         self._last_fault = fault
 
-    def forgive(self) -> None:
-        """Note that the last call ended without a fault of the provider's, or of ours."""
+    def clear_fault(self) -> None:
+        """Note that the last call ended without a fault of the provider's or of ours."""
         self._last_fault = None
 
     def failed(self, call: Call, fault: Fault) -> None:
-        """Book a call to the provider."""
-        self.count(fault)
+        """Note that a call failed through the provider's fault."""
+        self.count_fault(fault)
         call.fault, call.outcome = fault, _outcome(fault)
 
-    def bears_another(self, call: Call) -> bool:
-        """Whether the trial's money lasts for what the attempt may be charged, and for the next."""
+    def can_pay_another(self, call: Call) -> bool:
+        """Return whether the trial's money covers this failed attempt and another one."""
         lost = _lost(call, self._failure(call))
         return lost == 0 or self._terms.ledger.bears(lost)
 
-    def asks_again(self, call: Call) -> None:
-        """Count an attempt that the provider made fail, and make the call ready for the next."""
+    def will_retry(self, call: Call) -> None:
+        """Count an attempt that the provider made fail, and reset the call for the next one."""
         failure = self._failure(call)
         self._terms.ledger.lose(_lost(call, failure))
         if failure is not None:
             self._note(call, failure)
-        # One call that failed, however often it was asked.
+        # A call that fails counts once, however many attempts it had.
         self._faults -= 1
         call.begin_again()
 
-    def turned_down(self, call: Call, fault: Fault) -> None:
-        """Book a call to the program, which asked for what it cannot have."""
-        self.forgive()
-        call.fault, call.is_programs = fault, True
+    def rejected(self, call: Call, fault: Fault) -> None:
+        """Note that a call failed through the program's fault: its request is not valid."""
+        self.clear_fault()
+        call.fault, call.is_programs_fault = fault, True
 
     async def answered(
         self, call: Call, answer: Answer, content_type: str, content: bytes | None
     ) -> None:
-        """Count a whole answer; return once it is kept, before its program has the end of it."""
-        usage, paid = answer.usage, self._terms.paid
-        if call.kept is not None:
-            cost = call.kept.cost_usd
+        """Count a whole answer; return once it is stored, before the program gets its end."""
+        usage, log = answer.usage, self._terms.log
+        if call.replayed is not None:
+            cost = call.replayed.cost_usd
         else:
-            # No call uses no tokens: a server that says so has not counted.
+            # Every call uses tokens, so a server that reports none has not counted them.
             counted = usage if usage is not None and usage.total > 0 else None
             cost = None if counted is None else self._terms.ledger.cost_usd(counted)
         call.whole = call.reply(answer, self._terms.endpoint.spec.model, cost)
-        self.forgive()
-        self._spoken.add(call.dialect.name)
+        self.clear_fault()
+        self._answered_formats.add(call.dialect.name)
         self.longest_reply_seconds = max(self.longest_reply_seconds or 0.0, call.whole.seconds)
         call.outcome = Outcome(kind="ok", tokens=None if usage is None else usage.total)
-        if paid is not None and call.kept is None:
-            most = call.room.bound.usd
-            await paid.keep(call.key, call.whole, most, content_type, content)
+        if log is not None and call.replayed is None:
+            stored = stored_answer(content_type, content, call.whole.seconds)
+            await log.record(call.key, call.whole, stored, call.room.bound)
 
     def settle(self, call: Call) -> None:
-        """Count once what the call used, and record what is known of it."""
+        """Count once what the call used, and journal what is known of it."""
         if call.is_settled:
             return
         call.is_settled = True
@@ -140,12 +141,12 @@ class Books:
             self._note_cut(call, reply)
 
     def paid_usd(self, call: Call) -> float:
-        """Return what the call cost; where that is not known, what it may have cost at most."""
+        """Return what the call cost in USD; where that is unknown, the most it may have cost."""
         failure = self._failure(call)
         return (_spent(call, failure).usd or 0.0) + (_lost(call, failure) or 0.0)
 
     def close(self) -> None:
-        """Record what failed and was not asked again."""
+        """Journal the failed attempts at requests that were never answered."""
         failed, self._failed = self._failed, {}
         for attempts in failed.values():
             self._terms.record.no_reply(attempts)
@@ -155,13 +156,13 @@ class Books:
             self._left_out = 0
 
     def _failure(self, call: Call) -> FailedAttempt | None:
-        """Return what became of a call that was sent and not answered whole."""
+        """Return the failed attempt, if the call was sent and has no whole answer."""
         if call.whole is not None or not call.was_sent:
             return None
         endpoint, fault = self._terms.endpoint, call.fault
         cause = "we cut it off" if fault is None else str(fault).removeprefix(f"{endpoint}: ")
         status = None if fault is None else fault.status
-        is_free = call.was_turned_down or isinstance(fault, NotSent)
+        is_free = call.was_rejected or isinstance(fault, NotSent)
         return FailedAttempt(
             status=status,
             cause=one_line(cause, endpoint.key, _CAUSE_CHARS),
@@ -170,9 +171,11 @@ class Books:
         )
 
     def _note(self, call: Call, failure: FailedAttempt) -> None:
-        paid = self._terms.paid
-        if paid is not None and (kept := paid.owe(call.key, failure)) is not None:
-            kept.add_done_callback(self._note_unkept)
+        log, storing = self._terms.log, None
+        if log is not None:
+            storing = log.record_failed(call.key, (failure,), call.room.bound)
+        if storing is not None:
+            storing.add_done_callback(self._note_store_fault)
         self._failures += 1
         if self._failures > MAX_FAILED_ATTEMPTS:
             self._left_out += 1
@@ -185,7 +188,7 @@ class Books:
             )
 
     def _note_cut(self, call: Call, reply: ModelReply) -> None:
-        """Say once that a limit was ours which cut a reply."""
+        """Tell the program's journal once that our limit cut a reply."""
         if reply.stop_reason == "length" and call.asked.reply_tokens is None and not self._was_cut:
             self._was_cut = True
             self._terms.record.message(
@@ -194,20 +197,20 @@ class Books:
                 "limit; `max_reply_tokens` in the agent's budget gives it more.",
             )
 
-    def _note_unkept(self, kept: asyncio.Future[None]) -> None:
+    def _note_store_fault(self, kept: asyncio.Future[None]) -> None:
         error = None if kept.cancelled() else kept.exception()
         if isinstance(error, StoreUnavailable):
-            self.unkept = error
+            self.store_fault = error
 
 
 def _spent(call: Call, failure: FailedAttempt | None) -> Spending:
-    """Return what a call used; where that is not known, what it used at most."""
+    """Return what a call used; where that is unknown, the most it can have used."""
     bound = call.room.bound
     if failure is not None:
         if call.fault is None:
             return bound
-        # Turns, tokens and money are the agent's, and a provider's fault is not.
-        return Spending(1, 0, failure.cost_at_most_usd) if call.is_programs else Spending()
+        # A provider's fault must not use up the agent's turns, tokens or money.
+        return Spending(1, 0, failure.cost_at_most_usd) if call.is_programs_fault else Spending()
     if call.whole is None:
         return Spending()
     usage, cost = call.whole.usage, call.whole.cost_usd
@@ -217,7 +220,7 @@ def _spent(call: Call, failure: FailedAttempt | None) -> Spending:
 
 
 def _outcome(fault: Fault) -> Outcome:
-    """Return what a fault of the provider's, or of ours, says of its limits."""
+    """Return what a fault of the provider's or of ours says about the provider's rate limits."""
     if not isinstance(fault, AttemptFailed):
         return Outcome(kind="fault")
     return Outcome(
@@ -227,7 +230,7 @@ def _outcome(fault: Fault) -> Outcome:
 
 
 def _lost(call: Call, failure: FailedAttempt | None) -> float | None:
-    """Return what may be charged for a call that the provider made fail."""
-    if failure is None or call.fault is None or call.is_programs:
+    """Return what may be charged, in USD, for a call that failed through the provider's fault."""
+    if failure is None or call.fault is None or call.is_programs_fault:
         return 0.0
     return failure.cost_at_most_usd

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from environments.metering import books
-from environments.metering.paid import PaidAnswers
+from environments.metering import accounting
 from environments.models.limits.purse import Purse
-from environments.models.paid import Attempt, CallWriter
+from environments.models.record.log import CallLog, Payer
+from environments.models.record.recorder import CallRecorder
 from taskdata.errors import ModelUnavailable
 
 ASKED = {"messages": [{"role": "user", "content": "Hello"}], "max_completion_tokens": 500}
@@ -98,7 +98,7 @@ async def test_calls_that_are_lost_cannot_spend_more_than_there_is(wire, program
 
 
 async def test_of_very_many_failures_the_rest_is_counted(wire, program, monkeypatch):
-    monkeypatch.setattr(books, "MAX_FAILED_ATTEMPTS", 2)
+    monkeypatch.setattr(accounting, "MAX_FAILED_ATTEMPTS", 2)
     wire.respond = lambda seen: wire.fails(500)
     async with program() as agent:
         for _ in range(5):
@@ -120,9 +120,9 @@ async def test_what_may_be_charged_is_the_runs_money(
 
     purse.append(Purse(lambda: asyncio.get_running_loop().call_soon(grant)))
     wire.then(wire.fails(500), wire.drops())
-    async with CallWriter(store) as writer:
-        paid = PaidAnswers(writer, Attempt(trial.id, 1))
-        async with program(paid=paid, purse=purse[0]) as agent:
+    async with CallRecorder(store) as recorder:
+        log = CallLog(recorder, Payer.trial(trial.id, 1))
+        async with program(log=log, purse=purse[0]) as agent:
             for _ in range(2):
                 await agent.chat(**ASKED)
             with pytest.raises(ModelUnavailable):

@@ -6,9 +6,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.metering import passage as passage_module
+from environments.metering import stream_relay as relay_module
 from environments.metering.formats.dialects import CHAT
-from environments.metering.passage import Passage
+from environments.metering.stream_relay import StreamRelay
 
 
 class Received:
@@ -31,20 +31,20 @@ def written(*events):
 
 
 def pass_through(data, size=1 << 20):
-    """Return the passage, what the program had before the end, and what it had in all."""
+    """Return the relay, what the program had before the end, and what it had in all."""
 
     async def pieces():
         for start in range(0, len(data), size):
             yield data[start : start + size]
 
     async def run():
-        passage, program = Passage(CHAT, False, lambda content: content), Received()
+        relay, program = StreamRelay(CHAT, False, lambda content: content), Received()
         arriving = pieces()
-        await passage.begin(arriving, program)
+        await relay.begin(arriving, program)
         before = program.content
-        if passage.is_whole:
-            await passage.end(arriving, program)
-        return passage, before, program.content
+        if relay.is_whole:
+            await relay.end(arriving, program)
+        return relay, before, program.content
 
     return asyncio.run(run())
 
@@ -57,29 +57,29 @@ def pass_through(data, size=1 << 20):
 def test_all_comes_through_and_the_end_comes_last(texts, has_end_mark, size):
     begins = written(*(delta(text) for text in texts))
     ends = written(delta(stop="stop"), *(["[DONE]"] if has_end_mark else []))
-    passage, before, came = pass_through(begins + ends, size)
-    assert passage.is_whole
+    relay, before, came = pass_through(begins + ends, size)
+    assert relay.is_whole
     assert (before, came) == (begins, begins + ends)
-    assert passage.content == came
-    assert passage.reply.body()["choices"][0]["message"]["content"] == "".join(texts)
+    assert relay.content == came
+    assert relay.reply.body()["choices"][0]["message"]["content"] == "".join(texts)
 
 
 @given(st.lists(st.text(max_size=8), max_size=6), st.booleans())
 def test_a_stream_without_a_reason_to_stop_never_looks_whole(texts, has_end_mark):
     begins = written(*(delta(text) for text in texts))
-    passage, _, came = pass_through(begins + (written("[DONE]") if has_end_mark else b""))
-    assert not passage.is_whole
+    relay, _, came = pass_through(begins + (written("[DONE]") if has_end_mark else b""))
+    assert not relay.is_whole
     assert came == begins
 
 
 def test_what_follows_an_end_mark_is_not_passed_on():
     whole = written(delta("a", "stop"), "[DONE]")
-    passage, _, came = pass_through(whole + written(delta("b")))
-    assert came == passage.content == whole
+    relay, _, came = pass_through(whole + written(delta("b")))
+    assert came == relay.content == whole
 
 
 def test_too_much_after_the_reply_breaks_the_stream_off(monkeypatch):
-    monkeypatch.setattr(passage_module, "MAX_EVENT_BYTES", 1_000)
-    passage, _, _ = pass_through(written(delta("a", "stop"), *[delta("b")] * 100))
-    assert "more than 1000 bytes follow" in passage.broke_off
-    assert not passage.is_whole
+    monkeypatch.setattr(relay_module, "MAX_EVENT_BYTES", 1_000)
+    relay, _, _ = pass_through(written(delta("a", "stop"), *[delta("b")] * 100))
+    assert "more than 1000 bytes follow" in relay.broke_off
+    assert not relay.is_whole

@@ -1,11 +1,12 @@
-"""One attempt at a call: the request to the provider, and what it answers handed to the program."""
+"""One attempt at a call: sends the request to the provider and hands its answer to the program."""
 
 import io
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from environments.metering.books import Books
+from environments.metering.accounting import CallAccounting
+from environments.metering.answers import RecordedAnswer
 from environments.metering.calls import Call, Fault, Terms
 from environments.metering.formats.dialects import (
     dialects_of,
@@ -14,8 +15,7 @@ from environments.metering.formats.dialects import (
     real_headers,
 )
 from environments.metering.formats.replies import all_of, decoded, read_answer
-from environments.metering.paid import PaidAnswer
-from environments.metering.passage import Passage
+from environments.metering.stream_relay import StreamRelay
 from environments.models.faults import (
     AttemptFailed,
     from_error,
@@ -35,26 +35,28 @@ if TYPE_CHECKING:
 _JSON, _STREAM = "application/json", "text/event-stream"
 _MAX_ERROR_BYTES = 64 * 1024
 _OURS_TO_MEND = frozenset({401, 402, 403, 407})
-"""A key or an account of ours is wrong: not the program's doing."""
+"""Our key or account is wrong, which is not the program's fault."""
 _PASSED_ON = ("retry-after", "retry-after-ms", "x-should-retry", "request-id", "x-request-id")
 
 
-class Exchange:
-    """Asks the provider of a trial, and books what comes of it."""
+class Upstream:
+    """Calls the provider of a trial's model and has the result accounted for."""
 
-    def __init__(self, terms: Terms, books: Books, session: "aiohttp.ClientSession") -> None:
+    def __init__(
+        self, terms: Terms, accounting: CallAccounting, session: "aiohttp.ClientSession"
+    ) -> None:
         self._endpoint = terms.endpoint
         self._silent_seconds = terms.policy.attempt_seconds
-        self._books = books
+        self._accounting = accounting
         self._session = session
         self._proxy = proxy_for(terms.endpoint)
 
-    async def asked(self, call: Call) -> "web.StreamResponse":
-        """Return what the program gets to see of the provider's answer.
+    async def send(self, call: Call) -> "web.StreamResponse":
+        """Send the call to the provider; return the response for the program.
 
         Raises:
-            ModelUnavailable: There was none, or none that can be read.
-            StoreUnavailable: What was answered could not be kept.
+            ModelUnavailable: The provider did not answer, or its answer cannot be read.
+            StoreUnavailable: The answer could not be stored.
         """
         import aiohttp
 
@@ -67,7 +69,7 @@ class Exchange:
                 headers=real_headers(self._endpoint, call.request.headers),
                 allow_redirects=False,
                 proxy=self._proxy,
-                # A provider that is silent for so long hangs, as it does for our own agents.
+                # The clients of our own agents have the same timeout.
                 timeout=aiohttp.ClientTimeout(
                     sock_connect=CONNECT_SECONDS, sock_read=self._silent_seconds
                 ),
@@ -75,45 +77,45 @@ class Exchange:
                 requests, tokens = allowances(answered.headers)
                 call.allowances = {"requests": requests, "input_tokens": tokens}
                 if answered.status >= 300:
-                    return await self._turned_down(call, answered)
+                    return await self._rejected(call, answered)
                 if answered.content_type == _STREAM:
                     return await self._streamed(call, answered.content.iter_any())
                 return await self._whole(call, await all_of(answered, str(self._endpoint)))
         except (aiohttp.ClientError, OSError) as exc:
             raise connection_fault(self._endpoint, exc) from None
 
-    async def again(self, call: Call, kept: PaidAnswer) -> "web.StreamResponse":
-        """Return what an earlier attempt at the trial was answered; it counts as if it came now."""
-        if kept.content_type == _STREAM:
-            return await self._streamed(call, _in_one_piece(kept.content))
-        return await self._whole(call, kept.content)
+    async def replay(self, call: Call, earlier: RecordedAnswer) -> "web.StreamResponse":
+        """Return the answer that an earlier attempt at the trial got; it counts as a new one."""
+        if earlier.content_type == _STREAM:
+            return await self._streamed(call, _in_one_piece(earlier.content))
+        return await self._whole(call, earlier.content)
 
     def failed(self, call: Call, fault: Fault, status: int = 502) -> "web.Response":
-        """Book the call to the provider and return what its program is told."""
+        """Note that the call failed through the provider's fault; return the program's response."""
         from aiohttp import web
 
-        self._books.failed(call, fault)
+        self._accounting.failed(call, fault)
         told = error_body(family_of(self._endpoint), "api_error", "the model's provider failed")
         return web.json_response(told, status=status)
 
-    async def _turned_down(
+    async def _rejected(
         self, call: Call, answered: "aiohttp.ClientResponse"
     ) -> "web.StreamResponse":
         from aiohttp import web
 
         status = answered.status
-        call.was_turned_down = True
+        call.was_rejected = True
         content = self._endpoint.without_key(await answered.content.read(_MAX_ERROR_BYTES))
         body = decoded(content)
         fault = from_status(str(self._endpoint), status, answered.headers, body, self._endpoint.key)
         if status < 400 or status in _OURS_TO_MEND or (status == 404 and self._is_lost(call)):
-            # What the provider says of our key is not for the program.
+            # The program must not see what the provider says about our key.
             return self.failed(call, fault, status if status >= 400 else 502)
         will_never_fit = says_too_large(body)
         if _is_providers(fault, will_never_fit):
-            self._books.failed(call, fault)
+            self._accounting.failed(call, fault)
         else:
-            self._books.turned_down(call, fault)
+            self._accounting.rejected(call, fault)
         if (isinstance(fault, AttemptFailed) or status == 429) and not will_never_fit:
             is_limit = status == 429 or (isinstance(fault, AttemptFailed) and fault.is_limit)
             call.outcome = Outcome(
@@ -129,12 +131,12 @@ class Exchange:
         )
 
     def _is_lost(self, call: Call) -> bool:
-        """Return whether a 404 means that a base URL or a model's name of ours is wrong.
+        """Return whether a 404 means that our base URL or model name is wrong.
 
-        A program may try formats that a provider lacks; that says nothing of the model.
+        A program may try formats that a provider lacks, which says nothing about the model.
         """
         usual = dialects_of(self._endpoint)[0].name
-        return call.dialect.name == usual and not self._books.was_answered_in(usual)
+        return call.dialect.name == usual and not self._accounting.was_answered_in(usual)
 
     async def _whole(self, call: Call, content: bytes) -> "web.Response":
         from aiohttp import web
@@ -144,52 +146,52 @@ class Exchange:
         if not isinstance(body, dict):
             raise AttemptFailed(f"{self._endpoint}: the answer is not JSON, {len(content)} bytes")
         if not body.get("error"):
-            await self._books.answered(call, read_answer(call.dialect, body), _JSON, clean)
+            await self._accounting.answered(call, read_answer(call.dialect, body), _JSON, clean)
             return web.Response(body=clean, content_type=_JSON)
         fault = from_error(str(self._endpoint), body, {}, self._endpoint.key)
-        if not _is_programs(fault):
+        if not _is_programs_fault(fault):
             return self.failed(call, fault)
-        self._books.turned_down(call, fault)
+        self._accounting.rejected(call, fault)
         return web.Response(body=clean, status=fault.status or 400, content_type=_JSON)
 
     async def _streamed(self, call: Call, pieces: AsyncIterator[bytes]) -> "web.StreamResponse":
         from aiohttp import web
 
         response = web.StreamResponse(headers={"content-type": _STREAM})
-        passage = Passage(call.dialect, call.asked.hides_usage, self._endpoint.without_key)
+        relay = StreamRelay(call.dialect, call.asked.hides_usage, self._endpoint.without_key)
         ends_well = False
         try:
-            # A program that has left still owes for the answer, so that is read to its end.
+            # The answer is charged even if the program has left, so it is read to its end.
             with suppress(ConnectionError):
                 await response.prepare(call.request)
-            await passage.begin(pieces, response)
-            if passage.is_whole:
-                answer = read_answer(call.dialect, passage.reply.body())
-                await self._books.answered(call, answer, _STREAM, passage.content)
-                await passage.end(pieces, response)
+            await relay.begin(pieces, response)
+            if relay.is_whole:
+                answer = read_answer(call.dialect, relay.reply.body())
+                await self._accounting.answered(call, answer, _STREAM, relay.content)
+                await relay.end(pieces, response)
                 ends_well = True
             else:
-                ends_well = self._is_refused(call, passage)
+                ends_well = self._is_refused(call, relay)
         finally:
             if call.whole is None:
-                call.part = read_answer(call.dialect, passage.reply.body())
+                call.part = read_answer(call.dialect, relay.reply.body())
             if not ends_well:
-                # An end that looks like one would be taken for the provider's.
+                # A regular end of the response would look as if the stream were complete.
                 _hang_up(call.request)
         return response
 
-    def _is_refused(self, call: Call, passage: Passage) -> bool:
-        """Book a stream that did not come whole; return whether the program was told why."""
-        error = passage.reply.error
+    def _is_refused(self, call: Call, relay: StreamRelay) -> bool:
+        """Account for an incomplete stream; return whether it told the program why."""
+        error = relay.reply.error
         if error is None:
-            cause = one_line(passage.broke_off or "the stream ended early", self._endpoint.key)
-            self._books.failed(call, ModelUnavailable(f"{self._endpoint}: {cause}"))
+            cause = one_line(relay.broke_off or "the stream ended early", self._endpoint.key)
+            self._accounting.failed(call, ModelUnavailable(f"{self._endpoint}: {cause}"))
             return False
         fault = from_error(str(self._endpoint), {"error": error}, {}, self._endpoint.key)
-        if not _is_programs(fault):
-            self._books.failed(call, fault)
+        if not _is_programs_fault(fault):
+            self._accounting.failed(call, fault)
             return False
-        self._books.turned_down(call, fault)
+        self._accounting.rejected(call, fault)
         return True
 
     def _without_key(self, header: str) -> str:
@@ -198,16 +200,15 @@ class Exchange:
 
 
 def _is_providers(fault: ModelRejected | AttemptFailed, will_never_fit: bool) -> bool:
-    """Return whether the provider is to blame for an error status, rather than the request."""
+    """Return whether an error status is the provider's fault rather than the request's."""
     if fault.status != 429:
         return isinstance(fault, AttemptFailed)
-    # An empty account is no program's doing, nor are calls in too quick a succession: the calls
-    # of a run are sped up until there are.
+    # A 429 is usually not the agent's fault: the account is empty, or our limiter was probing.
     return isinstance(fault, ModelRejected) or not will_never_fit
 
 
-def _is_programs(fault: ModelRejected | AttemptFailed) -> bool:
-    """Return whether an error as answer says no to what was asked."""
+def _is_programs_fault(fault: ModelRejected | AttemptFailed) -> bool:
+    """Return whether an error in place of an answer is about the request."""
     return isinstance(fault, ModelRejected) and fault.status not in {*_OURS_TO_MEND, 429}
 
 

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from environments.models.cached import KeptReply
 from environments.models.money.prices import price_of
 from environments.models.money.spending import call_bound
-from environments.models.paid import Attempt, CallWriter, PaidClient
+from environments.models.record.client import RecordedClient, StoredReply
+from environments.models.record.log import CallLog, Payer
+from environments.models.record.recorder import CallRecorder
 from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import ModelUnavailable, StoreUnavailable
 from taskdata.schema.agent import ModelSpec
@@ -69,15 +70,20 @@ def ask(text: str) -> ModelRequest:
     return ModelRequest(messages=(Message("user", text),))
 
 
+def recorded(model, recorder, trial, number=1, earlier=(), spec=SPEC) -> RecordedClient:
+    log = CallLog(recorder, Payer.trial(trial.id, number), earlier)
+    return RecordedClient(model, spec, None, log)
+
+
 def attempt(store, trial, model, questions, number=1, spec=SPEC):
     """Ask in one attempt; return the replies' texts."""
 
     async def asked() -> list[str]:
-        writer = CallWriter(store)
+        recorder = CallRecorder(store)
         earlier = store.paid_calls(trial.id)
-        client = PaidClient(model, spec, None, writer, Attempt(trial.id, number), earlier)
+        client = recorded(model, recorder, trial, number, earlier, spec)
         replies = [(await client.reply(ask(text))).text for text in questions]
-        await writer.close()
+        await recorder.close()
         return replies
 
     return asyncio.run(asked())
@@ -115,9 +121,9 @@ def test_an_attempt_that_was_cut_short_is_carried_on_where_it_stopped(store, tri
 def test_what_the_model_thought_is_kept_with_what_it_said(store, trial):
     attempt(store, trial, Counting(), ["a"])
     (call,) = store.paid_calls(trial.id)
-    assert KeptReply.model_validate(call.reply).as_reply(trial.id).thinking == "thought 1"
+    assert StoredReply.model_validate(call.reply).as_reply(trial.id).thinking == "thought 1"
     without = {name: value for name, value in call.reply.items() if name != "thinking"}
-    assert KeptReply.model_validate(without).thinking == "", "kept before thoughts were"
+    assert StoredReply.model_validate(without).thinking == "", "kept before thoughts were"
 
 
 def test_a_question_that_differs_is_asked(store, trial):
@@ -146,12 +152,14 @@ def test_replies_of_finished_trials_are_dropped_and_their_cost_stays(store, tria
 
 def test_calls_of_many_trials_share_transactions(store, trial, monkeypatch):
     sizes = []
-    keep = store.keep_calls
-    monkeypatch.setattr(store, "keep_calls", lambda calls: (sizes.append(len(calls)), keep(calls)))
+    record = store.record_calls
+    monkeypatch.setattr(
+        store, "record_calls", lambda calls: (sizes.append(len(calls)), record(calls))
+    )
 
     async def flood() -> None:
-        writer, model = CallWriter(store), Counting()
-        clients = [PaidClient(model, SPEC, None, writer, Attempt(trial.id, 1)) for _ in range(50)]
+        recorder, model = CallRecorder(store), Counting()
+        clients = [recorded(model, recorder, trial) for _ in range(50)]
         await asyncio.gather(*(c.reply(ask(str(n))) for n, c in enumerate(clients)))
 
     asyncio.run(flood())
@@ -193,11 +201,11 @@ def test_without_a_price_nobody_knows_the_most_either(store, trial):
 
 
 def test_what_waits_is_stored_though_everything_is_cancelled(store, trial, monkeypatch):
-    keep = store.keep_calls
-    monkeypatch.setattr(store, "keep_calls", lambda calls: (time.sleep(0.1), keep(calls)))
+    record = store.record_calls
+    monkeypatch.setattr(store, "record_calls", lambda calls: (time.sleep(0.1), record(calls)))
 
     async def interrupted() -> None:
-        client = PaidClient(Counting(), SPEC, None, CallWriter(store), Attempt(trial.id, 1))
+        client = recorded(Counting(), CallRecorder(store), trial)
         asking = [asyncio.create_task(client.reply(ask("a")))]
         await asyncio.sleep(0.05)
         asking += [asyncio.create_task(client.reply(ask(text))) for text in ("b", "c")]
@@ -212,7 +220,7 @@ def test_a_reply_that_cannot_be_kept_is_an_error(store, trial, monkeypatch):
     def full(calls):
         raise StoreUnavailable("database x: disk full")
 
-    monkeypatch.setattr(store, "keep_calls", full)
+    monkeypatch.setattr(store, "record_calls", full)
     with pytest.raises(StoreUnavailable, match="disk full"):
         attempt(store, trial, Counting(), ["a"])
 
@@ -244,8 +252,8 @@ def test_an_unknown_charge_makes_the_runs_cost_unknown(store, trial):
 
 def test_a_call_that_is_cut_off_is_kept_as_what_it_may_be_charged(store, trial):
     async def cut_off() -> None:
-        async with CallWriter(store) as writer:
-            client = PaidClient(Failing(0.25, waits=True), SPEC, None, writer, Attempt(trial.id, 1))
+        async with CallRecorder(store) as recorder:
+            client = recorded(Failing(0.25, waits=True), recorder, trial)
             async with asyncio.timeout(0.05):
                 await client.reply(ask("a"))
 
@@ -258,8 +266,8 @@ def test_a_request_that_is_asked_again_is_charged_once_for_each_attempt(store, t
     request = ask("a")
 
     async def twice() -> None:
-        async with CallWriter(store) as writer:
-            client = PaidClient(Failing(0.25), SPEC, None, writer, Attempt(trial.id, 1))
+        async with CallRecorder(store) as recorder:
+            client = recorded(Failing(0.25), recorder, trial)
             for _ in range(2):
                 with pytest.raises(ModelUnavailable):
                     await client.reply(request)
@@ -270,8 +278,8 @@ def test_a_request_that_is_asked_again_is_charged_once_for_each_attempt(store, t
 
 def test_a_reply_that_comes_after_the_end_is_stored_all_the_same(store, trial):
     async def late() -> None:
-        async with CallWriter(store) as writer:
-            client = PaidClient(Counting(), SPEC, None, writer, Attempt(trial.id, 1))
+        async with CallRecorder(store) as recorder:
+            client = recorded(Counting(), recorder, trial)
         async with asyncio.timeout(5):
             await client.reply(ask("a"))
 

@@ -1,21 +1,34 @@
-"""Replies kept in the store, asked for through a real client."""
+"""Replies that equal requests of other work share, asked for through a real client."""
 
 import asyncio
 from dataclasses import replace
 
 import pytest
 
-from environments.models.cached import CachedClient, reply_key
 from environments.models.faults import NotRecorded
 from environments.models.openai import OpenAIClient
+from environments.models.record.client import RecordedClient
+from environments.models.record.keys import reply_key
+from environments.models.record.log import CallLog, Payer
+from environments.models.record.recorder import CallRecorder
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import ModelRejected
 from taskdata.schema.agent import ModelSpec
+from taskdata.schema.model_call import CallPurpose
 
 SPEC = ModelSpec(provider="openai", model="gpt-5-mini")
 QUESTION = ModelRequest(messages=(Message("user", "How far is it?"),))
+
+
+def payer(owner: str) -> Payer:
+    return Payer(CallPurpose.CONSTRUCTION, owner)
+
+
+def sharing(client, store, base_url, owner="", sample=0) -> RecordedClient:
+    log = CallLog(CallRecorder(store), payer(owner))
+    return RecordedClient(client, SPEC, base_url, log, shares=True, sample=sample)
 
 
 @pytest.fixture
@@ -30,11 +43,10 @@ def asked(wire, store):
         async def once():
             policy = RetryPolicy(attempts=attempts, first_wait_seconds=0.01)
             client = OpenAIClient(Endpoint(SPEC, wire.openai_url, "k"), policy)
-            cached = CachedClient(client, SPEC, store, wire.openai_url, owner)
             try:
-                return await cached.reply(request)
+                return await sharing(client, store, wire.openai_url, owner).reply(request)
             finally:
-                await cached.close()
+                await client.close()
 
         return asyncio.run(once())
 
@@ -112,12 +124,12 @@ def test_repetitions_are_asked_for_themselves(wire, store):
 
     async def repeat() -> list[str]:
         client = OpenAIClient(Endpoint(SPEC, wire.openai_url, "k"), RetryPolicy(attempts=1))
-        cached = CachedClient(client, SPEC, store, wire.openai_url)
+        recorded = sharing(client, store, wire.openai_url)
         try:
-            samples = (cached.owned_by("t", sample=number) for number in (0, 1, 1, 0))
+            samples = (recorded.owned_by(payer("t"), sample=number) for number in (0, 1, 1, 0))
             return [(await sample.reply(QUESTION)).text for sample in samples]
         finally:
-            await cached.close()
+            await client.close()
 
     assert asyncio.run(repeat()) == ["12 km", "13 km", "13 km", "12 km"]
     assert len(wire.seen) == 2
@@ -128,15 +140,15 @@ def test_equal_questions_in_flight_are_both_paid_for_and_get_the_answer_that_is_
 
     async def both() -> list[ModelReply]:
         client = OpenAIClient(Endpoint(SPEC, wire.openai_url, "k"), RetryPolicy(attempts=1))
-        cached = CachedClient(client, SPEC, store, wire.openai_url)
+        recorded = sharing(client, store, wire.openai_url)
         try:
-            owners = (cached.owned_by("a"), cached.owned_by("b"))
+            owners = (recorded.owned_by(payer("a")), recorded.owned_by(payer("b")))
             return await asyncio.gather(*(owner.reply(QUESTION) for owner in owners))
         finally:
-            await cached.close()
+            await client.close()
 
     replies = asyncio.run(both())
-    kept = asyncio.run(CachedClient(None, SPEC, store, wire.openai_url).reply(QUESTION))
+    kept = asyncio.run(sharing(None, store, wire.openai_url).reply(QUESTION))
     assert len(wire.seen) == 2
     assert {reply.text for reply in replies} == {kept.text}
     assert sorted(reply.usage.input_tokens for reply in replies) == [1000, 2000]
@@ -146,7 +158,7 @@ def test_equal_questions_in_flight_are_both_paid_for_and_get_the_answer_that_is_
 def test_a_recording_is_played_back_without_a_call_and_with_its_evidence(wire, asked, store):
     wire.then(wire.fails(500), wire.says("12 km", input_tokens=1000))
     first = asked("c1", attempts=2)
-    player = CachedClient(None, SPEC, store, wire.openai_url, owner="c1")
+    player = sharing(None, store, wire.openai_url, owner="c1")
 
     again = asyncio.run(player.reply(QUESTION))
 
@@ -156,7 +168,7 @@ def test_a_recording_is_played_back_without_a_call_and_with_its_evidence(wire, a
 
 
 def test_what_was_not_recorded_is_an_error_that_names_it(store):
-    player = CachedClient(None, SPEC, store)
+    player = sharing(None, store, None)
 
     with pytest.raises(NotRecorded, match=r"openai/gpt-5-mini: no recorded reply .* record it"):
         asyncio.run(player.reply(QUESTION))

@@ -7,12 +7,14 @@ from dataclasses import replace
 import aiohttp
 import pytest
 
+from environments.metering import answers as answers_module
 from environments.metering import forwarding
-from environments.metering import paid as paid_module
-from environments.metering import passage as passage_module
-from environments.metering.paid import PaidAnswers
+from environments.metering import stream_relay as relay_module
+from environments.metering.answers import RecordedAnswer
 from environments.models.limits.purse import Purse
-from environments.models.paid import Attempt, CallWriter, PaidClient
+from environments.models.record.client import RecordedClient
+from environments.models.record.log import CallLog, Payer
+from environments.models.record.recorder import CallRecorder
 from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import ModelUnavailable, StoreUnavailable
 from taskdata.schema.agent import ModelSpec
@@ -59,8 +61,8 @@ def attempt(store, trial, program):
     @asynccontextmanager
     async def begun(number, provider="openai", **settings):
         earlier = store.paid_calls(trial.id)
-        paid = PaidAnswers(CallWriter(store), Attempt(trial.id, number), earlier)
-        async with program(provider, paid=paid, **settings) as agent:
+        log = CallLog(CallRecorder(store), Payer.trial(trial.id, number), earlier)
+        async with program(provider, log=log, **settings) as agent:
             yield agent
 
     return begun
@@ -171,14 +173,14 @@ async def test_the_end_of_a_stream_comes_once_it_is_kept(
     wire, attempt, streams, store, monkeypatch, provider, path, events
 ):
     came, seen_while_keeping = bytearray(), []
-    keep, loop = store.keep_calls, asyncio.get_running_loop()
+    record, loop = store.record_calls, asyncio.get_running_loop()
 
     def slowly(calls):
         asyncio.run_coroutine_threadsafe(asyncio.sleep(0.1), loop).result()
         seen_while_keeping.append(bytes(came))
-        keep(calls)
+        record(calls)
 
-    monkeypatch.setattr(store, "keep_calls", slowly)
+    monkeypatch.setattr(store, "record_calls", slowly)
     wire.then(streams(*events))
     async with attempt(1, provider) as agent:
         headers = {"x-api-key": agent.proxy.token}
@@ -196,7 +198,7 @@ async def test_the_end_of_a_stream_comes_once_it_is_kept(
 async def test_a_provider_that_does_not_hang_up_after_the_end_keeps_nobody_waiting(
     wire, attempt, streams, monkeypatch
 ):
-    monkeypatch.setattr(passage_module, "_SECONDS_AFTER_END", 0.1)
+    monkeypatch.setattr(relay_module, "_SECONDS_AFTER_END", 0.1)
 
     async def lingers(seen, request):
         response = await streams(*CHAT)(seen, request)
@@ -247,8 +249,8 @@ async def test_what_a_program_leaves_behind_is_kept_too(
 async def test_an_answer_too_long_to_keep_is_counted_and_asked_again(
     wire, attempt, streams, store, trial, monkeypatch
 ):
-    for module in (paid_module, passage_module):
-        monkeypatch.setattr(module, "MAX_KEPT_BYTES", 100)
+    for module in (answers_module, relay_module):
+        monkeypatch.setattr(module, "MAX_STORED_BYTES", 100)
     wire.respond = lambda seen: streams(*CHAT) if seen.body.get("stream") else wire.says("x" * 200)
     for number in (1, 2):
         async with attempt(number) as agent:
@@ -278,7 +280,7 @@ async def test_an_answer_that_cannot_be_kept_is_not_passed_on_and_ends_the_calls
     def full(calls):
         raise StoreUnavailable("database x: disk full")
 
-    monkeypatch.setattr(store, "keep_calls", full)
+    monkeypatch.setattr(store, "record_calls", full)
     wire.then(streams(*CHAT) if is_stream else wire.says("secret", input_tokens=30))
     async with attempt(1) as agent:
         if is_stream:
@@ -314,12 +316,15 @@ async def test_a_request_too_deep_to_be_sent_leaves_its_room_and_is_the_programs
 async def test_a_kept_answer_that_cannot_be_read_leaves_its_room_and_is_ours_to_mend(
     wire, attempt, monkeypatch
 ):
-    def broken(self, key):
+    def broken(call):
         raise ValueError("not zlib")
 
-    async with attempt(1, max_turns=1, max_seconds=5) as agent:
+    wire.respond = lambda seen: wire.says("Hi")
+    async with attempt(1) as first:
+        await first.chat()
+    async with attempt(2, max_turns=1, max_seconds=5) as agent:
         with monkeypatch.context() as patched:
-            patched.setattr(PaidAnswers, "take", broken)
+            patched.setattr(RecordedAnswer, "of", broken)
             with pytest.raises(aiohttp.ContentTypeError):
                 await agent.chat()
         with pytest.raises(ModelUnavailable, match="ValueError"):
@@ -356,9 +361,9 @@ async def test_the_real_key_is_not_kept(wire, attempt, streams, key, store, tria
         else:
             await said(agent, "a")
     (call,) = store.paid_calls(trial.id)
-    kept = PaidAnswers(CallWriter(store), Attempt(trial.id, 2), [call]).take(call.key)
-    assert b"[key]" in kept.content
-    assert key.encode() not in kept.content
+    answer = RecordedAnswer.of(call)
+    assert b"[key]" in answer.content
+    assert key.encode() not in answer.content
     assert key not in call.model_dump_json()
 
 
@@ -374,8 +379,8 @@ async def test_replies_of_our_own_agents_and_answers_to_programs_do_not_mix(
 
     async def ours(number):
         spec, earlier = ModelSpec.parse("openai/model-1"), store.paid_calls(trial.id)
-        who = Attempt(trial.id, number)
-        client = PaidClient(Model(), spec, wire.openai_url, CallWriter(store), who, earlier)
+        log = CallLog(CallRecorder(store), Payer.trial(trial.id, number), earlier)
+        client = RecordedClient(Model(), spec, wire.openai_url, log)
         return (await client.reply(ModelRequest(messages=(Message("user", "a"),)))).text
 
     wire.then(wire.says("theirs"))

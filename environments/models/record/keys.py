@@ -1,0 +1,83 @@
+"""The keys under which replies are stored: hashes of everything that could change a reply."""
+
+import hashlib
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+from environments.models.registry import redirected_to
+from environments.models.wire.writing import ToolSets
+from environments.ports import Message, ModelRequest
+from taskdata.schema.agent import ModelSpec
+
+_KEY_PART = "reply key"
+_TOOL_SETS = ToolSets(lambda tool: tool.model_dump(mode="json"))
+
+
+def reply_key(spec: ModelSpec, base_url: str | None, request: ModelRequest, sample: int = 0) -> str:
+    """Return the hex sha256 of model, host, request and sample; how long we would wait is left out.
+
+    Fields that came later are left out where they are not set, so that what was kept before they
+    existed is still found.
+    """
+    asked: dict[str, Any] = {
+        "model": str(spec),
+        "host": _host(spec, base_url),
+        "tools": len(request.tools),
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "stop": list(request.stop),
+        "json_schema": request.json_schema,
+    }
+    if request.reasoning_effort is not None:
+        asked["reasoning_effort"] = request.reasoning_effort
+    if sample:
+        asked["sample"] = sample
+    key = hashlib.sha256(_canonical(asked))
+    for tool in _TOOL_SETS.json(request.tools):
+        key.update(hashlib.sha256(tool).digest())
+    for message in request.messages:
+        key.update(_message_digest(message))
+    return key.hexdigest()
+
+
+def _message_digest(message: Message) -> bytes:
+    """Return a message's part of the key, made once: conversations grow by their ends."""
+    known = message.wire.get(_KEY_PART)
+    if known is None:
+        plain = _canonical(_plain(message))
+        known = message.wire[_KEY_PART] = hashlib.sha256(plain).digest()
+    return known
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def _plain(message: Message) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "role": message.role,
+        "text": message.text,
+        "tool_calls": [call.model_dump(mode="json") for call in message.tool_calls],
+        "call_id": message.call_id,
+        "is_error": message.is_error,
+    }
+    if message.replay:
+        plain["replay"] = message.replay
+    if message.media:
+        plain["media"] = [
+            [media.media_type, hashlib.sha256(media.data).hexdigest(), media.name]
+            for media in message.media
+        ]
+    return plain
+
+
+def _host(spec: ModelSpec, base_url: str | None) -> str:
+    # A local model's server gets a new port at every start, and stays the same model.
+    if spec.provider == "local":
+        return ""
+    elsewhere = base_url or redirected_to(spec)
+    if elsewhere is None:
+        return ""
+    url = urlsplit(elsewhere)
+    return f"{url.hostname}:{url.port or ''}{url.path}"

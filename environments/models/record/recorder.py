@@ -1,0 +1,96 @@
+"""Stores the calls of many trials together, so that no event loop waits for the database."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from environments.sandbox.shielding import to_the_end
+from taskdata.schema.model_call import ModelCall
+from taskdata.store.calls import CallStore
+
+
+class CallRecorder:
+    """Writes and finds model calls: while one transaction runs, the next one collects.
+
+    However the block of it ends, all calls that were to be recorded are stored.
+    """
+
+    def __init__(self, store: CallStore) -> None:
+        self._store = store
+        self._waiting: list[tuple[Sequence[ModelCall], asyncio.Future[None]]] = []
+        self._writing: asyncio.Task[None] | None = None
+        # A thread of its own, for the default ones are busy with what trials have them do.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="calls")
+        self._has_ended = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await to_the_end(self.close())
+
+    async def find(self, shared_key: str) -> ModelCall | None:
+        """Return the call whose reply all work gets that asks for `shared_key`, or None.
+
+        Raises:
+            StoreUnavailable: The store cannot be read.
+        """
+        return await asyncio.to_thread(self._store.shared_call, shared_key)
+
+    async def record(self, *calls: ModelCall) -> None:
+        """Return once the calls are stored; they are, even if the caller is cancelled meanwhile.
+
+        Raises:
+            StoreUnavailable: The store cannot be written.
+        """
+        await asyncio.shield(self.record_soon(*calls))
+
+    def record_soon(self, *calls: ModelCall) -> asyncio.Future[None]:
+        """Have the calls stored without waiting for it; the future is done when they are."""
+        stored = asyncio.get_running_loop().create_future()
+        self._waiting.append((calls, stored))
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+        return stored
+
+    async def close(self) -> None:
+        """Return when all calls are stored that were to be recorded."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing})
+        # A task that is cancelled before its first step has written nothing.
+        await self._write()
+        self._has_ended = True
+        self._thread.shutdown(wait=False)
+
+    async def _write(self) -> None:
+        """Store all calls that wait, even if this task is cancelled: they are paid for."""
+        cancelled: asyncio.CancelledError | None = None
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            calls = [call for together, _ in batch for call in together]
+            # Not a task, for the end of the loop cancels all tasks.
+            loop = asyncio.get_running_loop()
+            # A trial that was given up may still pay for a call after `close`.
+            thread = None if self._has_ended else self._thread
+            storing = loop.run_in_executor(thread, self._store.record_calls, calls)
+            while not storing.done():
+                try:
+                    await asyncio.wait({storing})
+                except asyncio.CancelledError as error:
+                    cancelled = error
+            fault = storing.exception()
+            for _, stored in batch:
+                if fault is None:
+                    stored.set_result(None)
+                else:
+                    stored.set_exception(fault)
+        self._writing = None
+        if cancelled is not None:
+            raise cancelled
