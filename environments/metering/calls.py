@@ -11,8 +11,8 @@ from environments.metering.formats.requests import Asked, limited
 from environments.metering.ledger import Ledger, Reservation
 from environments.metering.paid import PaidAnswer, PaidAnswers
 from environments.models.client import Answer
-from environments.models.limits.purse import Purse
-from environments.models.limits.seam import Allowance, Limiter, Outcome
+from environments.models.limits.protocols import Allowance, Limiter, Outcome
+from environments.models.money.run_budget import RunBudget
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
@@ -58,7 +58,7 @@ class Terms:
     record: Record
     limiter: Limiter | None = None
     """Shares the provider's rate limits with all other callers."""
-    purse: Purse | None = None
+    purse: RunBudget | None = None
     """Holds the money that all calls of the run may cost; None: as much as they do."""
     paid: PaidAnswers | None = None
     """Keeps what calls are answered, and answers what an earlier attempt paid for; None: nothing is

@@ -26,8 +26,8 @@ from environments.metering.formats.requests import Asked
 from environments.metering.ledger import Reservation
 from environments.metering.paid import request_key
 from environments.models.faults import AttemptFailed
-from environments.models.limits.admission import admitted
-from environments.models.limits.seam import Slot
+from environments.models.limits.protocols import Slot
+from environments.models.money.admission import admitted
 from environments.models.retry import RetryPolicy, Unlimited, is_hung
 from environments.models.wire.transport import open_session
 from environments.sandbox.shielding import to_the_end
@@ -167,7 +167,7 @@ class Forwarder:
             )
         async with AsyncExitStack() as stack:
             with self._in_line(call):
-                leave = await stack.enter_async_context(
+                admission = await stack.enter_async_context(
                     admitted(
                         lambda longest: self._slot(call, longest),
                         self._terms.purse,
@@ -181,9 +181,9 @@ class Forwarder:
             except ModelUnavailable as exc:
                 return self._exchange.failed(call, exc)
             finally:
-                leave.payment.cost_usd = self._books.paid_usd(call)
+                admission.payment.cost_usd = self._books.paid_usd(call)
                 if call.outcome is not None:
-                    leave.slot.report(call.outcome.model_copy(update=call.allowances))
+                    admission.slot.report(call.outcome.model_copy(update=call.allowances))
 
     def _slot(self, call: Call, seconds: float) -> AbstractAsyncContextManager[Slot]:
         if self._terms.limiter is None:

@@ -15,9 +15,9 @@ from environments.models.faults import (
     TooDear,
 )
 from environments.models.limits.headers import allowances
-from environments.models.limits.purse import Purse
-from environments.models.limits.seam import Limiter, Outcome, Slot, limited_as
+from environments.models.limits.protocols import Limiter, Outcome, Slot, limited_as
 from environments.models.money.prices import price_of
+from environments.models.money.run_budget import RunBudget
 from environments.models.money.spending import call_bound
 from environments.models.retry import RetriedCall, RetryPolicy, Try, Unlimited
 from environments.models.wire.arguments import clean_text, is_storable
@@ -68,7 +68,7 @@ class ProviderClient(ABC):
         endpoint: Endpoint,
         policy: RetryPolicy | None = None,
         limiter: Limiter | None = None,
-        purse: Purse | None = None,
+        purse: RunBudget | None = None,
     ) -> None:
         """Call `endpoint`; without a limiter as often as is asked, without a purse at any cost.
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from environments.models.azure import unsupported_path
 from environments.models.keys import key_for
-from environments.models.limits.seam import limited_as
+from environments.models.limits.protocols import limited_as
 from environments.models.local.serving import model_file
 from environments.models.providers import PROVIDERS, Provider
 from environments.ports import ImageModel, ModelClient, VideoModel
@@ -19,8 +19,8 @@ from taskdata.schema.deadlines import ATTEMPT_SECONDS
 
 if TYPE_CHECKING:
     from environments.models.client import ProviderClient
-    from environments.models.limits.purse import Purse
-    from environments.models.limits.seam import Limiter
+    from environments.models.limits.protocols import Limiter
+    from environments.models.money.run_budget import RunBudget
     from environments.models.wire.transport import Endpoint
 
 # They think between tool calls, and only the responses format gives them those thoughts back.
@@ -68,7 +68,7 @@ def model_client(
     spec: ModelSpec,
     base_url: str | None,
     limiter: "Limiter | None" = None,
-    purse: "Purse | None" = None,
+    purse: "RunBudget | None" = None,
     attempt_seconds: float = ATTEMPT_SECONDS,
 ) -> ModelClient:
     """Return a new client; it belongs to the event loop it is first used in.
@@ -84,7 +84,7 @@ def model_client(
         Misuse: As `require_model`, or a local model without a server; or its price is unknown,
             and there is a purse.
     """
-    from environments.models.limits.local import process_limiter
+    from environments.models.limits.single_process import process_limiter
     from environments.models.retry import RetryPolicy
 
     endpoint = model_endpoint(spec, base_url)
@@ -181,7 +181,7 @@ def image_model(
     Raises:
         Misuse: As `require_generator`.
     """
-    from environments.models.limits.local import process_limiter
+    from environments.models.limits.single_process import process_limiter
     from environments.models.openai.generation import OpenAIImages
 
     endpoint = _generator(spec, base_url, "pictures")
@@ -198,7 +198,7 @@ def video_model(
     Raises:
         Misuse: As `require_generator`.
     """
-    from environments.models.limits.local import process_limiter
+    from environments.models.limits.single_process import process_limiter
     from environments.models.openai.generation import OpenAIVideos
 
     endpoint = _generator(spec, base_url, "clips")
@@ -220,7 +220,7 @@ class ModelClients:
     def __init__(
         self,
         limiter: "Limiter | None" = None,
-        purse: "Purse | None" = None,
+        purse: "RunBudget | None" = None,
         attempt_seconds: float = ATTEMPT_SECONDS,
     ) -> None:
         """Make clients that keep to limits.
@@ -238,12 +238,12 @@ class ModelClients:
     @property
     def limiter(self) -> "Limiter":
         """What shares the providers' limits, for whoever calls them beside the clients."""
-        from environments.models.limits.local import process_limiter
+        from environments.models.limits.single_process import process_limiter
 
         return self._limiter or process_limiter()
 
     @property
-    def purse(self) -> "Purse | None":
+    def purse(self) -> "RunBudget | None":
         """What holds the money that calls may cost, for the same; None: as much as they do."""
         return self._purse
 

@@ -17,9 +17,9 @@ from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger
 from environments.metering.paid import PaidAnswers
 from environments.metering.proxy import MeteringProxy, metering_proxy
-from environments.models.limits.purse import Purse
-from environments.models.limits.seam import Limiter
+from environments.models.limits.protocols import Limiter
 from environments.models.money.prices import Price
+from environments.models.money.run_budget import RunBudget
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
 from environments.ports import ModelReply
@@ -130,7 +130,7 @@ def program(wire):
         url: str = "",
         price: Price | None = PRICE,
         paid: PaidAnswers | None = None,
-        purse: Purse | None = None,
+        purse: RunBudget | None = None,
         limiter: Limiter | None = None,
         policy: RetryPolicy = FAST,
         records_instructions: bool = False,

@@ -6,8 +6,8 @@ import pytest
 
 from environments.models.anthropic import AnthropicClient
 from environments.models.client import ProviderClient
-from environments.models.limits.purse import Purse
-from environments.models.limits.seam import Limiter
+from environments.models.limits.protocols import Limiter
+from environments.models.money.run_budget import RunBudget
 from environments.models.openai import OpenAIClient, OpenAIResponsesClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
@@ -40,7 +40,7 @@ def new_client(wire):
         policy: RetryPolicy = FAST,
         url: str | None = None,
         limiter: Limiter | None = None,
-        purse: Purse | None = None,
+        purse: RunBudget | None = None,
     ) -> ProviderClient:
         kind = CLIENTS.get(provider, OpenAIClient)
         endpoint = Endpoint(

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from environments.models.limits import admission
-from environments.models.limits.local import LocalLimiter
-from environments.models.limits.purse import Purse
+from environments.models.money import admission
 from environments.models.money.prices import price_of
 from environments.models.money.spending import call_bound
 from environments.models.retry import RetryPolicy
@@ -17,6 +15,7 @@ from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.ceilings import Ceilings
+from tests.environments.models.limiters import budget_of, limiter_of, spent_usd
 
 PRICES = """
 {provider}:
@@ -48,24 +47,15 @@ def priced(tmp_path, monkeypatch):
 
 
 class Account:
-    """A purse whose money is dealt out as the coordinator deals it, by one process."""
+    """The budget of a run with a cap."""
 
     def __init__(self, cap: float) -> None:
         self.cap = cap
-        self.purse = Purse(lambda: asyncio.get_running_loop().call_soon(self._deal))
-
-    def _deal(self) -> None:
-        for ask in self.purse.state().waiting:
-            state = self.purse.state()
-            left = self.cap - state.spent_usd
-            fits = ask.usd <= left - state.held_usd
-            self.purse.hear([ask], granted=int(fits), refused=ask.usd > left)
+        self.purse = budget_of(cap)
 
     @property
     def spent_usd(self) -> float:
-        state = self.purse.state()
-        assert state.held_usd == pytest.approx(0)
-        return state.spent_usd
+        return spent_usd(self.purse)
 
 
 @pytest.fixture
@@ -226,14 +216,14 @@ def test_a_call_that_is_cut_off_leaves_word_of_what_it_may_be_charged(wire, pric
 def test_who_stands_in_line_holds_no_money(wire, priced, new_client):
     most, account = priced("compatible"), Account(1.0)
     wire.respond = lambda seen: wire.waits(0.3, wire.says("Fine."))
-    limiter = LocalLimiter({"compatible": Ceilings(concurrency=1)})
+    limiter = limiter_of({"compatible": Ceilings(concurrency=1)})
 
     async def crowd() -> float:
         client = new_client("compatible", purse=account.purse, limiter=limiter)
         try:
             calls = [asyncio.create_task(client.reply(replace(QUESTION))) for _ in range(3)]
             await asyncio.sleep(0.15)
-            held = account.purse.state().held_usd
+            held = account.purse.report()[0].reserved_usd
             await asyncio.gather(*calls)
             return held
         finally:
@@ -246,7 +236,7 @@ def test_who_waits_for_money_keeps_nobody_out_of_the_line(wire, priced, new_clie
     monkeypatch.setattr(admission, "SECONDS_FOR_MONEY", 0.05)
     monkeypatch.setattr(admission, "SECONDS_WITHOUT_MONEY", 0.05)
     most, account = priced("compatible"), Account(1.0)
-    limiter = LocalLimiter({"compatible": Ceilings(concurrency=1)})
+    limiter = limiter_of({"compatible": Ceilings(concurrency=1)})
     wire.respond = lambda seen: wire.says("Fine.")
     dear, cheap = replace(QUESTION, max_tokens=1_000), replace(QUESTION)
 
@@ -259,7 +249,7 @@ def test_who_waits_for_money_keeps_nobody_out_of_the_line(wire, priced, new_clie
             ended.append(name)
 
         try:
-            async with account.purse.holding(1.0 - 2 * most):
+            async with account.purse.reserved(1.0 - 2 * most):
                 calls = [asyncio.create_task(ask("dear", dear))]
                 await asyncio.sleep(0.02)
                 calls.append(asyncio.create_task(ask("cheap", cheap)))
