@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
+from environments.models.money.budget import Spending, total
 from environments.models.money.prices import Price
-from environments.models.money.spending import Spending, cost_bound, total
+from environments.models.money.spending import cost_bound
 from taskdata.schema.agent import Budget
 from taskdata.schema.transcript import Ending
 from taskdata.schema.usage import Usage

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from environments.models.cached import CachedClient
+from environments.models.money.budget import Spending, total
 from environments.models.money.prices import price_of
-from environments.models.money.spending import Keep, Spending, SpendingCap, total
+from environments.models.money.spending import Keep, SpendingCap
 from environments.models.registry import model_client
 from environments.ports import ModelClient
 from stages.construct.answers.forms import Form

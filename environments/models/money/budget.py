@@ -1,13 +1,14 @@
 """A budget of calls, tokens and money: reserve the most before a call, settle the actual use after.
 
 Calls in flight at once cannot overspend together, because each has reserved the most that it can
-use. Pure: no clock, no loop, no lock.
+use. `BudgetTracker` is pure: no clock, no loop, no lock.
 """
 
+import asyncio
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 LimitName = Literal["calls", "tokens", "usd"]
 
@@ -45,8 +46,11 @@ def total(spendings: Iterable[Spending]) -> Spending:
 class Reservation:
     """A part of a budget that is set aside until it is settled."""
 
-    amount: Spending
+    bound: Spending
     """The most that can be used."""
+
+
+R = TypeVar("R", bound=Reservation)
 
 
 class BudgetTracker:
@@ -73,7 +77,7 @@ class BudgetTracker:
     @property
     def reserved(self) -> Spending:
         """The sum of all open reservations."""
-        return total(reservation.amount for reservation in self._open)
+        return total(reservation.bound for reservation in self._open)
 
     @property
     def usd_left(self) -> float | None:
@@ -91,13 +95,12 @@ class BudgetTracker:
         """Return whether `more` fits beside what is reserved."""
         return self._exceeded(self.spent + self.reserved + more) is None
 
-    def reserve(self, amount: Spending) -> Reservation | None:
-        """Set `amount` aside if it fits beside what is reserved, else return None."""
-        return self.hold(amount) if self.fits(amount) else None
+    def reserve(self, bound: Spending) -> Reservation | None:
+        """Set `bound` aside if it fits beside what is reserved, else return None."""
+        return self.hold(Reservation(bound)) if self.fits(bound) else None
 
-    def hold(self, amount: Spending) -> Reservation:
-        """Set `amount` aside without a check, for what was reserved elsewhere."""
-        reservation = Reservation(amount)
+    def hold(self, reservation: R) -> R:
+        """Open a reservation without a check, for what is known to fit."""
         self._open.add(reservation)
         return reservation
 
@@ -119,3 +122,22 @@ class BudgetTracker:
         if self.max_usd is None:
             return None
         return "usd" if spending.usd is None or spending.usd > self.max_usd else None
+
+
+class AwaitedBudget(BudgetTracker):
+    """A budget whose callers, all in one event loop, wait for each other's reservations."""
+
+    _settled: asyncio.Event | None = None
+
+    async def settlement(self) -> None:
+        """Return once a reservation has been settled."""
+        if self._settled is None:
+            self._settled = asyncio.Event()
+        await self._settled.wait()
+
+    def settle(self, reservation: Reservation, used: Spending | None = None) -> None:
+        """Close a reservation; see `BudgetTracker`."""
+        super().settle(reservation, used)
+        if self._settled is not None:
+            self._settled.set()
+            self._settled = None

@@ -118,7 +118,7 @@ class RunBudget:
                 # A claim that was withdrawn meanwhile needs nothing any more.
                 if claim in self._waiting:
                     self._waiting.remove(claim)
-                    claim.reservation = self._budget.hold(Spending(usd=claim.usd))
+                    claim.reservation = self._budget.hold(Reservation(Spending(usd=claim.usd)))
                     claim.answer(granted=True)
             if not answer.is_refused or answer.granted >= len(reported):
                 return

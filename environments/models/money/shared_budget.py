@@ -64,7 +64,7 @@ class SharedBudget:
             self._budget.settle(reservation)
         self._budget.spend(Spending(usd=report.spent_usd - worker.booked_usd))
         worker.booked_usd = report.spent_usd
-        worker.reservations = [self._budget.hold(Spending(usd=report.reserved_usd))]
+        worker.reservations = [self._budget.hold(Reservation(Spending(usd=report.reserved_usd)))]
         for granted, usd in enumerate(report.waiting_usd):
             reserved = self._budget.reserve(Spending(usd=usd))
             if reserved is None:
@@ -77,8 +77,8 @@ class SharedBudget:
         """Count what a lost worker had reserved as spent, until it reports again."""
         worker = self._workers.setdefault(name, _Worker())
         for reservation in worker.reservations:
-            self._budget.settle(reservation, reservation.amount)
-            worker.booked_usd += reservation.amount.usd or 0.0
+            self._budget.settle(reservation, reservation.bound)
+            worker.booked_usd += reservation.bound.usd or 0.0
         worker.reservations = []
 
 

@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from environments.models.faults import lost_money
+from environments.models.money.budget import Spending
 from environments.models.money.prices import Price
-from environments.models.money.spending import Spending, call_bound, longest_reply
+from environments.models.money.spending import call_bound, longest_reply
 from environments.ports import ModelReply, ModelRequest
 from taskdata.schema.agent import Budget
 from taskdata.schema.transcript import Ending

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from environments.metering.ledger import Ledger, ReplyLimits, Reservation
+from environments.models.money.budget import Spending
 from environments.models.money.prices import Price
-from environments.models.money.spending import Spending
 from taskdata.schema.agent import Budget
 from taskdata.schema.transcript import Ending
 
