@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.requests import Asked, limited
-from environments.metering.ledger import Ledger, Reservation
+from environments.metering.ledger import Ledger, ReplyReservation
 from environments.metering.paid import PaidAnswer, PaidAnswers
 from environments.models.client import Answer
 from environments.models.limits.protocols import Allowance, Limiter, Outcome
@@ -77,7 +77,7 @@ class Call:
     dialect: Dialect
     request: "web.Request"
     asked: Asked
-    room: Reservation
+    room: ReplyReservation
     body: dict[str, Any] = field(init=False)
     """As it is forwarded."""
     content: bytes = b""

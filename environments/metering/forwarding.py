@@ -23,7 +23,7 @@ from environments.metering.calls import Call, Terms
 from environments.metering.exchange import Exchange
 from environments.metering.formats.dialects import Dialect, error_body, family_of, limited_as
 from environments.metering.formats.requests import Asked
-from environments.metering.ledger import Reservation
+from environments.metering.ledger import ReplyReservation
 from environments.metering.paid import request_key
 from environments.models.faults import AttemptFailed
 from environments.models.limits.protocols import Slot
@@ -65,7 +65,7 @@ class Forwarder:
                 await to_the_end(forwarder.settled())
 
     async def forward(
-        self, dialect: Dialect, request: "web.Request", asked: Asked, room: Reservation
+        self, dialect: Dialect, request: "web.Request", asked: Asked, room: ReplyReservation
     ) -> "web.StreamResponse":
         """Return the answer to the program, whatever it is: the provider's, or a kept one.
 

@@ -80,6 +80,11 @@ class BudgetTracker:
         return total(reservation.bound for reservation in self._open)
 
     @property
+    def is_reserved(self) -> bool:
+        """Whether a reservation is open."""
+        return bool(self._open)
+
+    @property
     def usd_left(self) -> float | None:
         """Money that is neither spent nor reserved, at least 0; None without a limit."""
         if self.max_usd is None:
