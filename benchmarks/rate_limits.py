@@ -60,7 +60,7 @@ def call(url: str, address: str | None, seconds: float, callers: int, begin_at: 
 
     def exchange(report: Report) -> Answer:
         made.reports += 1
-        return own.exchange(report, time.time()) if ask is None else ask(report)
+        return own.exchange(report) if ask is None else ask(report)
 
     async def keep_calling(client: ModelClient) -> None:
         while True:

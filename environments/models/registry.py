@@ -84,7 +84,7 @@ def model_client(
         Misuse: As `require_model`, or a local model without a server; or its price is unknown,
             and there is a purse.
     """
-    from environments.models.limits.single_process import process_limiter
+    from environments.models.limits.limiter import process_limiter
     from environments.models.retry import RetryPolicy
 
     endpoint = model_endpoint(spec, base_url)
@@ -181,7 +181,7 @@ def image_model(
     Raises:
         Misuse: As `require_generator`.
     """
-    from environments.models.limits.single_process import process_limiter
+    from environments.models.limits.limiter import process_limiter
     from environments.models.openai.generation import OpenAIImages
 
     endpoint = _generator(spec, base_url, "pictures")
@@ -198,7 +198,7 @@ def video_model(
     Raises:
         Misuse: As `require_generator`.
     """
-    from environments.models.limits.single_process import process_limiter
+    from environments.models.limits.limiter import process_limiter
     from environments.models.openai.generation import OpenAIVideos
 
     endpoint = _generator(spec, base_url, "clips")
@@ -238,7 +238,7 @@ class ModelClients:
     @property
     def limiter(self) -> "Limiter":
         """What shares the providers' limits, for whoever calls them beside the clients."""
-        from environments.models.limits.single_process import process_limiter
+        from environments.models.limits.limiter import process_limiter
 
         return self._limiter or process_limiter()
 

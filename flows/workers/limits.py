@@ -6,7 +6,6 @@ one installation that are active at once share provider limits: by a file where 
 scheduler of its own, and inside the scheduler where `dask_scheduler` names one.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from hashlib import sha256
@@ -84,7 +83,7 @@ def _begin(
         for name in coordinator.workers:
             if address_of[name] not in dask_scheduler.workers:
                 coordinator.forget(name)
-        return coordinator.exchange(report, time.time()).model_dump(mode="json")
+        return coordinator.exchange(report).model_dump(mode="json")
 
     dask_scheduler.handlers[address] = exchange
     dask_scheduler.extensions[address] = coordinator

@@ -19,10 +19,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from environments.models.limits.coordinator import Exchange
+from environments.models.limits.coordinator import Coordinator, Exchange
 from environments.models.limits.limiter import ProcessLimiter, run_limiter
-from environments.models.limits.single_process import own_coordinator
 from environments.models.local.serving import local_model_server
+from environments.models.money.shared_budget import spent_usd
 from environments.models.paid import CallWriter
 from environments.models.registry import ModelClients
 from environments.reaper.owner import working_folder
@@ -117,7 +117,10 @@ def work_off(
     """
     _spare_the_collector()
     run = store.run(run_id)
-    limits = run_limiter(run_id, exchange or own_coordinator(store, run))
+    if exchange is None:
+        spent = spent_usd(store, run)
+        exchange = Coordinator(run.config.limits, run.config.max_usd, spent).exchange
+    limits = run_limiter(run_id, exchange)
     with holding(deal) as holder, limits.running():
         return run_loop(_execute(store, run, holder, endpoints, home, limits, ends_at))
 

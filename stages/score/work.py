@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from environments.models.limits.coordinator import Exchange
+from environments.models.limits.coordinator import Coordinator, Exchange
 from environments.models.limits.limiter import ProcessLimiter, run_limiter
-from environments.models.limits.single_process import own_coordinator
+from environments.models.money.shared_budget import spent_usd
 from environments.models.paid import CallWriter
 from environments.models.registry import ModelClients
 from environments.models.retry import is_silence
@@ -146,7 +146,10 @@ def score_off(
         StoreUnavailable: A score could not be recorded; its trial stays due, the others went on.
     """
     run = store.run(run_id)
-    limits = run_limiter(run_id, exchange or own_coordinator(store, run))
+    if exchange is None:
+        spent = spent_usd(store, run)
+        exchange = Coordinator(run.config.limits, run.config.max_usd, spent).exchange
+    limits = run_limiter(run_id, exchange)
     with holding(deal) as holder, limits.running():
         return run_loop(_score(store, run, holder, endpoints, limits, ends_at))
 

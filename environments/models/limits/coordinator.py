@@ -1,5 +1,6 @@
 """Answers the reports of a run's workers: their shares of provider limits, and their money."""
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 
@@ -7,7 +8,6 @@ from pydantic import Field
 
 from environments.models.limits.protocols import limited_as
 from environments.models.limits.shared_limits import (
-    FORGOTTEN_AFTER_SECONDS,
     Demand,
     Share,
     SharedLimits,
@@ -40,7 +40,7 @@ Exchange = Callable[[Report], Answer]
 
 
 class Coordinator:
-    """Coordinates the workers of one run. Times are of one wall clock, in seconds."""
+    """Coordinates the workers of one run, which report by `exchange`."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Coordinator:
         self._ceilings = {limited_as(name): each for name, each in (ceilings or {}).items()}
         self._run = run
         self._budget = SharedBudget(max_usd, spent_usd)
-        self._heard_at: dict[str, float] = {}
+        self._workers: set[str] = set()
 
     @property
     def spent_usd(self) -> float:
@@ -71,23 +71,24 @@ class Coordinator:
     @property
     def workers(self) -> tuple[str, ...]:
         """The workers that have reported and were not lost."""
-        return tuple(self._heard_at)
+        return tuple(self._workers)
 
-    def exchange(self, report: Report, now: float) -> Answer:
-        """Take in a worker's report and return what it may use."""
-        self._heard_at[report.worker] = now
-        for name, heard_at in list(self._heard_at.items()):
-            if now - heard_at > FORGOTTEN_AFTER_SECONDS:
-                self.forget(name)
+    def exchange(self, report: Report, now: float | None = None) -> Answer:
+        """Take in a worker's report and return what it may use; `now` is the time, for tests."""
+        self._workers.add(report.worker)
         with self._limits() as limits:
-            name = f"{self._run}/{report.worker}"
-            shares = limits.shares(name, report.demands, self._ceilings, now)
+            name, when = f"{self._run}/{report.worker}", time.time() if now is None else now
+            shares = limits.shares(name, report.demands, self._ceilings, when)
+            known = set(limits.workers)
+        self.forget(*(name for name in self.workers if f"{self._run}/{name}" not in known))
         return Answer(shares=shares, money=self._budget.exchange(report.worker, report.money))
 
     def forget(self, *names: str) -> None:
         """Free the shares of lost workers; what they had reserved counts as spent."""
+        if not names:
+            return
         for name in names:
-            del self._heard_at[name]
+            self._workers.discard(name)
             self._budget.forget(name)
         with self._limits() as limits:
             limits.forget(f"{self._run}/{name}" for name in names)

@@ -14,10 +14,16 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import cache
 
-from environments.models.limits.coordinator import REPORT_SECONDS, Exchange, Report
+from environments.models.limits.coordinator import (
+    REPORT_SECONDS,
+    Coordinator,
+    Exchange,
+    Report,
+)
 from environments.models.limits.protocols import Outcome
 from environments.models.limits.provider_limits import ProviderLimits
 from environments.models.limits.shared_limits import Demand
@@ -211,8 +217,8 @@ class ProcessLimiter:
                     self._queues[provider].keep_to(share, demands[provider], time.monotonic())
                     self._queues[provider].admit()
             self.budget.hear(claims, answer.money)
-        is_busy = claims or money.reserved_usd or _any(demands)
-        return not (is_busy or _any(self._demands()))
+        demands_now = (*demands.values(), *self._demands().values())
+        return not (claims or money.reserved_usd or any(each.calls for each in demands_now))
 
     def _demands(self) -> dict[str, Demand]:
         with self._lock:
@@ -220,10 +226,6 @@ class ProcessLimiter:
             return {
                 key: queue.demand(len(queue.waiting), now) for key, queue in self._queues.items()
             }
-
-
-def _any(demands: Mapping[str, Demand]) -> bool:
-    return any(demand.calls for demand in demands.values())
 
 
 _limiters: dict[str, ProcessLimiter] = {}
@@ -235,3 +237,9 @@ def run_limiter(run_id: str, exchange: Exchange) -> ProcessLimiter:
         _limiters[run_id] = ProcessLimiter(f"{socket.gethostname()}/{os.getpid()}", exchange)
     _limiters[run_id].exchange = exchange
     return _limiters[run_id]
+
+
+@cache
+def process_limiter() -> ProcessLimiter:
+    """Return the limiter of all clients of this process that belong to no run."""
+    return ProcessLimiter("process", Coordinator().exchange)

@@ -4,12 +4,11 @@ import pytest
 
 from environments.models.limits.coordinator import Coordinator
 from environments.models.limits.limiter import ProcessLimiter
-from environments.models.limits.single_process import exchange_with
 from environments.models.money.run_budget import RunBudget
 
 
 def limiter_of(ceilings=None, max_usd=None) -> ProcessLimiter:
-    return ProcessLimiter("process", exchange_with(Coordinator(ceilings, max_usd)))
+    return ProcessLimiter("process", Coordinator(ceilings, max_usd).exchange)
 
 
 def budget_of(max_usd: float | None = None) -> RunBudget:
