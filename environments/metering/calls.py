@@ -58,7 +58,7 @@ class Terms:
     record: Record
     limiter: Limiter | None = None
     """Shares the provider's rate limits with all other callers."""
-    purse: RunBudget | None = None
+    run_budget: RunBudget | None = None
     """Holds the money that all calls of the run may cost; None: as much as they do."""
     paid: PaidAnswers | None = None
     """Keeps what calls are answered, and answers what an earlier attempt paid for; None: nothing is

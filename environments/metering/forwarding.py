@@ -161,7 +161,7 @@ class Forwarder:
     async def _attempt(self, call: Call, seconds: float) -> "web.StreamResponse":
         """Ask once there is a slot, and money of the run's for the most that it may cost."""
         bound = call.room.bound.usd
-        if self._terms.purse is not None and bound is None:
+        if self._terms.run_budget is not None and bound is None:
             raise BudgetExhausted(
                 f"max_usd: the price of so long a request to {self._endpoint} is unknown"
             )
@@ -170,7 +170,7 @@ class Forwarder:
                 admission = await stack.enter_async_context(
                     admitted(
                         lambda longest: self._slot(call, longest),
-                        self._terms.purse,
+                        self._terms.run_budget,
                         bound or 0.0,
                         max(0.0, seconds),
                     )

@@ -68,19 +68,19 @@ class ProviderClient(ABC):
         endpoint: Endpoint,
         policy: RetryPolicy | None = None,
         limiter: Limiter | None = None,
-        purse: RunBudget | None = None,
+        run_budget: RunBudget | None = None,
     ) -> None:
-        """Call `endpoint`; without a limiter as often as is asked, without a purse at any cost.
+        """Call `endpoint`; without a limiter as often as is asked, without a run_budget at any cost.
 
         Raises:
-            Misuse: There is a purse and the price is unknown, so no cap could be held.
+            Misuse: There is a run_budget and the price is unknown, so no cap could be held.
         """
         self.endpoint = endpoint
         self._policy = policy or RetryPolicy()
         self._limiter = limiter
-        self._purse = purse
+        self._run_budget = run_budget
         self._price = price_of(endpoint.spec)
-        if purse is not None and self._price is None:
+        if run_budget is not None and self._price is None:
             raise Misuse(
                 f"max_usd: the price of {endpoint.spec} is unknown, so a limit in money cannot be "
                 "held; add it to the price table or leave the limit out"
@@ -112,7 +112,7 @@ class ProviderClient(ABC):
             self._policy,
             lambda seconds: self._slot(tokens, seconds),
             most_usd=lambda: call_bound(request, self._price).usd,
-            purse=self._purse,
+            run_budget=self._run_budget,
             max_usd=request.max_usd,
             noted=request.failed,
         )

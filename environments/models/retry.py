@@ -128,7 +128,7 @@ class RetriedCall:
     line: OpenSlot = _no_line
     most_usd: Callable[[], float | None] = _unpriced
     """Returns the most that one attempt can cost; None where that is not known."""
-    purse: RunBudget | None = None
+    run_budget: RunBudget | None = None
     """Holds the money for each attempt, whose price is known then; None: as much as it costs."""
     max_usd: float | None = None
     """Most that all attempts together may cost; None: no limit."""
@@ -191,7 +191,7 @@ class RetriedCall:
 
     async def _once(self, attempt: Callable[[Try], Awaitable[T]]) -> T:
         longest = max(0.0, self.total_seconds - self.waited_seconds)
-        async with admitted(self.line, self.purse, self._usd_to_hold(), longest) as admission:
+        async with admitted(self.line, self.run_budget, self._usd_to_hold(), longest) as admission:
             self.waited_seconds += admission.waited_seconds
             left = self.total_seconds - self.seconds
             one = Try(min(left, self.policy.attempt_seconds), admission.slot)
@@ -224,7 +224,7 @@ class RetriedCall:
             raise
 
     def _usd_to_hold(self) -> float:
-        if self.purse is None:
+        if self.run_budget is None:
             return 0.0
         usd = self.most_usd()
         if usd is None:

@@ -224,10 +224,10 @@ async def _execute(
     first = await asyncio.to_thread(holder.next, at_once if seconds > 0 else 0)
     if not first.trial_ids and (not first.waiting or seconds <= 0):
         return done.counts
-    purse = None if run.config.max_usd is None else limits.budget
+    run_budget = None if run.config.max_usd is None else limits.budget
     with reaped(), working_folder() as folder:
         async with (
-            ModelClients(limits, purse, run.config.deadlines.attempt_seconds) as clients,
+            ModelClients(limits, run_budget, run.config.deadlines.attempt_seconds) as clients,
             open_services(run.config, clients, store) as services,
             CallWriter(store) as calls,
         ):

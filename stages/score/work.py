@@ -203,12 +203,12 @@ async def _score(
     first = await asyncio.to_thread(holder.next, slots) if seconds > 0 else Dealt()
     if not first.trial_ids and not first.waiting:
         return 0
-    purse = None if run.config.max_usd is None else limits.budget
+    run_budget = None if run.config.max_usd is None else limits.budget
     attempt_seconds = run.config.deadlines.attempt_seconds
     prepare_to_check()
     with reaped(), working_folder() as folder:
         async with (
-            ModelClients(limits, purse, attempt_seconds) as clients,
+            ModelClients(limits, run_budget, attempt_seconds) as clients,
             CallWriter(store) as calls,
         ):
             provider = sandbox_provider(run.config.sandbox)

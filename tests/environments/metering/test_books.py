@@ -114,7 +114,7 @@ async def test_what_may_be_charged_is_the_runs_money(
     wire.then(wire.fails(500), wire.drops())
     async with CallWriter(store) as writer:
         paid = PaidAnswers(writer, Attempt(trial.id, 1))
-        async with program(paid=paid, purse=budget) as agent:
+        async with program(paid=paid, run_budget=budget) as agent:
             for _ in range(2):
                 await agent.chat(**ASKED)
             with pytest.raises(ModelUnavailable):

@@ -24,7 +24,7 @@ PRICE = Price(input=10, output=100, cached_input=1)
 
 @pytest.fixture
 def asking(wire, key, record):
-    """Open a proxy behind a limiter or a purse; yields a way to ask, and the ledger."""
+    """Open a proxy behind a limiter or a run_budget; yields a way to ask, and the ledger."""
 
     @asynccontextmanager
     async def opened(max_seconds: float, **shared):
@@ -64,7 +64,7 @@ def granted_late(seconds: float) -> RunBudget:
 
 async def test_a_wait_for_the_runs_money_leaves_the_trial_its_time(wire, asking, record):
     wire.respond = lambda seen: wire.says("x")
-    async with asking(2.0, purse=granted_late(0.8)) as (ask, proxy):
+    async with asking(2.0, run_budget=granted_late(0.8)) as (ask, proxy):
         for _ in range(3):
             assert await ask() == 200
         assert proxy.ledger.seconds_left > 0.8
@@ -85,14 +85,14 @@ async def test_a_wait_for_the_providers_limits_leaves_the_trial_its_time(wire, a
 
 async def test_time_that_runs_out_at_the_model_is_the_agents(wire, asking):
     wire.then(wire.waits(0.3, wire.says("slow")), wire.waits(20, wire.says("late")))
-    async with asking(2.0, purse=granted_late(0.2)) as (ask, proxy):
+    async with asking(2.0, run_budget=granted_late(0.2)) as (ask, proxy):
         assert [await ask() for _ in range(2)] == [200, 504]
         assert proxy.ledger.seconds_left == 0
         proxy.require_provider()
 
 
 async def test_money_that_never_comes_is_not_the_agents(wire, asking):
-    async with asking(0.3, purse=RunBudget(lambda: None)) as (ask, proxy):
+    async with asking(0.3, run_budget=RunBudget(lambda: None)) as (ask, proxy):
         assert await ask() in (502, 504)
         assert wire.seen == []
         with pytest.raises(ModelUnavailable, match="held its money"):

@@ -331,7 +331,7 @@ async def test_the_runs_money_is_not_charged_for_what_is_answered_again(wire, at
     wire.respond = lambda seen: wire.says("x", input_tokens=100, output_tokens=100)
     budget = budget_of()
     for number in (1, 2, 3):
-        async with attempt(number, purse=budget, max_reply_tokens=1_000) as agent:
+        async with attempt(number, run_budget=budget, max_reply_tokens=1_000) as agent:
             for text in ("a", "b"):
                 await said(agent, text)
         assert sum(reply.cost_usd for reply in agent.replies) == pytest.approx(2 * 0.011)

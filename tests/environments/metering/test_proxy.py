@@ -287,7 +287,7 @@ async def test_the_runs_money_is_shared_and_its_end_is_not_the_agents(wire, key,
     budget = budget_of(0.2)
     endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
     ledger = Ledger(Budget(max_reply_tokens=1_000), PRICE)
-    terms = Terms(endpoint, ledger, record, purse=budget)
+    terms = Terms(endpoint, ledger, record, run_budget=budget)
     async with (
         metering_proxy(terms) as proxy,
         aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,

@@ -40,13 +40,13 @@ def new_client(wire):
         policy: RetryPolicy = FAST,
         url: str | None = None,
         limiter: Limiter | None = None,
-        purse: RunBudget | None = None,
+        run_budget: RunBudget | None = None,
     ) -> ProviderClient:
         kind = CLIENTS.get(provider, OpenAIClient)
         endpoint = Endpoint(
             ModelSpec(provider=provider, model=model), url or wire.base_url(provider), KEY
         )
-        return kind(endpoint, policy, limiter, purse)
+        return kind(endpoint, policy, limiter, run_budget)
 
     return make
 

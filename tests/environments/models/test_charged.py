@@ -51,11 +51,11 @@ class Account:
 
     def __init__(self, cap: float) -> None:
         self.cap = cap
-        self.purse = budget_of(cap)
+        self.run_budget = budget_of(cap)
 
     @property
     def spent_usd(self) -> float:
-        return spent_usd(self.purse)
+        return spent_usd(self.run_budget)
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def outcome(new_client):
 
     def ask(dialect: str, account: Account | None = None, request=QUESTION, **settings):
         async def once():
-            purse = None if account is None else account.purse
-            client = new_client(dialect, purse=purse, **settings)
+            run_budget = None if account is None else account.run_budget
+            client = new_client(dialect, run_budget=run_budget, **settings)
             try:
                 return await client.reply(request)
             except (ModelUnavailable, ModelRejected, BudgetExhausted) as exc:
@@ -149,7 +149,7 @@ def test_what_a_model_without_a_price_may_charge_is_unknown(wire, outcome):
 
 def test_a_purse_needs_a_price(new_client):
     with pytest.raises(Misuse, match="the price of compatible/model-1 is unknown"):
-        new_client("compatible", purse=Account(1.0).purse)
+        new_client("compatible", run_budget=Account(1.0).run_budget)
 
 
 def test_attempts_without_answer_stop_before_the_cap(wire, priced, outcome, dialect):
@@ -199,7 +199,7 @@ def test_a_call_that_is_cut_off_leaves_word_of_what_it_may_be_charged(wire, pric
     request = replace(QUESTION)
 
     async def impatient() -> None:
-        client = new_client("compatible", purse=account.purse)
+        client = new_client("compatible", run_budget=account.run_budget)
         try:
             async with asyncio.timeout(0.5):
                 await client.reply(request)
@@ -219,11 +219,11 @@ def test_who_stands_in_line_holds_no_money(wire, priced, new_client):
     limiter = limiter_of({"compatible": Ceilings(concurrency=1)})
 
     async def crowd() -> float:
-        client = new_client("compatible", purse=account.purse, limiter=limiter)
+        client = new_client("compatible", run_budget=account.run_budget, limiter=limiter)
         try:
             calls = [asyncio.create_task(client.reply(replace(QUESTION))) for _ in range(3)]
             await asyncio.sleep(0.15)
-            held = account.purse.report()[0].reserved_usd
+            held = account.run_budget.report()[0].reserved_usd
             await asyncio.gather(*calls)
             return held
         finally:
@@ -241,7 +241,7 @@ def test_who_waits_for_money_keeps_nobody_out_of_the_line(wire, priced, new_clie
     dear, cheap = replace(QUESTION, max_tokens=1_000), replace(QUESTION)
 
     async def crowd() -> list[str]:
-        client = new_client("compatible", purse=account.purse, limiter=limiter)
+        client = new_client("compatible", run_budget=account.run_budget, limiter=limiter)
         ended = []
 
         async def ask(name: str, request: ModelRequest) -> None:
@@ -249,7 +249,7 @@ def test_who_waits_for_money_keeps_nobody_out_of_the_line(wire, priced, new_clie
             ended.append(name)
 
         try:
-            async with account.purse.reserved(1.0 - 2 * most):
+            async with account.run_budget.reserved(1.0 - 2 * most):
                 calls = [asyncio.create_task(ask("dear", dear))]
                 await asyncio.sleep(0.02)
                 calls.append(asyncio.create_task(ask("cheap", cheap)))
@@ -287,7 +287,7 @@ def test_whatever_a_provider_does_it_cannot_charge_more_than_the_cap(
     policy = RetryPolicy(attempts=4, first_wait_seconds=0.001, longest_wait_seconds=0.002)
 
     async def crowd() -> list:
-        client = new_client("compatible", policy=policy, purse=account.purse)
+        client = new_client("compatible", policy=policy, run_budget=account.run_budget)
         try:
             calls = (client.reply(replace(QUESTION)) for _ in scripts)
             return await asyncio.gather(*calls, return_exceptions=True)
