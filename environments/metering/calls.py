@@ -59,7 +59,7 @@ class Terms:
     limiter: Limiter | None = None
     """Shares the provider's rate limits with all other callers."""
     run_budget: RunBudget | None = None
-    """Holds the money that all calls of the run may cost; None: as much as they do."""
+    """Reserves the run's money for each call; None: the run has no cap."""
     paid: PaidAnswers | None = None
     """Keeps what calls are answered, and answers what an earlier attempt paid for; None: nothing is
     kept."""

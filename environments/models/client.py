@@ -70,10 +70,10 @@ class ProviderClient(ABC):
         limiter: Limiter | None = None,
         run_budget: RunBudget | None = None,
     ) -> None:
-        """Call `endpoint`; without a limiter as often as is asked, without a run_budget at any cost.
+        """Call `endpoint`; without a limiter or a `run_budget` there is no limit of that kind.
 
         Raises:
-            Misuse: There is a run_budget and the price is unknown, so no cap could be held.
+            Misuse: There is a `run_budget` and the price is unknown, so no cap could be held.
         """
         self.endpoint = endpoint
         self._policy = policy or RetryPolicy()

@@ -77,12 +77,12 @@ def model_client(
         spec: Provider and model.
         base_url: Endpoint; for local models the running server's, else None for the default.
         limiter: Shares the provider's limits; None: the one of this process.
-        run_budget: Holds the money that calls may cost; None: as much as they do.
+        run_budget: Reserves the money for each call; None: the run has no cap.
         attempt_seconds: Longest attempt at a call.
 
     Raises:
         Misuse: As `require_model`, or a local model without a server; or its price is unknown,
-            and there is a run_budget.
+            and there is a `run_budget`.
     """
     from environments.models.limits.limiter import process_limiter
     from environments.models.retry import RetryPolicy
@@ -227,7 +227,7 @@ class ModelClients:
 
         Args:
             limiter: Shares the providers' limits; None: the one of this process.
-            run_budget: Holds the money that calls may cost; None: as much as they do.
+            run_budget: Reserves the money for each call; None: the run has no cap.
             attempt_seconds: Longest attempt at a call.
         """
         self._limiter = limiter
@@ -244,7 +244,7 @@ class ModelClients:
 
     @property
     def run_budget(self) -> "RunBudget | None":
-        """What holds the money that calls may cost, for the same; None: as much as they do."""
+        """What reserves the money for each call, for the same; None: the run has no cap."""
         return self._run_budget
 
     @property
@@ -256,7 +256,7 @@ class ModelClients:
         """Return the client for this model and endpoint, always the same one.
 
         Raises:
-            Misuse: As `require_model`; or its price is unknown, and there is a run_budget.
+            Misuse: As `require_model`; or its price is unknown, and there is a `run_budget`.
         """
         key = (spec, base_url)
         if key not in self._clients:

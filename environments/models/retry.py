@@ -129,7 +129,7 @@ class RetriedCall:
     most_usd: Callable[[], float | None] = _unpriced
     """Returns the most that one attempt can cost; None where that is not known."""
     run_budget: RunBudget | None = None
-    """Holds the money for each attempt, whose price is known then; None: as much as it costs."""
+    """Reserves the money for each attempt, whose price is known then; None: the run has no cap."""
     max_usd: float | None = None
     """Most that all attempts together may cost; None: no limit."""
     noted: list[FailedAttempt] = field(default_factory=list)

@@ -24,7 +24,7 @@ PRICE = Price(input=10, output=100, cached_input=1)
 
 @pytest.fixture
 def asking(wire, key, record):
-    """Open a proxy behind a limiter or a run_budget; yields a way to ask, and the ledger."""
+    """Open a proxy behind a limiter or a budget of the run; yields a way to ask, and the ledger."""
 
     @asynccontextmanager
     async def opened(max_seconds: float, **shared):
