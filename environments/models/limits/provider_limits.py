@@ -98,8 +98,9 @@ class ProviderLimits:
         return needed_all and self.share.window.is_starting
 
     def _back_off(self, retry_after: float | None, decreases: int, now: float) -> bool:
-        # Calls that began before the window was last halved tell nothing new.
-        is_news = decreases == self.share.window.decreases and self._refused is None
+        # Calls that began before the window was last halved, or during a pause, tell nothing new.
+        is_told = self._refused is not None and now < self._paused_until
+        is_news = decreases == self.share.window.decreases and not is_told
         if is_news:
             self._refused = decreases
             self._refusals_in_a_row += 1

@@ -208,6 +208,16 @@ def test_a_refusal_is_told_until_the_coordinator_has_acted_on_it():
     assert limits.demand(0, 0.3).refused == 0
 
 
+def test_without_a_coordinator_each_refusal_makes_the_next_pause_longer():
+    limits, now, pauses = ProviderLimits(0.0), 0.0, []
+    limits.keep_to(Share(slots=8), limits.demand(0, 0.0), 0.0)
+    for _ in range(4):
+        limits.end(1, limits.start(1, now), LIMITED, now)
+        pauses.append(limits.wait(1, now))
+        now += pauses[-1]
+    assert pauses == pytest.approx([0.5, 1.0, 2.0, 4.0])
+
+
 def test_a_worker_uses_its_part_of_what_the_provider_says_is_left():
     limits = ProviderLimits(0.0)
     limits.keep_to(Share(slots=50, part=0.25), limits.demand(0, 0.0), 0.0)
