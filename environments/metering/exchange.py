@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from environments.metering.books import Books
+from environments.metering.accounting import CallAccounting
 from environments.metering.calls import Call, Fault, Terms
 from environments.metering.formats.dialects import (
     dialects_of,
@@ -40,12 +40,14 @@ _PASSED_ON = ("retry-after", "retry-after-ms", "x-should-retry", "request-id", "
 
 
 class Exchange:
-    """Asks the provider of a trial, and books what comes of it."""
+    """Asks the provider of a trial, and accounts for what comes of it."""
 
-    def __init__(self, terms: Terms, books: Books, session: "aiohttp.ClientSession") -> None:
+    def __init__(
+        self, terms: Terms, accounting: CallAccounting, session: "aiohttp.ClientSession"
+    ) -> None:
         self._endpoint = terms.endpoint
         self._silent_seconds = terms.policy.attempt_seconds
-        self._books = books
+        self._accounting = accounting
         self._session = session
         self._proxy = proxy_for(terms.endpoint)
 
@@ -92,7 +94,7 @@ class Exchange:
         """Book the call to the provider and return what its program is told."""
         from aiohttp import web
 
-        self._books.failed(call, fault)
+        self._accounting.failed(call, fault)
         told = error_body(family_of(self._endpoint), "api_error", "the model's provider failed")
         return web.json_response(told, status=status)
 
@@ -111,9 +113,9 @@ class Exchange:
             return self.failed(call, fault, status if status >= 400 else 502)
         will_never_fit = says_too_large(body)
         if _is_providers(fault, will_never_fit):
-            self._books.failed(call, fault)
+            self._accounting.failed(call, fault)
         else:
-            self._books.turned_down(call, fault)
+            self._accounting.turned_down(call, fault)
         if (isinstance(fault, AttemptFailed) or status == 429) and not will_never_fit:
             is_limit = status == 429 or (isinstance(fault, AttemptFailed) and fault.is_limit)
             call.outcome = Outcome(
@@ -134,7 +136,7 @@ class Exchange:
         A program may try formats that a provider lacks; that says nothing of the model.
         """
         usual = dialects_of(self._endpoint)[0].name
-        return call.dialect.name == usual and not self._books.was_answered_in(usual)
+        return call.dialect.name == usual and not self._accounting.was_answered_in(usual)
 
     async def _whole(self, call: Call, content: bytes) -> "web.Response":
         from aiohttp import web
@@ -144,12 +146,12 @@ class Exchange:
         if not isinstance(body, dict):
             raise AttemptFailed(f"{self._endpoint}: the answer is not JSON, {len(content)} bytes")
         if not body.get("error"):
-            await self._books.answered(call, read_answer(call.dialect, body), _JSON, clean)
+            await self._accounting.answered(call, read_answer(call.dialect, body), _JSON, clean)
             return web.Response(body=clean, content_type=_JSON)
         fault = from_error(str(self._endpoint), body, {}, self._endpoint.key)
         if not _is_programs(fault):
             return self.failed(call, fault)
-        self._books.turned_down(call, fault)
+        self._accounting.turned_down(call, fault)
         return web.Response(body=clean, status=fault.status or 400, content_type=_JSON)
 
     async def _streamed(self, call: Call, pieces: AsyncIterator[bytes]) -> "web.StreamResponse":
@@ -165,7 +167,7 @@ class Exchange:
             await passage.begin(pieces, response)
             if passage.is_whole:
                 answer = read_answer(call.dialect, passage.reply.body())
-                await self._books.answered(call, answer, _STREAM, passage.content)
+                await self._accounting.answered(call, answer, _STREAM, passage.content)
                 await passage.end(pieces, response)
                 ends_well = True
             else:
@@ -183,13 +185,13 @@ class Exchange:
         error = passage.reply.error
         if error is None:
             cause = one_line(passage.broke_off or "the stream ended early", self._endpoint.key)
-            self._books.failed(call, ModelUnavailable(f"{self._endpoint}: {cause}"))
+            self._accounting.failed(call, ModelUnavailable(f"{self._endpoint}: {cause}"))
             return False
         fault = from_error(str(self._endpoint), {"error": error}, {}, self._endpoint.key)
         if not _is_programs(fault):
-            self._books.failed(call, fault)
+            self._accounting.failed(call, fault)
             return False
-        self._books.turned_down(call, fault)
+        self._accounting.turned_down(call, fault)
         return True
 
     def _without_key(self, header: str) -> str:

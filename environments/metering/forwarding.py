@@ -18,7 +18,7 @@ from contextlib import (
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from environments.metering.books import Books
+from environments.metering.accounting import CallAccounting
 from environments.metering.calls import Call, Terms
 from environments.metering.exchange import Exchange
 from environments.metering.formats.dialects import Dialect, error_body, family_of, limited_as
@@ -45,20 +45,20 @@ _jitter = SystemRandom().random
 class Forwarder:
     """Sends calls on with the real key, and has each of them booked."""
 
-    def __init__(self, terms: Terms, books: Books, exchange: Exchange) -> None:
+    def __init__(self, terms: Terms, accounting: CallAccounting, exchange: Exchange) -> None:
         self._terms = terms
         self._endpoint = terms.endpoint
         self._ledger = terms.ledger
-        self._books = books
+        self._accounting = accounting
         self._exchange = exchange
         self._in_flight: set[asyncio.Task[web.StreamResponse]] = set()
 
     @classmethod
     @asynccontextmanager
-    async def opened(cls, terms: Terms, books: Books) -> "AsyncIterator[Forwarder]":
+    async def opened(cls, terms: Terms, accounting: CallAccounting) -> "AsyncIterator[Forwarder]":
         """Yield a forwarder with connections of its own."""
         async with open_session() as session:
-            forwarder = cls(terms, books, Exchange(terms, books, session))
+            forwarder = cls(terms, accounting, Exchange(terms, accounting, session))
             try:
                 yield forwarder
             finally:
@@ -84,26 +84,26 @@ class Forwarder:
             for task in late:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        self._books.close()
+        self._accounting.close()
 
     async def _booked(self, call: Call) -> "web.StreamResponse":
         """Answer the call; whatever becomes of it, its room in the budget is given back."""
         try:
-            if self._books.unkept is not None:
+            if self._accounting.unkept is not None:
                 return self._error(500, "api_error", _UNKEPT)
             try:
                 self._prepare(call)
             except RecursionError:
                 # Written by the program: no fault of ours, or it could escape its score so.
-                self._books.forgive()
+                self._accounting.forgive()
                 return self._error(400, "invalid_request_error", "it is nested too deeply")
             return await self._in_time(call)
         except Exception as exc:
             said = f"the metering proxy failed: {type(exc).__name__}"
-            self._books.count(ModelUnavailable(said))
+            self._accounting.count(ModelUnavailable(said))
             raise
         finally:
-            self._books.settle(call)
+            self._accounting.settle(call)
 
     def _prepare(self, call: Call) -> None:
         call.content = json.dumps(call.body).encode()
@@ -123,18 +123,18 @@ class Forwarder:
             said = f"{self._endpoint}: no answer within {call.seconds:.3g} s"
             # Its program is told, and nobody is to blame for a model that is slow.
             is_silent = call.was_sent and not call.has_begun
-            if is_silent and is_hung(call.seconds, self._books.longest_reply_seconds):
-                self._books.count(ModelUnavailable(said))
+            if is_silent and is_hung(call.seconds, self._accounting.longest_reply_seconds):
+                self._accounting.count(ModelUnavailable(said))
             return self._error(504, "timeout_error", said)
         except BudgetExhausted as exc:
-            self._books.count(exc)
+            self._accounting.count(exc)
             return self._error(429, "insufficient_quota", "the run's money is used up")
         except StoreUnavailable as exc:
-            self._books.unkept = exc
+            self._accounting.unkept = exc
             return self._error(500, "api_error", _UNKEPT)
         except ModelUnavailable as exc:
             # It stood in line in vain; another call would only stand there for as long again.
-            self._books.failed(call, exc)
+            self._accounting.failed(call, exc)
             return self._error(504, "timeout_error", "there was no room for the call in time")
 
     async def _asked(self, call: Call, seconds: float) -> "web.StreamResponse":
@@ -152,9 +152,9 @@ class Forwarder:
             pause = max(_pause(policy, number), fault.retry_after_seconds or 0.0)
             if number >= policy.attempts or pause >= seconds - call.waited:
                 return answer
-            if not self._books.bears_another(call):
+            if not self._accounting.bears_another(call):
                 return answer
-            self._books.asks_again(call)
+            self._accounting.asks_again(call)
             with self._in_line(call):
                 await asyncio.sleep(pause)
 
@@ -181,7 +181,7 @@ class Forwarder:
             except ModelUnavailable as exc:
                 return self._exchange.failed(call, exc)
             finally:
-                admission.payment.cost_usd = self._books.paid_usd(call)
+                admission.payment.cost_usd = self._accounting.paid_usd(call)
                 if call.outcome is not None:
                     admission.slot.report(call.outcome.model_copy(update=call.allowances))
 

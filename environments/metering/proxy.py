@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from environments.metering.books import Books
+from environments.metering.accounting import CallAccounting
 from environments.metering.calls import Terms
 from environments.metering.formats.dialects import (
     Dialect,
@@ -47,7 +47,7 @@ Handler = Callable[["web.Request"], Awaitable["web.StreamResponse"]]
 class MeteringProxy:
     """What a harness, or a sandbox, is given to reach the agent's model."""
 
-    def __init__(self, terms: Terms, forwarder: Forwarder, books: Books) -> None:
+    def __init__(self, terms: Terms, forwarder: Forwarder, accounting: CallAccounting) -> None:
         self.endpoint = terms.endpoint
         self.ledger = terms.ledger
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
@@ -56,7 +56,7 @@ class MeteringProxy:
         self.doors: tuple[Door, ...] = ()
         """Through which a sandbox reaches it; none where it has no socket."""
         self._forwarder = forwarder
-        self._books = books
+        self._accounting = accounting
 
     @property
     def ending(self) -> Ending | None:
@@ -76,7 +76,7 @@ class MeteringProxy:
             BudgetExhausted: The run's money was used up.
             StoreUnavailable: What was paid for could not be kept.
         """
-        if (error := self._books.error()) is not None:
+        if (error := self._accounting.error()) is not None:
             raise error
 
 
@@ -201,9 +201,9 @@ async def metering_proxy(terms: Terms, folder: Path | None = None) -> AsyncItera
     """
     from aiohttp import web
 
-    books = Books(terms)
-    async with Forwarder.opened(terms, books) as forwarder:
-        proxy = MeteringProxy(terms, forwarder, books)
+    accounting = CallAccounting(terms)
+    async with Forwarder.opened(terms, accounting) as forwarder:
+        proxy = MeteringProxy(terms, forwarder, accounting)
         server = _Server(proxy, forwarder, Notices(terms))
         runner = web.AppRunner(
             server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1

@@ -1,7 +1,8 @@
-"""What the calls of a trial came to: counted, settled, kept and recorded.
+"""What the calls of a program used: counted, settled in the trial's budget, stored and recorded.
 
-Programs ask again by themselves. What failed is recorded with the answer to the next equal request,
-as it is for our own agents, and where no answer came, as attempts at a call without a reply.
+Programs repeat failed requests by themselves. A failed attempt is recorded with the answer to the
+next equal request, as it is for our own agents; without such an answer it is recorded as an attempt
+at a call that got no reply.
 """
 
 import asyncio
@@ -24,38 +25,38 @@ from taskdata.errors import (
 from taskdata.schema.usage import FailedAttempt
 
 MAX_FAILED_ATTEMPTS = 500
-"""Of one trial; a program may ask as fast as it can. Of the rest only their number is kept."""
+"""Of one trial, because a program may call as fast as it can. The others are only counted."""
 _CAUSE_CHARS = 300
 _PART_CHARS = 20_000
 
 
-class Books:
-    """One trial's."""
+class CallAccounting:
+    """Accounts for the calls of one trial."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._spoken: set[str] = set()
         """Names of the formats in which a call was answered."""
         self._failed: dict[str, list[FailedAttempt]] = {}
-        """By request, until that is answered."""
+        """By digest of the request, until an equal request is answered."""
         self._failures = 0
         self._left_out = 0
         self._was_cut = False
         self._faults = 0
-        """Calls that failed for the provider's fault, or for ours."""
+        """How many calls failed because of the provider, or of us."""
         self._last_fault: Fault | BudgetExhausted | None = None
-        """Of the call that ended last; None where that was answered."""
+        """Of the call that ended last; None if it was answered or the program is to blame."""
         self.longest_reply_seconds: float | None = None
         """How long the slowest reply took; None: there was none yet."""
         self.unkept: StoreUnavailable | None = None
-        """Why an answer could not be kept; no call is made any more then."""
+        """Why an answer could not be stored; then no more calls are made."""
 
     def was_answered_in(self, dialect_name: str) -> bool:
         """Whether a call in that format was answered."""
         return dialect_name in self._spoken
 
     def error(self) -> NightshiftError | None:
-        """Return why the program is without the answer it asked for last, if it is not to blame."""
+        """Return why the last call has no answer, None if it has one or the program is to blame."""
         if self.unkept is not None:
             return self.unkept
         if self._terms.ledger.is_cut_short:
@@ -70,48 +71,48 @@ class Books:
         return error
 
     def count(self, fault: Fault | BudgetExhausted) -> None:
-        """Count a fault that is not the program's."""
+        """Count a call that failed, of which the program is not to blame."""
         self._faults += 1
         self._last_fault = fault
 
     def forgive(self) -> None:
-        """Note that the last call ended without a fault of the provider's, or of ours."""
+        """Note that neither the provider nor we made the last call fail."""
         self._last_fault = None
 
     def failed(self, call: Call, fault: Fault) -> None:
-        """Book a call to the provider."""
+        """Note that the provider made a call fail."""
         self.count(fault)
         call.fault, call.outcome = fault, _outcome(fault)
 
     def bears_another(self, call: Call) -> bool:
-        """Whether the trial's money lasts for what the attempt may be charged, and for the next."""
+        """Return whether the trial's money covers the failed attempt and the next one, too."""
         lost = _lost(call, self._failure(call))
         return lost == 0 or self._terms.ledger.bears(lost)
 
     def asks_again(self, call: Call) -> None:
-        """Count an attempt that the provider made fail, and make the call ready for the next."""
+        """Count an attempt that the provider made fail, and reset the call for the next attempt."""
         failure = self._failure(call)
         self._terms.ledger.lose(_lost(call, failure))
         if failure is not None:
             self._note(call, failure)
-        # One call that failed, however often it was asked.
+        # However many attempts fail, it is one call that failed.
         self._faults -= 1
         call.begin_again()
 
     def turned_down(self, call: Call, fault: Fault) -> None:
-        """Book a call to the program, which asked for what it cannot have."""
+        """Note that the program made a call fail: it asked for what it cannot have."""
         self.forgive()
         call.fault, call.is_programs = fault, True
 
     async def answered(
         self, call: Call, answer: Answer, content_type: str, content: bytes | None
     ) -> None:
-        """Count a whole answer; return once it is kept, before its program has the end of it."""
+        """Count a complete answer; return once it is stored, before the program has the end of it."""
         usage, paid = answer.usage, self._terms.paid
         if call.kept is not None:
             cost = call.kept.cost_usd
         else:
-            # No call uses no tokens: a server that says so has not counted.
+            # A server that reports 0 tokens has not counted them.
             counted = usage if usage is not None and usage.total > 0 else None
             cost = None if counted is None else self._terms.ledger.cost_usd(counted)
         call.whole = call.reply(answer, self._terms.endpoint.spec.model, cost)
@@ -124,7 +125,7 @@ class Books:
             await paid.keep(call.key, call.whole, most, content_type, content)
 
     def settle(self, call: Call) -> None:
-        """Count once what the call used, and record what is known of it."""
+        """Settle and record a call; a second time it does nothing."""
         if call.is_settled:
             return
         call.is_settled = True
@@ -140,12 +141,12 @@ class Books:
             self._note_cut(call, reply)
 
     def paid_usd(self, call: Call) -> float:
-        """Return what the call cost; where that is not known, what it may have cost at most."""
+        """Return the cost of the call in USD, or the most that it may be where it is unknown."""
         failure = self._failure(call)
         return (_spent(call, failure).usd or 0.0) + (_lost(call, failure) or 0.0)
 
     def close(self) -> None:
-        """Record what failed and was not asked again."""
+        """Record the failed attempts that no answer followed."""
         failed, self._failed = self._failed, {}
         for attempts in failed.values():
             self._terms.record.no_reply(attempts)
@@ -155,7 +156,7 @@ class Books:
             self._left_out = 0
 
     def _failure(self, call: Call) -> FailedAttempt | None:
-        """Return what became of a call that was sent and not answered whole."""
+        """Return the failed attempt of a call that was sent and has no complete answer, else None."""
         if call.whole is not None or not call.was_sent:
             return None
         endpoint, fault = self._terms.endpoint, call.fault
@@ -185,7 +186,7 @@ class Books:
             )
 
     def _note_cut(self, call: Call, reply: ModelReply) -> None:
-        """Say once that a limit was ours which cut a reply."""
+        """Say once per trial that our own limit cut a reply."""
         if reply.stop_reason == "length" and call.asked.reply_tokens is None and not self._was_cut:
             self._was_cut = True
             self._terms.record.message(
@@ -201,12 +202,12 @@ class Books:
 
 
 def _spent(call: Call, failure: FailedAttempt | None) -> Spending:
-    """Return what a call used; where that is not known, what it used at most."""
+    """Return what a call used of the agent's budget, at most where that is unknown."""
     bound = call.room.bound
     if failure is not None:
         if call.fault is None:
             return bound
-        # Turns, tokens and money are the agent's, and a provider's fault is not.
+        # A fault of the provider uses up none of the agent's turns, tokens and money.
         return Spending(1, 0, failure.cost_at_most_usd) if call.is_programs else Spending()
     if call.whole is None:
         return Spending()
@@ -217,7 +218,7 @@ def _spent(call: Call, failure: FailedAttempt | None) -> Spending:
 
 
 def _outcome(fault: Fault) -> Outcome:
-    """Return what a fault of the provider's, or of ours, says of its limits."""
+    """Return what a fault tells the rate limiter."""
     if not isinstance(fault, AttemptFailed):
         return Outcome(kind="fault")
     return Outcome(
@@ -227,7 +228,7 @@ def _outcome(fault: Fault) -> Outcome:
 
 
 def _lost(call: Call, failure: FailedAttempt | None) -> float | None:
-    """Return what may be charged for a call that the provider made fail."""
+    """Return what may be charged in USD for a call that the provider made fail; None: unknown."""
     if failure is None or call.fault is None or call.is_programs:
         return 0.0
     return failure.cost_at_most_usd

@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.metering import books
+from environments.metering import accounting
 from environments.metering.paid import PaidAnswers
 from environments.models.paid import Attempt, CallWriter
 from taskdata.errors import ModelUnavailable
@@ -96,7 +96,7 @@ async def test_calls_that_are_lost_cannot_spend_more_than_there_is(wire, program
 
 
 async def test_of_very_many_failures_the_rest_is_counted(wire, program, monkeypatch):
-    monkeypatch.setattr(books, "MAX_FAILED_ATTEMPTS", 2)
+    monkeypatch.setattr(accounting, "MAX_FAILED_ATTEMPTS", 2)
     wire.respond = lambda seen: wire.fails(500)
     async with program() as agent:
         for _ in range(5):
