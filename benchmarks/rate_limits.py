@@ -5,10 +5,10 @@ coordinator in the Dask scheduler, and once each for itself. The server takes so
 time; what it can answer then is the bound. Halving and growing back by one (AIMD) uses three
 quarters of it at best.
 
-Then what a word costs the coordinator itself, and what it costs over a real Dask scheduler with
-real worker processes that all speak as fast as they can. A worker says a word at most every quarter
-of a second while it has calls and nothing urgent, however many they are. That is without a cap on
-money: under one it also speaks for calls that begin and end, which is not measured here.
+Then what a report costs the coordinator itself, and what it costs over a real Dask scheduler with
+real worker processes that all report as fast as they can. A worker reports every quarter of a
+second while it has calls and nothing urgent, however many they are. That is without a cap on money:
+under one it also reports when calls begin and end, which is not measured here.
 """
 
 import argparse
@@ -25,9 +25,10 @@ from tempfile import TemporaryDirectory
 from distributed import Client, LocalCluster, wait
 from load.model_server import model_server
 
-from environments.models.limits.coordinator import EXCHANGE_SECONDS, Answer, Coordinator, Word
-from environments.models.limits.seam import Want
-from environments.models.limits.shared import SharedLimiter
+from environments.models.limits.coordinator import REPORT_SECONDS, Answer, Coordinator, Report
+from environments.models.limits.limiter import ProcessLimiter
+from environments.models.limits.shared_limits import Demand
+from environments.models.money.shared_budget import MoneyReport
 from environments.models.registry import model_client
 from environments.ports import Message, ModelClient, ModelRequest
 from flows.config import Settings
@@ -38,6 +39,7 @@ from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.run import RunConfig
 
 LIMITS = {"openai": Ceilings(concurrency=500, requests_per_minute=10_000)}
+DEMANDS = {"openai": Demand(calls=20, in_flight=10, answers=3)}
 LATENCY = 0.2
 _ASKED = ModelRequest(messages=(Message(role="user", text="Say that you are done."),))
 
@@ -48,7 +50,7 @@ class Made:
 
     answered: int = 0
     refused: int = 0
-    words: int = 0
+    reports: int = 0
 
 
 def call(url: str, address: str | None, seconds: float, callers: int, begin_at: float) -> Made:
@@ -56,9 +58,9 @@ def call(url: str, address: str | None, seconds: float, callers: int, begin_at: 
     made, own = Made(), Coordinator()
     ask = None if address is None else exchange_at(address)
 
-    def exchange(word: Word) -> Answer:
-        made.words += 1
-        return own.exchange(word, time.monotonic()) if ask is None else ask(word)
+    def exchange(report: Report) -> Answer:
+        made.reports += 1
+        return own.exchange(report) if ask is None else ask(report)
 
     async def keep_calling(client: ModelClient) -> None:
         while True:
@@ -84,7 +86,7 @@ def call(url: str, address: str | None, seconds: float, callers: int, begin_at: 
     # Refusals are what is counted here, and no reason to warn.
     logging.getLogger("environments.models.retry").setLevel(logging.ERROR)
     os.environ |= {"COMPATIBLE_API_KEY": "sk-benchmark", "COMPATIBLE_BASE_URL": url}
-    limits = SharedLimiter(f"w{os.getpid()}", exchange)
+    limits = ProcessLimiter(f"w{os.getpid()}", exchange)
     with limits.running():
         asyncio.run(all_call())
     return made
@@ -100,34 +102,35 @@ def calls_of(workers: int, most: int, seconds: float, *, is_shared: bool) -> lis
         return [future.result() for future in done]
 
 
-def words_alone(workers: int, words: int) -> float:
-    """Return the seconds of one word to a coordinator that knows so many workers."""
+def seconds_of_a_report(workers: int, reports: int) -> float:
+    """Return the seconds of one report to a coordinator that knows so many workers."""
     coordinator = Coordinator(LIMITS, max_usd=1000.0)
     began = time.perf_counter()
-    for number in range(words):
-        word = Word(worker=f"w{number % workers}", wants={"openai": _want()}, asks_usd=(0.01,))
-        coordinator.exchange(word, number * EXCHANGE_SECONDS / workers)
-    return (time.perf_counter() - began) / words
+    for number in range(reports):
+        money = MoneyReport(waiting_usd=(0.01,))
+        report = Report(worker=f"w{number % workers}", demands=DEMANDS, money=money)
+        coordinator.exchange(report, number * REPORT_SECONDS / workers)
+    return (time.perf_counter() - began) / reports
 
 
-def speak(address: str, name: str, words: int) -> float:
-    """Say words from a Dask worker, one after the other; return the seconds of each."""
+def report_often(address: str, name: str, reports: int) -> float:
+    """Report from a Dask worker, one after the other; return the seconds of each."""
     exchange = exchange_at(address)
     began = time.perf_counter()
-    for _ in range(words):
-        exchange(Word(worker=name, wants={"openai": _want()}))
-    return (time.perf_counter() - began) / words
+    for _ in range(reports):
+        exchange(Report(worker=name, demands=DEMANDS))
+    return (time.perf_counter() - began) / reports
 
 
-def words_over_dask(processes: int, words: int) -> tuple[float, float]:
-    """Return the seconds of a word to its worker, and words per second over all workers."""
+def reports_over_dask(processes: int, reports: int) -> tuple[float, float]:
+    """Return the seconds of a report to its worker, and reports per second over all workers."""
     with _cluster(processes) as (client, address):
         began = time.perf_counter()
         names = [f"w{number}" for number in range(processes)]
-        said = [client.submit(speak, address, name, words, pure=False) for name in names]
-        wait(said)
+        told = [client.submit(report_often, address, name, reports, pure=False) for name in names]
+        wait(told)
         seconds = time.perf_counter() - began
-        return max(future.result() for future in said), processes * words / seconds
+        return max(future.result() for future in told), processes * reports / seconds
 
 
 @contextmanager
@@ -143,10 +146,6 @@ def _cluster(processes: int) -> Iterator[tuple[Client, str]]:
         yield client, address
 
 
-def _want() -> Want:
-    return Want(calls=20, in_flight=10, answers=3)
-
-
 def _show_sharing(most: int, seconds: float) -> None:
     bound = most / LATENCY
     print(f"{most} calls of {LATENCY:g} s at a time: {bound:.0f} a second at most")
@@ -158,7 +157,7 @@ def _show_sharing(most: int, seconds: float) -> None:
             f"{workers} workers, {how:<5}  {answered / seconds / bound:6.2f} of the bound,"
             f" {refused / max(1, answered + refused):6.1%} refused,"
             f" {min(m.answered for m in each)} to {max(m.answered for m in each)} calls each,"
-            f" {max(m.words for m in each) / seconds:.1f} words a second each"
+            f" {max(m.reports for m in each) / seconds:.1f} reports a second each"
         )
 
 
@@ -166,18 +165,18 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--words", type=int, default=1000)
+    parser.add_argument("--reports", type=int, default=1000)
     parser.add_argument("--most", type=int, default=20, help="calls that the server takes at once")
     parser.add_argument("--seconds", type=float, default=20.0, help="of calling")
     options = parser.parse_args()
     _show_sharing(options.most, options.seconds)
     for workers in (2, 100):
-        cost = words_alone(workers, options.words)
-        print(f"a word among {workers:>3} workers   {cost * 1e6:8.0f} us of the coordinator")
-    each, together = words_over_dask(options.processes, options.words)
-    print(f"a word over Dask           {each * 1e3:8.2f} ms to its worker")
-    print(f"words a second, all told   {together:8.0f}")
-    print(f"workers that could be served {together * EXCHANGE_SECONDS:6.0f}")
+        cost = seconds_of_a_report(workers, options.reports)
+        print(f"a report among {workers:>3} workers   {cost * 1e6:8.0f} us of the coordinator")
+    each, together = reports_over_dask(options.processes, options.reports)
+    print(f"a report over Dask         {each * 1e3:8.2f} ms to its worker")
+    print(f"reports a second, all told {together:8.0f}")
+    print(f"workers that could be served {together * REPORT_SECONDS:6.0f}")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import stages.execute.work as executing
 import stages.prepare.work as preparing
 import stages.refine.work as refining
 import stages.score.work as scoring
-from environments.models.limits.alone import spent_usd
+from environments.models.money.shared_budget import spent_usd
 from flows import publishing
 from flows.config import Settings, load_settings
 from flows.gates import hold_gate

@@ -11,9 +11,9 @@ from environments.metering.answers import stored_answer
 from environments.metering.calls import Call, Fault, Terms
 from environments.models.client import Answer
 from environments.models.faults import AttemptFailed, NotSent, lost_money, one_line
-from environments.models.limits.purse import MoneyHeld
-from environments.models.limits.seam import Outcome
-from environments.models.money.spending import Spending
+from environments.models.limits.protocols import Outcome
+from environments.models.money.budget import Spending
+from environments.models.money.run_budget import MoneyHeld
 from environments.ports import ModelReply
 from taskdata.errors import (
     BudgetExhausted,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from environments.metering.answers import RecordedAnswer
 from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.requests import Asked, limited
-from environments.metering.ledger import Ledger, Reservation
+from environments.metering.ledger import Ledger, ReplyReservation
 from environments.models.client import Answer
-from environments.models.limits.purse import Purse
-from environments.models.limits.seam import Allowance, Limiter, Outcome
+from environments.models.limits.protocols import Allowance, Limiter, Outcome
+from environments.models.money.run_budget import RunBudget
 from environments.models.record.log import CallLog
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
@@ -59,7 +59,7 @@ class Terms:
     record: Record
     limiter: Limiter | None = None
     """Shares the provider's rate limits with all other callers."""
-    purse: Purse | None = None
+    run_budget: RunBudget | None = None
     """Holds the money that all calls of the run may cost; None: as much as they do."""
     log: CallLog | None = None
     """Records the trial's calls, and replays those that an earlier attempt paid for; None: nothing
@@ -77,7 +77,7 @@ class Call:
     dialect: Dialect
     request: "web.Request"
     asked: Asked
-    room: Reservation
+    room: ReplyReservation
     body: dict[str, Any] = field(init=False)
     """The request as it is forwarded."""
     content: bytes = b""

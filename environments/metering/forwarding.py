@@ -23,11 +23,11 @@ from environments.metering.answers import RecordedAnswer, request_key
 from environments.metering.calls import Call, Terms
 from environments.metering.formats.dialects import Dialect, error_body, family_of, limited_as
 from environments.metering.formats.requests import Asked
-from environments.metering.ledger import Reservation
+from environments.metering.ledger import ReplyReservation
 from environments.metering.upstream import Upstream
 from environments.models.faults import AttemptFailed
-from environments.models.limits.admission import admitted
-from environments.models.limits.seam import Slot
+from environments.models.limits.protocols import Slot
+from environments.models.money.admission import admitted
 from environments.models.retry import RetryPolicy, Unlimited, is_hung
 from environments.models.wire.transport import open_session
 from environments.sandbox.shielding import to_the_end
@@ -65,7 +65,7 @@ class Forwarder:
                 await to_the_end(forwarder.settled())
 
     async def forward(
-        self, dialect: Dialect, request: "web.Request", asked: Asked, room: Reservation
+        self, dialect: Dialect, request: "web.Request", asked: Asked, room: ReplyReservation
     ) -> "web.StreamResponse":
         """Return the response for the program: the provider's, a replayed one, or an error.
 
@@ -162,16 +162,16 @@ class Forwarder:
     async def _attempt(self, call: Call, seconds: float) -> "web.StreamResponse":
         """Call the provider once the rate limits and the run's money allow it."""
         bound = call.room.bound.usd
-        if self._terms.purse is not None and bound is None:
+        if self._terms.run_budget is not None and bound is None:
             raise BudgetExhausted(
                 f"max_usd: the price of so long a request to {self._endpoint} is unknown"
             )
         async with AsyncExitStack() as stack:
             with self._waiting(call):
-                leave = await stack.enter_async_context(
+                admission = await stack.enter_async_context(
                     admitted(
                         lambda longest: self._slot(call, longest),
-                        self._terms.purse,
+                        self._terms.run_budget,
                         bound or 0.0,
                         max(0.0, seconds),
                     )
@@ -182,9 +182,9 @@ class Forwarder:
             except ModelUnavailable as exc:
                 return self._upstream.failed(call, exc)
             finally:
-                leave.payment.cost_usd = self._accounting.paid_usd(call)
+                admission.payment.cost_usd = self._accounting.paid_usd(call)
                 if call.outcome is not None:
-                    leave.slot.report(call.outcome.model_copy(update=call.allowances))
+                    admission.slot.report(call.outcome.model_copy(update=call.allowances))
 
     def _slot(self, call: Call, seconds: float) -> AbstractAsyncContextManager[Slot]:
         if self._terms.limiter is None:

@@ -24,7 +24,7 @@ from environments.models.faults import (
     says_too_large,
 )
 from environments.models.limits.headers import allowances, retry_after
-from environments.models.limits.seam import Outcome
+from environments.models.limits.protocols import Outcome
 from environments.models.wire.transport import CONNECT_SECONDS, connection_fault, proxy_for
 from taskdata.errors import ModelRejected, ModelUnavailable
 

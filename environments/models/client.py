@@ -15,9 +15,9 @@ from environments.models.faults import (
     TooDear,
 )
 from environments.models.limits.headers import allowances
-from environments.models.limits.purse import Purse
-from environments.models.limits.seam import Limiter, Outcome, Slot, limited_as
+from environments.models.limits.protocols import Limiter, Outcome, Slot, limited_as
 from environments.models.money.prices import price_of
+from environments.models.money.run_budget import RunBudget
 from environments.models.money.spending import call_bound
 from environments.models.retry import RetriedCall, RetryPolicy, Try, Unlimited
 from environments.models.wire.arguments import clean_text, is_storable
@@ -68,19 +68,19 @@ class ProviderClient(ABC):
         endpoint: Endpoint,
         policy: RetryPolicy | None = None,
         limiter: Limiter | None = None,
-        purse: Purse | None = None,
+        run_budget: RunBudget | None = None,
     ) -> None:
-        """Call `endpoint`; without a limiter as often as is asked, without a purse at any cost.
+        """Call `endpoint`; without a limiter or a `run_budget` there is no limit of that kind.
 
         Raises:
-            Misuse: There is a purse and the price is unknown, so no cap could be held.
+            Misuse: There is a `run_budget` and the price is unknown, so no cap could be held.
         """
         self.endpoint = endpoint
         self._policy = policy or RetryPolicy()
         self._limiter = limiter
-        self._purse = purse
+        self._run_budget = run_budget
         self._price = price_of(endpoint.spec)
-        if purse is not None and self._price is None:
+        if run_budget is not None and self._price is None:
             raise Misuse(
                 f"max_usd: the price of {endpoint.spec} is unknown, so a limit in money cannot be "
                 "held; add it to the price table or leave the limit out"
@@ -112,7 +112,7 @@ class ProviderClient(ABC):
             self._policy,
             lambda seconds: self._slot(tokens, seconds),
             most_usd=lambda: call_bound(request, self._price).usd,
-            purse=self._purse,
+            run_budget=self._run_budget,
             max_usd=request.max_usd,
             noted=request.failed,
         )

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from environments.models.azure import unsupported_path
 from environments.models.keys import key_for
-from environments.models.limits.seam import limited_as
+from environments.models.limits.protocols import limited_as
 from environments.models.local.files import require_model_file
 from environments.models.providers import PROVIDERS, Provider
 from environments.ports import ImageModel, ModelClient, VideoModel
@@ -19,8 +19,8 @@ from taskdata.schema.deadlines import ATTEMPT_SECONDS
 
 if TYPE_CHECKING:
     from environments.models.client import ProviderClient
-    from environments.models.limits.purse import Purse
-    from environments.models.limits.seam import Limiter
+    from environments.models.limits.protocols import Limiter
+    from environments.models.money.run_budget import RunBudget
     from environments.models.wire.transport import Endpoint
 
 # They think between tool calls, and only the responses format gives them those thoughts back.
@@ -68,7 +68,7 @@ def model_client(
     spec: ModelSpec,
     base_url: str | None,
     limiter: "Limiter | None" = None,
-    purse: "Purse | None" = None,
+    run_budget: "RunBudget | None" = None,
     attempt_seconds: float = ATTEMPT_SECONDS,
 ) -> ModelClient:
     """Return a new client; it belongs to the event loop it is first used in.
@@ -77,14 +77,14 @@ def model_client(
         spec: Provider and model.
         base_url: Endpoint; for local models the running server's, else None for the default.
         limiter: Shares the provider's limits; None: the one of this process.
-        purse: Holds the money that calls may cost; None: as much as they do.
+        run_budget: Reserves the money for each call; None: the run has no cap.
         attempt_seconds: Longest attempt at a call.
 
     Raises:
         Misuse: As `require_model`, or a local model without a server; or its price is unknown,
-            and there is a purse.
+            and there is a `run_budget`.
     """
-    from environments.models.limits.local import process_limiter
+    from environments.models.limits.limiter import process_limiter
     from environments.models.retry import RetryPolicy
 
     endpoint = model_endpoint(spec, base_url)
@@ -93,7 +93,7 @@ def model_client(
         # Its server has a line of its own, where nobody else stands, and is paid by nobody.
         return _client_type(spec, endpoint.base_url)(endpoint, policy)
     client = _client_type(spec, endpoint.base_url)
-    return client(endpoint, policy, limiter or process_limiter(), purse)
+    return client(endpoint, policy, limiter or process_limiter(), run_budget)
 
 
 def takes_audio(spec: ModelSpec, base_url: str | None) -> bool:
@@ -181,7 +181,7 @@ def image_model(
     Raises:
         Misuse: As `require_generator`.
     """
-    from environments.models.limits.local import process_limiter
+    from environments.models.limits.limiter import process_limiter
     from environments.models.openai.generation import OpenAIImages
 
     endpoint = _generator(spec, base_url, "pictures")
@@ -198,7 +198,7 @@ def video_model(
     Raises:
         Misuse: As `require_generator`.
     """
-    from environments.models.limits.local import process_limiter
+    from environments.models.limits.limiter import process_limiter
     from environments.models.openai.generation import OpenAIVideos
 
     endpoint = _generator(spec, base_url, "clips")
@@ -220,32 +220,32 @@ class ModelClients:
     def __init__(
         self,
         limiter: "Limiter | None" = None,
-        purse: "Purse | None" = None,
+        run_budget: "RunBudget | None" = None,
         attempt_seconds: float = ATTEMPT_SECONDS,
     ) -> None:
         """Make clients that keep to limits.
 
         Args:
             limiter: Shares the providers' limits; None: the one of this process.
-            purse: Holds the money that calls may cost; None: as much as they do.
+            run_budget: Reserves the money for each call; None: the run has no cap.
             attempt_seconds: Longest attempt at a call.
         """
         self._limiter = limiter
-        self._purse = purse
+        self._run_budget = run_budget
         self._attempt_seconds = attempt_seconds
         self._clients: dict[tuple[ModelSpec, str | None], ModelClient] = {}
 
     @property
     def limiter(self) -> "Limiter":
         """What shares the providers' limits, for whoever calls them beside the clients."""
-        from environments.models.limits.local import process_limiter
+        from environments.models.limits.limiter import process_limiter
 
         return self._limiter or process_limiter()
 
     @property
-    def purse(self) -> "Purse | None":
-        """What holds the money that calls may cost, for the same; None: as much as they do."""
-        return self._purse
+    def run_budget(self) -> "RunBudget | None":
+        """What reserves the money for each call, for the same; None: the run has no cap."""
+        return self._run_budget
 
     @property
     def attempt_seconds(self) -> float:
@@ -256,12 +256,12 @@ class ModelClients:
         """Return the client for this model and endpoint, always the same one.
 
         Raises:
-            Misuse: As `require_model`; or its price is unknown, and there is a purse.
+            Misuse: As `require_model`; or its price is unknown, and there is a `run_budget`.
         """
         key = (spec, base_url)
         if key not in self._clients:
             self._clients[key] = model_client(
-                spec, base_url, self._limiter, self._purse, self._attempt_seconds
+                spec, base_url, self._limiter, self._run_budget, self._attempt_seconds
             )
         return self._clients[key]
 

@@ -23,9 +23,9 @@ from tenacity import (
 )
 
 from environments.models.faults import AttemptFailed, NoAnswerInTime, one_line
-from environments.models.limits.admission import Line, admitted
-from environments.models.limits.purse import MoneyHeld, Purse
-from environments.models.limits.seam import Outcome, Slot
+from environments.models.limits.protocols import Outcome, Slot
+from environments.models.money.admission import OpenSlot, admitted
+from environments.models.money.run_budget import MoneyHeld, RunBudget
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.deadlines import ATTEMPT_SECONDS
 from taskdata.schema.usage import FailedAttempt
@@ -125,11 +125,11 @@ class RetriedCall:
     where: str
     total_seconds: float
     policy: RetryPolicy
-    line: Line = _no_line
+    line: OpenSlot = _no_line
     most_usd: Callable[[], float | None] = _unpriced
     """Returns the most that one attempt can cost; None where that is not known."""
-    purse: Purse | None = None
-    """Holds the money for each attempt, whose price is known then; None: as much as it costs."""
+    run_budget: RunBudget | None = None
+    """Reserves the money for each attempt, whose price is known then; None: the run has no cap."""
     max_usd: float | None = None
     """Most that all attempts together may cost; None: no limit."""
     noted: list[FailedAttempt] = field(default_factory=list)
@@ -191,14 +191,14 @@ class RetriedCall:
 
     async def _once(self, attempt: Callable[[Try], Awaitable[T]]) -> T:
         longest = max(0.0, self.total_seconds - self.waited_seconds)
-        async with admitted(self.line, self.purse, self._usd_to_hold(), longest) as leave:
-            self.waited_seconds += leave.waited_seconds
+        async with admitted(self.line, self.run_budget, self._usd_to_hold(), longest) as admission:
+            self.waited_seconds += admission.waited_seconds
             left = self.total_seconds - self.seconds
-            one = Try(min(left, self.policy.attempt_seconds), leave.slot)
+            one = Try(min(left, self.policy.attempt_seconds), admission.slot)
             try:
                 return await self._in_time(one, attempt, left)
             finally:
-                leave.payment.cost_usd = self._most(one) or 0.0
+                admission.payment.cost_usd = self._most(one) or 0.0
 
     async def _in_time(self, one: Try, attempt: Callable[[Try], Awaitable[T]], left: float) -> T:
         is_last_chance = not self.failed and left <= one.seconds
@@ -224,7 +224,7 @@ class RetriedCall:
             raise
 
     def _usd_to_hold(self) -> float:
-        if self.purse is None:
+        if self.run_budget is None:
             return 0.0
         usd = self.most_usd()
         if usd is None:

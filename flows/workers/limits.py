@@ -1,52 +1,41 @@
-"""One small coordinator for all workers of a run: it lives in the Dask scheduler.
+"""The coordinator of a run's limits, which lives in the Dask scheduler.
 
-Runs of one installation that are at work at once meet on a board, by which they keep a provider's
-limits together.
-
-Workers reach it over the connection that they have anyway, a few times a second each, whatever
-the number of their calls, and under a cap on money some more
-(`environments.models.limits.coordinator`), so it needs no server of its own and is no bottleneck:
-`benchmarks/rate_limits.py` measures how many words it answers.
+Workers report over the connection that they have anyway, a few times a second each, whatever the
+number of their calls; `benchmarks/rate_limits.py` measures how many reports it can answer. Runs of
+one installation that are active at once share provider limits: by a file where each has a local
+scheduler of its own, and inside the scheduler where `dask_scheduler` names one.
 """
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from environments.models.limits.board_file import BoardFile
-from environments.models.limits.coordinator import Answer, Coordinator, Word
-from environments.models.limits.shared import Exchange
-from environments.models.limits.shares import Board, Shares
+from environments.models.limits.coordinator import Answer, Coordinator, Exchange, Report
+from environments.models.limits.shared_limits import SharedLimits, limits_file
 from flows.config import Settings
 from flows.workers.hosting import dropped, spoken_to
-from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.run import RunConfig
-
-_BOARDS = "nightshift_limits_of"
 
 
 @contextmanager
 def coordinated(
     connected: Any, settings: Settings, run_id: str, config: RunConfig, spent_usd: float
 ) -> Iterator[str]:
-    """Have the scheduler share the run's limits for the length of the block; yield their address.
+    """Have the scheduler coordinate the run's limits for the length of the block.
 
-    Runs of one installation that are at work at once share them with each other, too.
+    Yields the address for `exchange_at`.
 
     Args:
         connected: A Dask client.
         settings: Of the installation.
         run_id: The run whose workers share.
         config: Its limits.
-        spent_usd: What the run has cost before; infinite: nobody knows.
+        spent_usd: What the run has cost before; infinite: that is unknown.
     """
     address = f"nightshift_limits_{run_id}"
-    ceilings = {name: each.model_dump(mode="json") for name, each in config.limits.items()}
-    board = _board_name(settings)
-    connected.run_on_scheduler(_begin, address, board, ceilings, config.max_usd, spent_usd)
+    connected.run_on_scheduler(_begin, address, _shared_by(settings), config, spent_usd)
     try:
         yield address
     finally:
@@ -54,52 +43,47 @@ def coordinated(
 
 
 def exchange_at(address: str) -> Exchange:
-    """Return how this Dask worker speaks to the coordinator at `address`."""
+    """Return how this Dask worker reports to the coordinator at `address`."""
     return spoken_to(address, Answer)
 
 
-def _board_name(settings: Settings) -> str:
-    """Return what the runs of this installation have in common, wherever the scheduler is.
+def _shared_by(settings: Settings) -> str | Path:
+    """Return the file by which runs of the installation share limits, or a name in the scheduler.
 
-    Each local cluster has a scheduler of its own on this machine, so it is a file. Runs on a
-    scheduler of the user's meet in it; it may be elsewhere, and may have other installations' runs.
+    A scheduler of the user's may be on another machine and serve other installations, too.
     """
     if settings.dask_scheduler is None:
-        return f"file:{settings.home.resolve() / 'limits.json'}"
-    return f"{_BOARDS}_{sha256(settings.address.database_url.encode()).hexdigest()}"
+        return settings.home.resolve() / "limits.json"
+    return f"nightshift_limits_of_{sha256(settings.address.database_url.encode()).hexdigest()}"
 
 
-def _board(name: str, dask_scheduler: Any) -> Board:
-    path = name.removeprefix("file:")
-    if path == name:
-        shared: Board = dask_scheduler.extensions.setdefault(name, Shares())
-        return shared
-    board = BoardFile(Path(path))
-    board.begin(time.monotonic())
-    return board
+def _opener(
+    shared_by: str | Path, extensions: dict[str, Any]
+) -> Callable[[], AbstractContextManager[SharedLimits]]:
+    if isinstance(shared_by, Path):
+        return lambda: limits_file(shared_by)
+    limits = extensions.setdefault(shared_by, SharedLimits())
+    return lambda: nullcontext(limits)
 
 
 def _begin(
     address: str,
-    board: str,
-    ceilings: dict[str, Any],
-    max_usd: float | None,
+    shared_by: str | Path,
+    config: RunConfig,
     spent_usd: float,
     dask_scheduler: Any = None,
 ) -> None:
-    limits = {name: Ceilings.model_validate(each) for name, each in ceilings.items()}
-    coordinator = Coordinator(limits, max_usd, spent_usd, _board(board, dask_scheduler), address)
-
+    opener = _opener(shared_by, dask_scheduler.extensions)
+    coordinator = Coordinator(config.limits, config.max_usd, spent_usd, opener, address)
     address_of: dict[str, str] = {}
 
     def exchange(word: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
-        said = Word.model_validate(word)
-        address_of[said.worker] = worker
+        report = Report.model_validate(word)
+        address_of[report.worker] = worker
         for name in coordinator.workers:
             if address_of[name] not in dask_scheduler.workers:
                 coordinator.forget(name)
-        answer = coordinator.exchange(said, time.monotonic())
-        return answer.model_dump(mode="json")
+        return coordinator.exchange(report).model_dump(mode="json")
 
     dask_scheduler.handlers[address] = exchange
     dask_scheduler.extensions[address] = coordinator

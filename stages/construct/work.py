@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from environments.models.money.budget import Spending, total
 from environments.models.money.prices import price_of
-from environments.models.money.spending import Spending, SpendingCap, total
+from environments.models.money.spending import SpendingCap
 from environments.models.record.client import RecordedClient
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder

@@ -78,7 +78,7 @@ def _terms(
         ),
         record=journal,
         limiter=None if is_local else clients.limiter,
-        purse=clients.purse,
+        run_budget=clients.run_budget,
         log=None if is_local else log,
         policy=RetryPolicy(attempt_seconds=clients.attempt_seconds),
         # What an adapter tells its model is on record already.

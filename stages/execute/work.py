@@ -19,9 +19,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from environments.models.limits.alone import alone
-from environments.models.limits.shared import Exchange, SharedLimiter, run_limiter
+from environments.models.limits.coordinator import Coordinator, Exchange
+from environments.models.limits.limiter import ProcessLimiter, run_limiter
 from environments.models.local.serving import local_model_server
+from environments.models.money.shared_budget import spent_usd
 from environments.models.record.recorder import CallRecorder
 from environments.models.registry import ModelClients
 from environments.reaper.owner import working_folder
@@ -108,7 +109,7 @@ def run_until_empty(
         deal: The way to the backlog; of its trials those that have finished before are skipped.
         endpoints: What `local_models` yields: local model servers by model name.
         home: Where MCP servers are installed.
-        exchange: Carries words to the coordinator of the run's limits; None: there are no other
+        exchange: Carries reports to the coordinator of the run's limits; None: there are no other
             workers.
         ends_at: The stage's deadline, in seconds since the epoch: from then on nothing is begun,
             and what runs is stopped and recorded as such.
@@ -119,7 +120,10 @@ def run_until_empty(
     """
     _spare_the_collector()
     run = store.run(run_id)
-    limits = run_limiter(run_id, exchange or alone(store, run))
+    if exchange is None:
+        spent = spent_usd(store, run)
+        exchange = Coordinator(run.config.limits, run.config.max_usd, spent).exchange
+    limits = run_limiter(run_id, exchange)
     with holding(deal) as holder, limits.running():
         return run_loop(_execute(store, run, holder, endpoints, home, limits, ends_at))
 
@@ -214,7 +218,7 @@ async def _execute(
     holder: Holder,
     endpoints: Mapping[str, Sequence[str]],
     home: Path,
-    limits: SharedLimiter,
+    limits: ProcessLimiter,
     ends_at: float,
 ) -> BatchCounts:
     at_once, done = run.config.trials_per_worker, _Done()
@@ -223,10 +227,10 @@ async def _execute(
     first = await asyncio.to_thread(holder.next, at_once if seconds > 0 else 0)
     if not first.trial_ids and (not first.waiting or seconds <= 0):
         return done.counts
-    purse = None if run.config.max_usd is None else limits.purse
+    run_budget = None if run.config.max_usd is None else limits.budget
     with reaped(), working_folder() as folder:
         async with (
-            ModelClients(limits, purse, run.config.deadlines.attempt_seconds) as clients,
+            ModelClients(limits, run_budget, run.config.deadlines.attempt_seconds) as clients,
             CallRecorder(store) as calls,
             open_services(run.config, clients, calls) as services,
         ):

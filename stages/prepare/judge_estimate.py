@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from environments.models.money.budget import Spending, total
 from environments.models.money.prices import price_of
-from environments.models.money.spending import Spending, call_bound, total
+from environments.models.money.spending import call_bound
 from environments.models.retry import RetryPolicy
 from stages.execute.harness import harness_kind
 from stages.prepare.estimate import NOTHING, Effort, JudgeEstimate, trials_per_task

@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from environments.models.limits.alone import alone
-from environments.models.limits.shared import Exchange, SharedLimiter, run_limiter
+from environments.models.limits.coordinator import Coordinator, Exchange
+from environments.models.limits.limiter import ProcessLimiter, run_limiter
+from environments.models.money.shared_budget import spent_usd
 from environments.models.record.recorder import CallRecorder
 from environments.models.registry import ModelClients
 from environments.models.retry import is_silence
@@ -136,7 +137,7 @@ def score_until_empty(
         deal: The way to the backlog; of its trials those that are scored already, or have not
             finished, are skipped.
         endpoints: Base URLs of local model servers by model, for a local judge.
-        exchange: Carries words to the coordinator of the run's limits and money, which a judge
+        exchange: Carries reports to the coordinator of the run's limits and money, which a judge
             keeps to; None: there are no other workers.
         ends_at: The stage's deadline, in seconds since the epoch: from then on nothing is begun.
 
@@ -145,7 +146,10 @@ def score_until_empty(
         StoreUnavailable: A score could not be recorded; its trial stays due, the others went on.
     """
     run = store.run(run_id)
-    limits = run_limiter(run_id, exchange or alone(store, run))
+    if exchange is None:
+        spent = spent_usd(store, run)
+        exchange = Coordinator(run.config.limits, run.config.max_usd, spent).exchange
+    limits = run_limiter(run_id, exchange)
     with holding(deal) as holder, limits.running():
         return run_loop(_score(store, run, holder, endpoints, limits, ends_at))
 
@@ -190,7 +194,7 @@ async def _score(
     run: Run,
     holder: Holder,
     endpoints: Mapping[str, Sequence[str]],
-    limits: SharedLimiter,
+    limits: ProcessLimiter,
     ends_at: float,
 ) -> int:
     slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
@@ -199,12 +203,12 @@ async def _score(
     first = await asyncio.to_thread(holder.next, slots) if seconds > 0 else SlotGrant()
     if not first.trial_ids and not first.waiting:
         return 0
-    purse = None if run.config.max_usd is None else limits.purse
+    run_budget = None if run.config.max_usd is None else limits.budget
     attempt_seconds = run.config.deadlines.attempt_seconds
     prepare_to_check()
     with reaped(), working_folder() as folder:
         async with (
-            ModelClients(limits, purse, attempt_seconds) as clients,
+            ModelClients(limits, run_budget, attempt_seconds) as clients,
             CallRecorder(store) as calls,
         ):
             provider = sandbox_provider(run.config.sandbox)

@@ -3,10 +3,11 @@
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from environments.models.limits.seam import Allowance
+from environments.models.limits.protocols import Allowance
 
 _SPAN = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|d)", re.ASCII)
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -22,8 +23,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         if (seconds := _number(headers.get(name, ""))) is not None:
             return min(max(0.0, seconds * scale), _LONGEST_SECONDS)
-    if (seconds := _until(_http_date(headers.get("retry-after", "")))) is not None:
-        return seconds
+    with suppress(ValueError):
+        return _until(parsedate_to_datetime(headers.get("retry-after", "")))
     spent = [
         allowance.reset_seconds
         for allowance in allowances(headers)
@@ -41,23 +42,21 @@ def allowances(headers: Mapping[str, str]) -> tuple[Allowance | None, Allowance 
 
 
 def _openai(headers: Mapping[str, str], what: str) -> Allowance | None:
-    return _allowance(
-        headers.get(f"x-ratelimit-limit-{what}", ""),
-        headers.get(f"x-ratelimit-remaining-{what}", ""),
-        span_seconds(headers.get(f"x-ratelimit-reset-{what}", "")),
+    limit, remaining, reset = (
+        headers.get(f"x-ratelimit-{field}-{what}", "") for field in ("limit", "remaining", "reset")
     )
+    return _allowance(limit, remaining, span_seconds(reset))
 
 
 def _anthropic(headers: Mapping[str, str], what: str) -> Allowance | None:
-    named = f"anthropic-ratelimit-{what}-"
-    reset = headers.get(f"{named}reset", "")
-    try:
-        when = datetime.fromisoformat(reset)
-    except ValueError:
-        when = None
-    return _allowance(
-        headers.get(f"{named}limit", ""), headers.get(f"{named}remaining", ""), _until(when)
+    limit, remaining, reset = (
+        headers.get(f"anthropic-ratelimit-{what}-{field}", "")
+        for field in ("limit", "remaining", "reset")
     )
+    try:
+        return _allowance(limit, remaining, _until(datetime.fromisoformat(reset)))
+    except ValueError:
+        return None
 
 
 def _allowance(limit: str, remaining: str, reset: float | None) -> Allowance | None:
@@ -85,16 +84,7 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _http_date(text: str) -> datetime | None:
-    try:
-        return parsedate_to_datetime(text)
-    except ValueError:
-        return None
-
-
-def _until(when: datetime | None) -> float | None:
-    if when is None:
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
+def _until(when: datetime) -> float:
+    """Return the seconds until a time, which is in UTC where it names no zone; at least 0."""
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return min(max(0.0, (when - datetime.now(UTC)).total_seconds()), _LONGEST_SECONDS)

@@ -1,22 +1,26 @@
-"""A cap on what model calls may use together: calls, tokens and money.
+"""A cap on what the calls of a client may use together, and the most that one call can use.
 
-Before each call the most it can use is reserved, and settled by what it did use afterwards, so
-calls in flight at once cannot overspend between them. A call that only waits for others to settle
-waits; one that cannot fit any more is refused. A failed attempt at a call that may be charged all
-the same counts as what it can have used at most, and there is another one only if that was reserved
-too. One cap holds for one process.
+A call that only others' reservations keep from fitting waits until they are settled; a call that
+cannot fit any more is refused. A failed attempt that may be charged all the same counts as the most
+that it can have used, and there is another one only if that was reserved, too.
 """
 
-import asyncio
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
+from environments.models.money.budget import (
+    AwaitedBudget,
+    LimitName,
+    Reservation,
+    Spending,
+    total,
+)
 from environments.models.money.media import PICTURE_TOKENS, page_tokens
 from environments.models.money.prices import Price
 from environments.models.wire.writing import ToolSets
 from environments.ports import Media, Message, ModelClient, ModelReply, ModelRequest
-from taskdata.errors import BudgetExhausted, Misuse
+from taskdata.errors import BudgetExhausted, Misuse, NightshiftError
 from taskdata.schema.construct import SpendingLimits
 from taskdata.schema.transcript import Usage
 from taskdata.schema.usage import FailedAttempt
@@ -25,29 +29,6 @@ _TOKENS_AROUND_MESSAGE = 16
 """Role, name and separators, as the provider's template writes them."""
 _BOUND = "token bound"
 _TOOL_SETS = ToolSets(lambda tool: tool.model_dump(mode="json"))
-
-
-@dataclass(frozen=True)
-class Spending:
-    """What calls have used, or may use at most."""
-
-    calls: int = 0
-    tokens: int = 0
-    usd: float | None = 0.0
-    """None: not known."""
-
-    def __add__(self, other: "Spending") -> "Spending":
-        known = self.usd is not None and other.usd is not None
-        return Spending(
-            self.calls + other.calls,
-            self.tokens + other.tokens,
-            (self.usd or 0.0) + (other.usd or 0.0) if known else None,
-        )
-
-
-def total(spendings: Iterable[Spending]) -> Spending:
-    """Return the sum; its money is None where one part's is."""
-    return sum(spendings, Spending())
 
 
 class SpendingCap:
@@ -70,16 +51,17 @@ class SpendingCap:
         self._client = client
         self._limits = limits
         self._price = price
-        self._in_flight: dict[int, Spending] = {}
-        self._next = 0
-        self._settled = asyncio.Event()
-        self.spent = spent or Spending()
-        """What was used, calls in flight not counted."""
+        self._budget = AwaitedBudget(limits.max_calls, limits.max_tokens, limits.max_usd, spent)
         if limits.max_usd is not None and self.spent.usd is None:
             raise BudgetExhausted(
                 f"what {self.spent.calls} earlier calls cost is not known, so the limit of "
                 f"{limits.max_usd:g} USD cannot be held; start a new refresh without max_usd"
             )
+
+    @property
+    def spent(self) -> Spending:
+        """What was used, calls in flight not counted."""
+        return self._budget.spent
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         """Return the model's answer.
@@ -89,19 +71,16 @@ class SpendingCap:
             Misuse: The price of so long a request is unknown, and there is a limit in money.
         """
         bound = call_bound(request, self._price)
-        number = await self._reserve(bound)
+        reservation = await self._reserve(bound)
         is_limited = self._limits.max_usd is not None
-        asked = replace(request, max_usd=self._in_flight[number].usd if is_limited else None)
+        asked = replace(request, max_usd=reservation.bound.usd if is_limited else None)
         used = Spending(calls=1)
         try:
             reply = await self._client.reply(asked)
             used = _used(reply, bound)
         finally:
             used = used + _charged(asked.failed, bound)
-            del self._in_flight[number]
-            self.spent = self.spent + used
-            self._settled.set()
-            self._settled = asyncio.Event()
+            self._budget.settle(reservation, used)
             request.failed.extend(asked.failed)
         return reply
 
@@ -109,40 +88,32 @@ class SpendingCap:
         """Close the client's connections."""
         await self._client.close()
 
-    async def _reserve(self, bound: Spending) -> int:
-        while True:
-            if (limit := self._exceeded(self.spent + bound)) is not None:
-                raise BudgetExhausted(
-                    f"the next call may need {bound.tokens} tokens and would go beyond {limit}; "
-                    f"used so far: {self.spent.calls} calls, {self.spent.tokens} tokens"
-                    + ("" if self.spent.usd is None else f", {self.spent.usd:.4f} USD")
-                )
-            taken = total((self.spent, *self._in_flight.values()))
-            if self._exceeded(taken + bound) is None:
-                break
-            await self._settled.wait()
-        # For a second attempt, where that is not at the cost of other calls.
-        again = Spending(usd=bound.usd)
-        self._next += 1
-        self._in_flight[self._next] = (
-            bound + again if self._exceeded(taken + bound + again) is None else bound
-        )
-        return self._next
+    async def _reserve(self, bound: Spending) -> Reservation:
+        while not self._budget.fits(bound):
+            if (limit := self._budget.exceeded(bound)) is not None:
+                raise self._refusal(limit, bound)
+            await self._budget.settlement()
+        # Money for a second attempt, where that is not at the cost of other calls.
+        twice = bound + Spending(usd=bound.usd)
+        return self._budget.reserve(twice) or self._budget.hold(Reservation(bound))
 
-    def _exceeded(self, sum_: Spending) -> str | None:
-        limits = self._limits
-        if sum_.calls > limits.max_calls:
-            return f"max_calls = {limits.max_calls}"
-        if sum_.tokens > limits.max_tokens:
-            return f"max_tokens = {limits.max_tokens}"
-        if limits.max_usd is None:
-            return None
-        if sum_.usd is None:
-            raise Misuse(
+    def _refusal(self, limit: LimitName, bound: Spending) -> NightshiftError:
+        limits, spent = self._limits, self.spent
+        if limit == "usd" and (spent + bound).usd is None:
+            return Misuse(
                 "a call's price is not known (no price for so long a prompt, or the server "
                 "reported no usage), so the limit in money cannot be held; remove max_usd"
             )
-        return f"max_usd = {limits.max_usd:g}" if sum_.usd > limits.max_usd else None
+        most = {
+            "calls": f"max_calls = {limits.max_calls}",
+            "tokens": f"max_tokens = {limits.max_tokens}",
+            "usd": f"max_usd = {limits.max_usd or 0.0:g}",
+        }
+        return BudgetExhausted(
+            f"the next call may need {bound.tokens} tokens and would go beyond {most[limit]}; "
+            f"used so far: {spent.calls} calls, {spent.tokens} tokens"
+            + ("" if spent.usd is None else f", {spent.usd:.4f} USD")
+        )
 
 
 def require_price(limits: SpendingLimits, price: Price | None) -> None:

@@ -20,7 +20,7 @@ from pydantic import Field
 from environments.models import faults
 from environments.models.client import limit_of
 from environments.models.faults import AttemptFailed
-from environments.models.limits.seam import Limiter, Outcome, Slot, limited_as
+from environments.models.limits.protocols import Limiter, Outcome, Slot, limited_as
 from environments.models.money.prices import price_of
 from environments.models.retry import RetriedCall, RetryPolicy, Try, Unlimited
 from environments.models.wire.arguments import clean_text

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from environments.models.money.spending import Spending
+from environments.models.money.budget import Spending
 from environments.models.record.recorder import CallRecorder
 from environments.ports import ModelReply
 from taskdata.schema.model_call import NO_REPLY, CallPurpose, ModelCall

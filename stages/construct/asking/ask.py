@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from pydantic import ValidationError
 
 from environments.models.faults import ConversationRefused
-from environments.models.money.spending import Spending
+from environments.models.money.budget import Spending
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from stages.construct.answers.forms import Form, schema_of
 from stages.construct.answers.json_text import read_json

@@ -177,22 +177,28 @@ class Conversation:
                 return ending
             started_at = datetime.now(UTC)
             seconds = min(MAX_REPLY_SECONDS, self._meter.seconds_left)
-            request = self._meter.afford(self._request(seconds))
-            if isinstance(request, Ending):
-                return request
-            try:
-                reply = await self._model.reply(request)
-            except (ModelRejected, ModelUnavailable, BudgetExhausted) as exc:
-                self._meter.count_failed(exc.failed_attempts)
-                self._journal.no_reply(exc.failed_attempts)
-                if (ending := self._without_reply(exc, seconds)) is not None:
-                    return ending
-            except asyncio.CancelledError:
-                self._journal.no_reply(request.failed)
-                raise
-            else:
-                self._take(request, reply, started_at)
-                return Ending.REFUSED if reply.stop_reason == "refused" else reply
+            async with self._meter.reserved(self._request(seconds)) as request:
+                if isinstance(request, Ending):
+                    return request
+                reply = await self._asked(request, seconds, started_at)
+            if reply is not None:
+                return reply
+
+    async def _asked(
+        self, request: ModelRequest, seconds: float, started_at: datetime
+    ) -> ModelReply | Ending | None:
+        """Return the reply to one request, or why there is none; None: ask another way."""
+        try:
+            reply = await self._model.reply(request)
+        except (ModelRejected, ModelUnavailable, BudgetExhausted) as exc:
+            self._meter.count_failed(exc.failed_attempts)
+            self._journal.no_reply(exc.failed_attempts)
+            return self._without_reply(exc, seconds)
+        except asyncio.CancelledError:
+            self._journal.no_reply(request.failed)
+            raise
+        self._take(request, reply, started_at)
+        return Ending.REFUSED if reply.stop_reason == "refused" else reply
 
     def _without_reply(
         self, fault: ModelRejected | ModelUnavailable | BudgetExhausted, seconds: float

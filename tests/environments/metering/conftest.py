@@ -16,9 +16,9 @@ from aiohttp import web
 from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger
 from environments.metering.proxy import MeteringProxy, metering_proxy
-from environments.models.limits.purse import Purse
-from environments.models.limits.seam import Limiter
+from environments.models.limits.protocols import Limiter
 from environments.models.money.prices import Price
+from environments.models.money.run_budget import RunBudget
 from environments.models.record.log import CallLog
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
@@ -130,7 +130,7 @@ def program(wire):
         url: str = "",
         price: Price | None = PRICE,
         log: CallLog | None = None,
-        purse: Purse | None = None,
+        run_budget: RunBudget | None = None,
         limiter: Limiter | None = None,
         policy: RetryPolicy = FAST,
         records_instructions: bool = False,
@@ -142,7 +142,7 @@ def program(wire):
             Endpoint(spec, url or wire.base_url(dialect), KEY),
             Ledger(Budget.model_validate(budget), price),
             Recorded(),
-            purse=purse,
+            run_budget=run_budget,
             limiter=limiter,
             log=log,
             policy=policy,

@@ -1,14 +1,12 @@
 """What is known afterwards of calls that were not answered, and what they may have cost."""
 
-import asyncio
-
 import pytest
 
 from environments.metering import accounting
-from environments.models.limits.purse import Purse
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
 from taskdata.errors import ModelUnavailable
+from tests.environments.models.limiters import budget_of, spent_usd
 
 ASKED = {"messages": [{"role": "user", "content": "Hello"}], "max_completion_tokens": 500}
 
@@ -112,24 +110,18 @@ async def test_what_may_be_charged_is_the_runs_money(
 ):
     run = new_run(new_task("one"))
     trial = plan_trial(run, new_task("one"))
-    purse: list[Purse] = []
-
-    def grant() -> None:
-        state = purse[0].state()
-        purse[0].hear(state.waiting, granted=len(state.waiting), refused=False)
-
-    purse.append(Purse(lambda: asyncio.get_running_loop().call_soon(grant)))
+    budget = budget_of()
     wire.then(wire.fails(500), wire.drops())
     async with CallRecorder(store) as recorder:
         log = CallLog(recorder, Payer.trial(trial.id, 1))
-        async with program(log=log, purse=purse[0]) as agent:
+        async with program(log=log, run_budget=budget) as agent:
             for _ in range(2):
                 await agent.chat(**ASKED)
             with pytest.raises(ModelUnavailable):
                 agent.proxy.require_provider()
     lost_usd = agent.proxy.ledger.spent.usd
     assert lost_usd > 0
-    assert purse[0].state().spent_usd == pytest.approx(lost_usd)
+    assert spent_usd(budget) == pytest.approx(lost_usd)
     assert store.spent_usd(run.id) == pytest.approx(lost_usd)
     assert store.paid(run.id) == (0, 0.0)
 

@@ -11,7 +11,6 @@ from environments.metering import answers as answers_module
 from environments.metering import forwarding
 from environments.metering import stream_relay as relay_module
 from environments.metering.answers import RecordedAnswer
-from environments.models.limits.purse import Purse
 from environments.models.record.client import RecordedClient
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
@@ -19,6 +18,7 @@ from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import ModelUnavailable, StoreUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.usage import Usage
+from tests.environments.models.limiters import budget_of, spent_usd
 
 HELLO = {"choices": [{"index": 0, "delta": {"content": "Hello"}, "finish_reason": None}]}
 STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
@@ -334,21 +334,14 @@ async def test_a_kept_answer_that_cannot_be_read_leaves_its_room_and_is_ours_to_
 
 async def test_the_runs_money_is_not_charged_for_what_is_answered_again(wire, attempt):
     wire.respond = lambda seen: wire.says("x", input_tokens=100, output_tokens=100)
-    purse: list[Purse] = []
-
-    def grant() -> None:
-        state = purse[0].state()
-        purse[0].hear(state.waiting, granted=len(state.waiting), refused=False)
-
-    purse.append(Purse(lambda: asyncio.get_running_loop().call_soon(grant)))
+    budget = budget_of()
     for number in (1, 2, 3):
-        async with attempt(number, purse=purse[0], max_reply_tokens=1_000) as agent:
+        async with attempt(number, run_budget=budget, max_reply_tokens=1_000) as agent:
             for text in ("a", "b"):
                 await said(agent, text)
         assert sum(reply.cost_usd for reply in agent.replies) == pytest.approx(2 * 0.011)
     assert len(wire.seen) == 2
-    assert purse[0].state().spent_usd == pytest.approx(2 * 0.011)
-    assert purse[0].state().held_usd == pytest.approx(0)
+    assert spent_usd(budget) == pytest.approx(2 * 0.011)
 
 
 @pytest.mark.parametrize("is_stream", [False, True])

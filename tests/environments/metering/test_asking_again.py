@@ -9,10 +9,10 @@ import pytest
 from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger
 from environments.metering.proxy import metering_proxy
-from environments.models.limits.local import LocalLimiter
 from environments.models.wire.transport import Endpoint
 from taskdata.errors import ModelUnavailable
 from taskdata.schema.agent import Budget, ModelSpec
+from tests.environments.models.limiters import limiter_of
 
 LIMITED = {"message": "Rate limit reached", "code": "rate_limit_exceeded"}
 LIMITED_ANSWER = {"error": {"message": "Rate limit reached", "code": 429}}
@@ -94,7 +94,7 @@ async def test_the_wait_that_a_provider_asks_for_is_all_callers_and_not_the_agen
     wire, key, record
 ):
     wire.then(wire.fails(429, retry_after=0.5), wire.says("x"))
-    limiter = LocalLimiter()
+    limiter = limiter_of()
     endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
     ledger = Ledger(Budget(max_seconds=3), None)
     async with (

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.metering.ledger import Ledger, ReplyLimits, Reservation
+from environments.metering.ledger import Ledger, ReplyLimits, ReplyReservation
+from environments.models.money.budget import Spending
 from environments.models.money.prices import Price
-from environments.models.money.spending import Spending
 from taskdata.schema.agent import Budget
 from taskdata.schema.transcript import Ending
 
@@ -23,7 +23,7 @@ def budget(**fields) -> Budget:
 async def test_a_reply_is_shortened_to_what_is_left():
     ledger = Ledger(budget(max_tokens=1_500), None)
     first = await ledger.reserve(800, 1_000)
-    assert isinstance(first, Reservation)
+    assert isinstance(first, ReplyReservation)
     assert first.reply_tokens == 700
     ledger.settle(first, Spending(1, 900))
     assert (await ledger.reserve(300, None)).reply_tokens == 300
@@ -32,7 +32,7 @@ async def test_a_reply_is_shortened_to_what_is_left():
 async def test_no_call_is_made_for_a_reply_of_a_few_words():
     ledger = Ledger(budget(max_tokens=1_000), None)
     assert await ledger.reserve(990, 1_000) is Ending.OUT_OF_TOKENS
-    assert isinstance(await ledger.reserve(990, 10), Reservation)
+    assert isinstance(await ledger.reserve(990, 10), ReplyReservation)
 
 
 async def test_money_is_held_to_what_a_call_costs_at_most():
@@ -68,7 +68,7 @@ async def test_a_call_that_waits_is_refused_when_the_room_is_used_up():
 async def test_what_a_failed_call_held_is_there_again():
     ledger = Ledger(budget(max_turns=1), None)
     ledger.settle(await ledger.reserve(1, 100), Spending())
-    assert isinstance(await ledger.reserve(1, 100), Reservation)
+    assert isinstance(await ledger.reserve(1, 100), ReplyReservation)
 
 
 async def test_time_runs_from_the_beginning_of_the_work():
@@ -188,7 +188,7 @@ async def test_a_tools_model_has_what_calls_in_flight_leave_and_they_wait_for_it
             await asyncio.sleep(0.01)
             assert not call.done()
             ledger.charge(0.3)
-        assert isinstance(await call, Reservation)
+        assert isinstance(await call, ReplyReservation)
 
     using = asyncio.create_task(tool())
     await asyncio.sleep(0.01)

@@ -9,20 +9,22 @@ import pytest
 from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger
 from environments.metering.proxy import metering_proxy
-from environments.models.limits.local import LocalLimiter
-from environments.models.limits.purse import Purse
+from environments.models.limits.limiter import ProcessLimiter
 from environments.models.money.prices import Price
+from environments.models.money.run_budget import RunBudget
+from environments.models.money.shared_budget import MoneyAnswer
 from environments.models.wire.transport import Endpoint
 from taskdata.errors import ModelUnavailable
 from taskdata.schema.agent import Budget, ModelSpec
 from taskdata.schema.ceilings import Ceilings
+from tests.environments.models.limiters import limiter_of
 
 PRICE = Price(input=10, output=100, cached_input=1)
 
 
 @pytest.fixture
 def asking(wire, key, record):
-    """Open a proxy behind a limiter or a purse; yields a way to ask, and the ledger."""
+    """Open a proxy behind a limiter or a budget of the run; yields a way to ask, and the ledger."""
 
     @asynccontextmanager
     async def opened(max_seconds: float, **shared):
@@ -44,21 +46,25 @@ def asking(wire, key, record):
     return opened
 
 
-def granted_late(seconds: float) -> Purse:
-    """Return a purse whose money comes after so many seconds."""
-    purses: list[Purse] = []
+def unreachable(report):
+    raise ConnectionError
+
+
+def granted_late(seconds: float) -> RunBudget:
+    """Return a budget whose money comes after so many seconds."""
+    budgets: list[RunBudget] = []
 
     def grant() -> None:
-        state = purses[0].state()
-        purses[0].hear(state.waiting, granted=len(state.waiting), refused=False)
+        _, claims = budgets[0].report()
+        budgets[0].hear(claims, MoneyAnswer(granted=len(claims)))
 
-    purses.append(Purse(lambda: asyncio.get_running_loop().call_later(seconds, grant)))
-    return purses[0]
+    budgets.append(RunBudget(lambda: asyncio.get_running_loop().call_later(seconds, grant)))
+    return budgets[0]
 
 
 async def test_a_wait_for_the_runs_money_leaves_the_trial_its_time(wire, asking, record):
     wire.respond = lambda seen: wire.says("x")
-    async with asking(2.0, purse=granted_late(0.8)) as (ask, proxy):
+    async with asking(2.0, run_budget=granted_late(0.8)) as (ask, proxy):
         for _ in range(3):
             assert await ask() == 200
         assert proxy.ledger.seconds_left > 0.8
@@ -67,7 +73,7 @@ async def test_a_wait_for_the_runs_money_leaves_the_trial_its_time(wire, asking,
 
 async def test_a_wait_for_the_providers_limits_leaves_the_trial_its_time(wire, asking, record):
     wire.respond = lambda seen: wire.waits(0.5, wire.says("x"))
-    limiter = LocalLimiter({"openai": Ceilings(concurrency=1)})
+    limiter = limiter_of({"openai": Ceilings(concurrency=1)})
     async with asking(4.0, limiter=limiter) as (ask, proxy):
         statuses = await asyncio.gather(*(ask() for _ in range(4)))
         # All but the last one's answer came while others stood in line.
@@ -79,14 +85,14 @@ async def test_a_wait_for_the_providers_limits_leaves_the_trial_its_time(wire, a
 
 async def test_time_that_runs_out_at_the_model_is_the_agents(wire, asking):
     wire.then(wire.waits(0.3, wire.says("slow")), wire.waits(20, wire.says("late")))
-    async with asking(2.0, purse=granted_late(0.2)) as (ask, proxy):
+    async with asking(2.0, run_budget=granted_late(0.2)) as (ask, proxy):
         assert [await ask() for _ in range(2)] == [200, 504]
         assert proxy.ledger.seconds_left == 0
         proxy.require_provider()
 
 
 async def test_money_that_never_comes_is_not_the_agents(wire, asking):
-    async with asking(0.3, purse=Purse(lambda: None)) as (ask, proxy):
+    async with asking(0.3, run_budget=RunBudget(lambda: None)) as (ask, proxy):
         assert await ask() in (502, 504)
         assert wire.seen == []
         with pytest.raises(ModelUnavailable, match="held its money"):
@@ -94,7 +100,7 @@ async def test_money_that_never_comes_is_not_the_agents(wire, asking):
 
 
 async def test_nor_is_a_slot_that_never_comes(wire, asking):
-    async with asking(0.3, limiter=LocalLimiter(tell_soon=lambda: None)) as (ask, proxy):
+    async with asking(0.3, limiter=ProcessLimiter("worker", unreachable)) as (ask, proxy):
         assert await ask() in (502, 504)
         assert wire.seen == []
         with pytest.raises(ModelUnavailable, match="rate limits left no room"):

@@ -10,12 +10,12 @@ import pytest
 from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger
 from environments.metering.proxy import metering_proxy
-from environments.models.limits.purse import Purse
 from environments.models.money.prices import Price
 from environments.models.wire.transport import Endpoint
 from taskdata.errors import BudgetExhausted, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import Budget, ModelSpec
 from taskdata.schema.transcript import Ending
+from tests.environments.models.limiters import budget_of, spent_usd
 
 PRICE = Price(input=10, output=100, cached_input=1)
 
@@ -284,19 +284,10 @@ async def test_what_a_program_leaves_behind_is_counted_and_then_cut_off(wire, pr
 
 async def test_the_runs_money_is_shared_and_its_end_is_not_the_agents(wire, key, record):
     wire.respond = lambda seen: wire.says("x", input_tokens=100, output_tokens=100)
-    purse: list[Purse] = []
-
-    def grant() -> None:
-        """Grant what fits under 0.2 USD, as the coordinator would."""
-        state = purse[0].state()
-        for ask in state.waiting:
-            fits = state.spent_usd + state.held_usd + ask.usd <= 0.2
-            purse[0].hear([ask], granted=int(fits), refused=not fits)
-
-    purse.append(Purse(lambda: asyncio.get_running_loop().call_soon(grant)))
+    budget = budget_of(0.2)
     endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
     ledger = Ledger(Budget(max_reply_tokens=1_000), PRICE)
-    terms = Terms(endpoint, ledger, record, purse=purse[0])
+    terms = Terms(endpoint, ledger, record, run_budget=budget)
     async with (
         metering_proxy(terms) as proxy,
         aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,
@@ -309,8 +300,7 @@ async def test_the_runs_money_is_shared_and_its_end_is_not_the_agents(wire, key,
             proxy.require_provider()
     assert statuses[0] == 200
     assert statuses[-1] == 429
-    assert purse[0].state().spent_usd == pytest.approx(len(wire.seen) * 0.011)
-    assert purse[0].state().held_usd == pytest.approx(0)
+    assert spent_usd(budget) == pytest.approx(len(wire.seen) * 0.011)
 
 
 async def test_a_no_with_status_200_is_the_programs_and_may_be_charged(wire, program):

@@ -6,8 +6,8 @@ import pytest
 
 from environments.models.anthropic import AnthropicClient
 from environments.models.client import ProviderClient
-from environments.models.limits.purse import Purse
-from environments.models.limits.seam import Limiter
+from environments.models.limits.protocols import Limiter
+from environments.models.money.run_budget import RunBudget
 from environments.models.openai import OpenAIClient, OpenAIResponsesClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint
@@ -40,13 +40,13 @@ def new_client(wire):
         policy: RetryPolicy = FAST,
         url: str | None = None,
         limiter: Limiter | None = None,
-        purse: Purse | None = None,
+        run_budget: RunBudget | None = None,
     ) -> ProviderClient:
         kind = CLIENTS.get(provider, OpenAIClient)
         endpoint = Endpoint(
             ModelSpec(provider=provider, model=model), url or wire.base_url(provider), KEY
         )
-        return kind(endpoint, policy, limiter, purse)
+        return kind(endpoint, policy, limiter, run_budget)
 
     return make
 

@@ -5,12 +5,13 @@ import pickle
 
 import pytest
 
-from environments.models.limits.local import LocalLimiter
-from environments.models.limits.window import START_CONCURRENCY
+from environments.models.limits.limiter import ProcessLimiter
+from environments.models.limits.rates import START_CONCURRENCY
 from environments.models.retry import RetryPolicy
 from environments.ports import Message, ModelRequest
 from taskdata.errors import ModelRejected, ModelUnavailable
 from taskdata.schema.ceilings import Ceilings
+from tests.environments.models.limiters import limiter_of
 
 QUESTION = (Message("user", "Hello?"),)
 
@@ -81,7 +82,7 @@ def test_many_calls_at_once_learn_the_same_lesson_together(wire, new_client):
     assert sum("stop" in seen.body for seen in wire.seen) == 5
 
 
-def crowd_of(new_client, count: int, limiter: LocalLimiter, **settings):
+def crowd_of(new_client, count: int, limiter: ProcessLimiter, **settings):
     """Ask so many times at once through a limiter; return replies and faults."""
 
     async def run() -> list:
@@ -99,7 +100,7 @@ def crowd_of(new_client, count: int, limiter: LocalLimiter, **settings):
 def test_time_in_line_is_not_the_models_time(wire, new_client):
     wire.respond = lambda seen: wire.waits(0.1, wire.says("ok"))
 
-    replies = crowd_of(new_client, 4, LocalLimiter({"compatible": Ceilings(concurrency=1)}))
+    replies = crowd_of(new_client, 4, limiter_of({"compatible": Ceilings(concurrency=1)}))
 
     assert wire.most_at_once == 1
     assert max(reply.waited_seconds for reply in replies) > 0.25
@@ -110,27 +111,27 @@ def test_a_refusal_slows_everybody_down_and_all_get_their_answer(wire, new_clien
     many = [wire.fails(429, retry_after=0.1) for _ in range(10)]
     wire.then(*many)
     wire.respond = lambda seen: wire.waits(0.01, wire.says("ok"))
-    limiter = LocalLimiter()
+    limiter = limiter_of()
 
     replies = crowd_of(new_client, 40, limiter)
 
     assert [reply.text for reply in replies] == ["ok"] * 40
     assert len(wire.seen) == 50
-    (want,) = limiter.wants().values()
-    assert (want.calls, want.in_flight) == (0, 0)
+    (queue,) = limiter._queues.values()
+    assert (queue.in_flight, len(queue.waiting)) == (0, 0)
 
 
 def test_attempts_that_hang_slow_everybody_down(wire, new_client):
     wire.respond = lambda seen: wire.waits(30, wire.says("late"))
-    policy, limiter = RetryPolicy(attempts=1, attempt_seconds=0.3), LocalLimiter()
+    policy, limiter = RetryPolicy(attempts=1, attempt_seconds=0.3), limiter_of()
     at_first = int(START_CONCURRENCY)
 
     faults = crowd_of(new_client, at_first, limiter, policy=policy)
 
     assert {type(fault) for fault in faults} == {ModelUnavailable}
     assert wire.most_at_once == at_first
-    (line,) = limiter._lines.values()
-    assert line.governor.concurrency < at_first
+    (queue,) = limiter._queues.values()
+    assert queue.share.slots < at_first
 
 
 def test_what_the_headers_say_is_left_is_kept_to(wire, new_client):
@@ -142,7 +143,7 @@ def test_what_the_headers_say_is_left_is_kept_to(wire, new_client):
     body = b'{"choices": [{"message": {"content": "ok"}}]}'
     wire.respond = lambda seen: wire.sends(body, headers=headers)
 
-    replies = crowd_of(new_client, 4, LocalLimiter({"compatible": Ceilings(concurrency=1)}))
+    replies = crowd_of(new_client, 4, limiter_of({"compatible": Ceilings(concurrency=1)}))
 
     waits = sorted(reply.waited_seconds for reply in replies)
     assert waits == pytest.approx([0.0, 0.2, 0.4, 0.6], abs=0.15)
@@ -150,7 +151,7 @@ def test_what_the_headers_say_is_left_is_kept_to(wire, new_client):
 
 def test_a_line_that_is_too_long_is_not_the_agents_fault(wire, new_client):
     wire.respond = lambda seen: wire.waits(0.5, wire.says("ok"))
-    limiter = LocalLimiter({"compatible": Ceilings(concurrency=1)})
+    limiter = limiter_of({"compatible": Ceilings(concurrency=1)})
 
     async def impatient() -> list:
         client = new_client("compatible", limiter=limiter)

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from environments.models.limits import admission
-from environments.models.limits.local import LocalLimiter
-from environments.models.limits.purse import Purse
+from environments.models.money import admission
 from environments.models.money.prices import price_of
 from environments.models.money.spending import call_bound
 from environments.models.retry import RetryPolicy
@@ -17,6 +15,7 @@ from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.ceilings import Ceilings
+from tests.environments.models.limiters import budget_of, limiter_of, spent_usd
 
 PRICES = """
 {provider}:
@@ -48,24 +47,15 @@ def priced(tmp_path, monkeypatch):
 
 
 class Account:
-    """A purse whose money is dealt out as the coordinator deals it, by one process."""
+    """The budget of a run with a cap."""
 
     def __init__(self, cap: float) -> None:
         self.cap = cap
-        self.purse = Purse(lambda: asyncio.get_running_loop().call_soon(self._deal))
-
-    def _deal(self) -> None:
-        for ask in self.purse.state().waiting:
-            state = self.purse.state()
-            left = self.cap - state.spent_usd
-            fits = ask.usd <= left - state.held_usd
-            self.purse.hear([ask], granted=int(fits), refused=ask.usd > left)
+        self.run_budget = budget_of(cap)
 
     @property
     def spent_usd(self) -> float:
-        state = self.purse.state()
-        assert state.held_usd == pytest.approx(0)
-        return state.spent_usd
+        return spent_usd(self.run_budget)
 
 
 @pytest.fixture
@@ -74,8 +64,8 @@ def outcome(new_client):
 
     def ask(dialect: str, account: Account | None = None, request=QUESTION, **settings):
         async def once():
-            purse = None if account is None else account.purse
-            client = new_client(dialect, purse=purse, **settings)
+            run_budget = None if account is None else account.run_budget
+            client = new_client(dialect, run_budget=run_budget, **settings)
             try:
                 return await client.reply(request)
             except (ModelUnavailable, ModelRejected, BudgetExhausted) as exc:
@@ -159,7 +149,7 @@ def test_what_a_model_without_a_price_may_charge_is_unknown(wire, outcome):
 
 def test_a_purse_needs_a_price(new_client):
     with pytest.raises(Misuse, match="the price of compatible/model-1 is unknown"):
-        new_client("compatible", purse=Account(1.0).purse)
+        new_client("compatible", run_budget=Account(1.0).run_budget)
 
 
 def test_attempts_without_answer_stop_before_the_cap(wire, priced, outcome, dialect):
@@ -209,7 +199,7 @@ def test_a_call_that_is_cut_off_leaves_word_of_what_it_may_be_charged(wire, pric
     request = replace(QUESTION)
 
     async def impatient() -> None:
-        client = new_client("compatible", purse=account.purse)
+        client = new_client("compatible", run_budget=account.run_budget)
         try:
             async with asyncio.timeout(0.5):
                 await client.reply(request)
@@ -226,14 +216,14 @@ def test_a_call_that_is_cut_off_leaves_word_of_what_it_may_be_charged(wire, pric
 def test_who_stands_in_line_holds_no_money(wire, priced, new_client):
     most, account = priced("compatible"), Account(1.0)
     wire.respond = lambda seen: wire.waits(0.3, wire.says("Fine."))
-    limiter = LocalLimiter({"compatible": Ceilings(concurrency=1)})
+    limiter = limiter_of({"compatible": Ceilings(concurrency=1)})
 
     async def crowd() -> float:
-        client = new_client("compatible", purse=account.purse, limiter=limiter)
+        client = new_client("compatible", run_budget=account.run_budget, limiter=limiter)
         try:
             calls = [asyncio.create_task(client.reply(replace(QUESTION))) for _ in range(3)]
             await asyncio.sleep(0.15)
-            held = account.purse.state().held_usd
+            held = account.run_budget.report()[0].reserved_usd
             await asyncio.gather(*calls)
             return held
         finally:
@@ -246,12 +236,12 @@ def test_who_waits_for_money_keeps_nobody_out_of_the_line(wire, priced, new_clie
     monkeypatch.setattr(admission, "SECONDS_FOR_MONEY", 0.05)
     monkeypatch.setattr(admission, "SECONDS_WITHOUT_MONEY", 0.05)
     most, account = priced("compatible"), Account(1.0)
-    limiter = LocalLimiter({"compatible": Ceilings(concurrency=1)})
+    limiter = limiter_of({"compatible": Ceilings(concurrency=1)})
     wire.respond = lambda seen: wire.says("Fine.")
     dear, cheap = replace(QUESTION, max_tokens=1_000), replace(QUESTION)
 
     async def crowd() -> list[str]:
-        client = new_client("compatible", purse=account.purse, limiter=limiter)
+        client = new_client("compatible", run_budget=account.run_budget, limiter=limiter)
         ended = []
 
         async def ask(name: str, request: ModelRequest) -> None:
@@ -259,7 +249,7 @@ def test_who_waits_for_money_keeps_nobody_out_of_the_line(wire, priced, new_clie
             ended.append(name)
 
         try:
-            async with account.purse.holding(1.0 - 2 * most):
+            async with account.run_budget.reserved(1.0 - 2 * most):
                 calls = [asyncio.create_task(ask("dear", dear))]
                 await asyncio.sleep(0.02)
                 calls.append(asyncio.create_task(ask("cheap", cheap)))
@@ -297,7 +287,7 @@ def test_whatever_a_provider_does_it_cannot_charge_more_than_the_cap(
     policy = RetryPolicy(attempts=4, first_wait_seconds=0.001, longest_wait_seconds=0.002)
 
     async def crowd() -> list:
-        client = new_client("compatible", policy=policy, purse=account.purse)
+        client = new_client("compatible", policy=policy, run_budget=account.run_budget)
         try:
             calls = (client.reply(replace(QUESTION)) for _ in scripts)
             return await asyncio.gather(*calls, return_exceptions=True)

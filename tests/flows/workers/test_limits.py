@@ -4,8 +4,8 @@ import os
 import signal
 import time
 
-from environments.models.limits.coordinator import Word
-from environments.models.limits.seam import Want
+from environments.models.limits.coordinator import Report
+from environments.models.limits.shared_limits import Demand
 from flows.config import Settings
 from flows.workers.clusters import client
 from flows.workers.limits import coordinated, exchange_at
@@ -20,8 +20,8 @@ CONFIG = RunConfig(
 
 def share_of(name, address):
     """Say as a worker that there is more to do than may be done; returns how much may be."""
-    word = Word(worker=name, wants={"openai": Want(calls=100, in_flight=0)})
-    return exchange_at(address)(word).shares["openai"].concurrency
+    report = Report(worker=name, demands={"openai": Demand(calls=100)})
+    return exchange_at(address)(report).shares["openai"].slots
 
 
 def die():

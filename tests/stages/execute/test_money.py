@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.models.limits.alone import spent_usd
+from environments.models.money.shared_budget import spent_usd
 from environments.models.record.recorder import CallRecorder
 from stages.execute import work
 from stages.prepare import work as preparing

@@ -8,7 +8,7 @@ import sys
 import pytest
 from aiohttp import web
 
-from environments.models.limits import shared
+from environments.models.limits import limiter
 from stages.execute import work
 from stages.prepare import work as preparing
 from taskdata.errors import StoreUnavailable
@@ -63,7 +63,7 @@ def run_of(store, new_run, new_task, wire, tmp_path, monkeypatch):
     monkeypatch.setenv("NIGHTSHIFT_PRICES", str(prices))
     monkeypatch.setenv("COMPATIBLE_API_KEY", "sk-canary-paid")
     # A process remembers what its runs have spent, and runs of other tests have the same ids.
-    monkeypatch.setattr(shared, "_limiters", {})
+    monkeypatch.setattr(limiter, "_limiters", {})
 
     def plan(name, **settings):
         agent = AgentSpec.parse(

@@ -3,10 +3,9 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from environments.models.limits.coordinator import Coordinator, Word
-from environments.models.limits.governor import Governor
-from environments.models.limits.seam import Allowance, Outcome
-from taskdata.schema.ceilings import Ceilings
+from environments.models.limits.coordinator import Coordinator, Report
+from environments.models.limits.protocols import Allowance, Outcome
+from environments.models.limits.provider_limits import ProviderLimits
 
 STEP = 0.05
 LATENCY = 0.2
@@ -49,54 +48,56 @@ class Provider:
 
 @dataclass
 class Worker:
-    """Always has more to call; speaks every quarter of a second, and at once if that is urgent."""
+    """Always has more to call; reports every quarter of a second, and at once if that is urgent."""
 
     name: str
-    governor: Governor
+    limits: ProviderLimits
     waiting: int = 100
-    calls: deque[float] = field(default_factory=deque)
+    calls: deque[tuple[float, int]] = field(default_factory=deque)
     is_urgent: bool = True
-    spoke_at: float = -1.0
+    reported_at: float = -1.0
     made: int = 0
 
-    def speak(self, coordinator: Coordinator, now: float) -> None:
-        if not self.is_urgent and now - self.spoke_at < 0.25 - 1e-9:
+    def report(self, coordinator: Coordinator, now: float) -> None:
+        if not self.is_urgent and now - self.reported_at < 0.25 - 1e-9:
             return
-        want = self.governor.want(self.waiting, now)
-        answer = coordinator.exchange(Word(worker=self.name, wants={"p": want}), now)
-        self.governor.deal(answer.shares["p"], now, want)
-        self.is_urgent, self.spoke_at = False, now
+        demand = self.limits.demand(self.waiting, now)
+        answer = coordinator.exchange(Report(worker=self.name, demands={"p": demand}), now)
+        self.limits.keep_to(answer.shares["p"], demand, now)
+        self.is_urgent, self.reported_at = False, now
 
     def work(self, provider: Provider, now: float) -> None:
-        while self.calls and self.calls[0] + LATENCY <= now + 1e-9:
+        while self.calls and self.calls[0][0] + LATENCY <= now + 1e-9:
             provider.in_flight -= 1
             provider.answered += 1
             self.made += 1
-            self.end(self.calls.popleft(), provider.says("ok"), now)
-        refused = 0
-        while self.waiting and self.governor.wait(1, now) == 0:
-            self.governor.start(1, now)
-            if provider.takes():
-                self.calls.append(now)
-            else:
-                refused += 1
-        for _ in range(refused):
-            self.end(now, provider.says("limited"), now)
+            self.end(self.calls.popleft()[1], provider.says("ok"), now)
+            self.begin(provider, now)
+        self.begin(provider, now)
 
-    def end(self, started_at: float, outcome: Outcome, now: float) -> None:
-        self.is_urgent |= self.governor.end(1, started_at, outcome, now)
+    def begin(self, provider: Provider, now: float) -> None:
+        refused = []
+        while self.waiting and self.limits.wait(1, now) == 0:
+            decreases = self.limits.start(1, now)
+            if provider.takes():
+                self.calls.append((now, decreases))
+            else:
+                refused.append(decreases)
+        for decreases in refused:
+            self.end(decreases, provider.says("limited"), now)
+
+    def end(self, decreases: int, outcome: Outcome, now: float) -> None:
+        self.is_urgent |= self.limits.end(1, decreases, outcome, now)
 
 
 def share(provider: Provider, workers: int, seconds: float) -> list[Worker]:
     """Have so many workers call a provider for a while."""
     coordinator = Coordinator()
-    crew = [Worker(f"w{number}", Governor(Ceilings(), 0.0)) for number in range(workers)]
-    for worker in crew:
-        worker.governor.wait_for_share()
+    crew = [Worker(f"w{number}", ProviderLimits(0.0)) for number in range(workers)]
     for step in range(round(seconds / STEP)):
         now = step * STEP
         provider.pass_time()
         for worker in crew:
             worker.work(provider, now)
-            worker.speak(coordinator, now)
+            worker.report(coordinator, now)
     return crew

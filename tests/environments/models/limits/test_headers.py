@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from environments.models.limits.headers import allowances, retry_after, span_seconds
-from environments.models.limits.seam import Allowance
+from environments.models.limits.protocols import Allowance
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments.models.limits.coordinator import Coordinator, Word
-from environments.models.limits.seam import Want
+from environments.models.limits.coordinator import Coordinator, Report
+from environments.models.limits.shared_limits import Demand
 from taskdata.schema.ceilings import Ceilings
 from tests.environments.models.limits.simulation import LATENCY, Provider, share
 
@@ -79,15 +79,15 @@ class Crew:
 
     def say(self, name: str, answers: int, *, is_refused: bool = False) -> None:
         worker = self.workers[name]
-        want = Want(
+        demand = Demand(
             calls=worker.in_flight + worker.waiting,
             in_flight=worker.in_flight,
             answers=answers,
             refused=worker.decreases if is_refused else None,
         )
-        answer = self.coordinator.exchange(Word(worker=name, wants={"p": want}), self.now)
+        answer = self.coordinator.exchange(Report(worker=name, demands={"p": demand}), self.now)
         told = answer.shares["p"]
-        worker.slots, worker.decreases = told.concurrency, told.window.decreases
+        worker.slots, worker.decreases = told.slots, told.window.decreases
         others = sum(other.may_have() for other in self.workers.values() if other is not worker)
         assert worker.slots == 0 or worker.slots + others <= int(told.window.size)
         self.size = told.window.size

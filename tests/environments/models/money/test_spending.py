@@ -7,14 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from environments.models.money.budget import Spending
 from environments.models.money.prices import price_of
-from environments.models.money.spending import (
-    Spending,
-    SpendingCap,
-    call_bound,
-    cost_bound,
-    longest_reply,
-)
+from environments.models.money.spending import SpendingCap, call_bound, cost_bound, longest_reply
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.transport import Endpoint

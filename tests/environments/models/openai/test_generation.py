@@ -7,7 +7,7 @@ import time
 import pytest
 
 from environments.models.faults import ConversationRefused
-from environments.models.limits.local import LocalLimiter
+from environments.models.limits.limiter import ProcessLimiter
 from environments.models.openai.generation import OpenAIImages, OpenAIVideos
 from environments.models.registry import image_model, require_generator
 from environments.models.retry import RetryPolicy
@@ -17,6 +17,7 @@ from taskdata.errors import Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.transcript import Usage
+from tests.environments.models.limiters import limiter_of
 
 FAST = RetryPolicy(attempts=3, first_wait_seconds=0.01)
 
@@ -80,8 +81,8 @@ def test_drawing_is_tried_again(wire, key):
     assert len(wire.seen) == 3
 
 
-def at_most_one() -> LocalLimiter:
-    return LocalLimiter({"compatible": Ceilings(concurrency=1)})
+def at_most_one() -> ProcessLimiter:
+    return limiter_of({"compatible": Ceilings(concurrency=1)})
 
 
 def test_pictures_keep_to_the_providers_limits(wire, monkeypatch):

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from environments.models.faults import NotRecorded
-from environments.models.limits.local import LocalLimiter
 from environments.models.record.log import Payer
 from environments.models.record.recorder import CallRecorder
 from environments.models.registry import ModelClients
@@ -21,6 +20,7 @@ from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 from taskdata.schema.tool_backends import ToolBackends
 from taskdata.schema.transcript import ToolCall
+from tests.environments.models.limiters import limiter_of
 
 PRICES = """
 compatible:
@@ -215,7 +215,7 @@ def test_models_that_draw_keep_to_the_limits_of_all_clients(wire, store):
     picture = {"created": 1, "data": [{"b64_json": "cG5n"}]}
     wire.respond = lambda seen: wire.waits(0.05, wire.answers(picture))
     backends = ToolBackends(image_model="compatible/flux", image_model_base_url=wire.openai_url)
-    limiter = LocalLimiter({"compatible": Ceilings(concurrency=1)})
+    limiter = limiter_of({"compatible": Ceilings(concurrency=1)})
 
     async def draw_three() -> None:
         async with (

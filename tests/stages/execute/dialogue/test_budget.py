@@ -1,3 +1,4 @@
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -105,6 +106,27 @@ def test_a_call_that_fits_may_cost_what_is_left_with_all_its_attempts():
     meter.count(QUESTION, reply(0.5 * MOST_USD))
     asked = meter.afford(QUESTION)
     assert asked == replace(QUESTION, max_usd=pytest.approx(1.5 * MOST_USD))
+
+
+def test_a_call_and_the_models_of_tools_are_never_promised_the_same_money():
+    meter, order = Meter(Budget(max_usd=2 * MOST_USD), price=PRICE), []
+
+    async def tool(name: str) -> None:
+        async with meter.hold() as left:
+            order.append((name, pytest.approx(left)))
+            await asyncio.sleep(0.01)
+            meter.charge(0.5 * MOST_USD)
+
+    async def call() -> None:
+        async with meter.reserved(QUESTION) as asked:
+            tools = [asyncio.create_task(tool(name)) for name in "ab"]
+            await asyncio.sleep(0.01)
+            order.append(("call", pytest.approx(asked.max_usd)))
+            meter.count(asked, reply(0.5 * MOST_USD))
+        await asyncio.gather(*tools)
+
+    asyncio.run(call())
+    assert order == [("call", 2 * MOST_USD), ("a", 1.5 * MOST_USD), ("b", MOST_USD)]
 
 
 def test_a_reply_becomes_as_short_as_the_money_is():

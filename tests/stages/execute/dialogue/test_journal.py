@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from environments.models.faults import NoAnswerInTime
-from environments.models.limits.purse import MoneyHeld
+from environments.models.money.run_budget import MoneyHeld
 from environments.models.retry import is_hung, is_silence
 from environments.ports import ModelReply
 from stages.execute.dialogue.journal import Journal

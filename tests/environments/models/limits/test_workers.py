@@ -7,29 +7,28 @@ from contextlib import ExitStack
 
 import pytest
 
-from environments.models.limits.coordinator import Answer, Coordinator, Word
-from environments.models.limits.seam import Outcome
-from environments.models.limits.shared import SharedLimiter
-from environments.models.limits.window import START_CONCURRENCY
+from environments.models.limits.coordinator import Answer, Coordinator, Report
+from environments.models.limits.limiter import ProcessLimiter
+from environments.models.limits.protocols import Outcome
 from taskdata.errors import BudgetExhausted, ModelUnavailable
 from taskdata.schema.ceilings import Ceilings
 
 
 class Post:
-    """Carries words to a coordinator, as the workers' scheduler does, and counts them."""
+    """Carries reports to a coordinator, as the workers' scheduler does, and counts them."""
 
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
         self._lock = threading.Lock()
-        self.words = 0
+        self.reports = 0
         self.is_down = False
 
-    def __call__(self, word: Word) -> Answer:
+    def __call__(self, report: Report) -> Answer:
         if self.is_down:
             raise ConnectionError("the scheduler is gone")
         with self._lock:
-            self.words += 1
-            return self._coordinator.exchange(word, time.monotonic())
+            self.reports += 1
+            return self._coordinator.exchange(report)
 
 
 class Server:
@@ -52,7 +51,7 @@ def shared(post, workers):
     """Run limiters that speak through `post` for the length of a block."""
     stack = ExitStack()
     names = [f"worker-{number}" for number in range(workers)]
-    return stack, [stack.enter_context(SharedLimiter(n, post).running()) for n in names]
+    return stack, [stack.enter_context(ProcessLimiter(n, post).running()) for n in names]
 
 
 def test_workers_never_exceed_a_limit_together():
@@ -118,7 +117,7 @@ def test_calls_go_on_by_the_last_share_when_the_coordinator_is_gone():
     assert server.most <= 2
 
 
-def test_words_do_not_grow_with_calls():
+def test_reports_do_not_grow_with_calls():
     post, server = Post(Coordinator()), Server()
     stack, (limiter,) = shared(post, 1)
 
@@ -129,7 +128,7 @@ def test_words_do_not_grow_with_calls():
     with stack:
         asyncio.run(calls())
     assert server.calls == 2000
-    assert post.words < 500
+    assert post.reports < 500
 
 
 def test_no_call_is_made_that_there_is_no_money_for():
@@ -137,17 +136,17 @@ def test_no_call_is_made_that_there_is_no_money_for():
     stack, limiters = shared(post, 3)
     spent, refused = [], []
 
-    async def pay(purse):
+    async def pay(budget):
         try:
-            async with purse.holding(0.2, 20.0) as payment:
+            async with budget.reserved(0.2, 20.0) as payment:
                 await asyncio.sleep(0.01)
                 payment.cost_usd = 0.15
             spent.append(0.15)
         except BudgetExhausted:
-            refused.append(purse)
+            refused.append(budget)
 
     async def all_pay():
-        await asyncio.gather(*(pay(lim.purse) for lim in limiters for _ in range(10)))
+        await asyncio.gather(*(pay(lim.budget) for lim in limiters for _ in range(10)))
 
     with stack:
         asyncio.run(all_pay())
@@ -155,9 +154,9 @@ def test_no_call_is_made_that_there_is_no_money_for():
     assert 0.8 < sum(spent) <= 1.0
 
 
-def test_batches_that_overlap_in_one_process_share_a_speaker():
+def test_batches_that_overlap_in_one_process_share_a_thread():
     post, server = Post(Coordinator({"openai": Ceilings(concurrency=2)})), Server()
-    limiter = SharedLimiter("worker", post)
+    limiter = ProcessLimiter("worker", post)
     outer = limiter.running()
     outer.__enter__()
     with limiter.running():
@@ -167,7 +166,7 @@ def test_batches_that_overlap_in_one_process_share_a_speaker():
     assert server.calls == 2
 
 
-def test_a_word_that_gets_lost_is_said_again():
+def test_a_report_that_gets_lost_is_made_again():
     post, server = Post(Coordinator({"openai": Ceilings(concurrency=2)})), Server()
     stack, (limiter,) = shared(post, 1)
 
@@ -188,9 +187,9 @@ def test_money_that_others_hold_is_not_waited_for_without_end():
     stack, (limiter,) = shared(post, 1)
 
     async def both():
-        async with limiter.purse.holding(0.9, 20.0):
+        async with limiter.budget.reserved(0.9, 20.0):
             with pytest.raises(ModelUnavailable, match="held its money"):
-                async with limiter.purse.holding(0.5, 0.3):
+                async with limiter.budget.reserved(0.5, 0.3):
                     pass
 
     with stack:
@@ -202,7 +201,7 @@ def test_a_call_that_no_coordinator_gives_money_for_does_not_blame_other_calls()
     stack, (limiter,) = shared(post, 1)
 
     async def hold(usd):
-        async with limiter.purse.holding(usd, 0.5):
+        async with limiter.budget.reserved(usd, 0.5):
             pass
 
     with stack:
@@ -211,22 +210,6 @@ def test_a_call_that_no_coordinator_gives_money_for_does_not_blame_other_calls()
             asyncio.run(hold(0.1))
         post.is_down = False
         asyncio.run(hold(0.1))
-
-
-def test_what_was_learned_is_told_to_the_coordinator_of_the_next_batch():
-    limiter, server = SharedLimiter("worker", Post(Coordinator())), Server()
-
-    async def calls(count, seconds):
-        await asyncio.gather(*(server.call(limiter, seconds) for _ in range(count)))
-
-    with limiter.running():
-        asyncio.run(calls(200, 0.05))
-    learned, server.most = server.most, 0
-    assert learned > 2 * START_CONCURRENCY, "the share grew with the answers"
-    limiter.exchange = Post(Coordinator())
-    with limiter.running():
-        asyncio.run(calls(learned, 0.5))
-    assert server.most == learned, "and began there"
 
 
 def test_workers_that_are_refused_slow_down_as_one():

@@ -6,17 +6,19 @@ import time
 
 import pytest
 
-from environments.models.limits.coordinator import Coordinator, Word
-from environments.models.limits.local import LocalLimiter
-from environments.models.limits.seam import Outcome, Want
+from environments.models.limits.coordinator import Coordinator, Report
+from environments.models.limits.limiter import ProcessLimiter
+from environments.models.limits.protocols import Outcome
+from environments.models.limits.shared_limits import Demand
 from taskdata.errors import ModelUnavailable
 from taskdata.schema.ceilings import Ceilings
+from tests.environments.models.limiters import limiter_of
 
 OK = Outcome(kind="ok")
 
 
 async def hold(
-    limiter: LocalLimiter, provider: str, seconds: float, patience: float = 5.0
+    limiter: ProcessLimiter, provider: str, seconds: float, patience: float = 5.0
 ) -> float:
     """Hold a slot for a while; return how long it was waited for."""
     async with limiter.slot(provider, 10, patience) as slot:
@@ -27,7 +29,7 @@ async def hold(
 
 def test_callers_take_turns_in_the_order_they_came():
     async def crowd() -> list[int]:
-        limiter, order = LocalLimiter({"p": Ceilings(concurrency=2)}), []
+        limiter, order = limiter_of({"p": Ceilings(concurrency=2)}), []
 
         async def call(number: int) -> None:
             async with limiter.slot("p", 10, 5.0):
@@ -45,18 +47,18 @@ def test_callers_take_turns_in_the_order_they_came():
 )
 def test_limits_hold_however_their_provider_is_asked(name):
     async def two() -> list[float]:
-        limiter = LocalLimiter({name: Ceilings(concurrency=1)})
+        limiter = limiter_of({name: Ceilings(concurrency=1)})
         return await asyncio.gather(*(hold(limiter, "openai@api.openai.com", 0.1) for _ in "ab"))
 
     assert max(asyncio.run(two())) > 0.08
     coordinator = Coordinator({name: Ceilings(concurrency=1)})
-    word = Word(worker="a", wants={"openai@api.openai.com": Want(calls=9)})
-    assert coordinator.exchange(word, 0.0).shares["openai@api.openai.com"].concurrency == 1
+    report = Report(worker="a", demands={"openai@api.openai.com": Demand(calls=9)})
+    assert coordinator.exchange(report, 0.0).shares["openai@api.openai.com"].slots == 1
 
 
 def test_time_in_line_is_told():
     async def two() -> tuple[float, float]:
-        limiter = LocalLimiter({"p": Ceilings(concurrency=1)})
+        limiter = limiter_of({"p": Ceilings(concurrency=1)})
         return await asyncio.gather(hold(limiter, "p", 0.1), hold(limiter, "p", 0.0))
 
     first, second = asyncio.run(two())
@@ -67,7 +69,7 @@ def test_time_in_line_is_told():
 
 def test_a_wedged_provider_holds_up_nobody_else():
     async def both() -> float:
-        limiter = LocalLimiter({"wedged": Ceilings(concurrency=1)})
+        limiter = limiter_of({"wedged": Ceilings(concurrency=1)})
         stuck = [asyncio.create_task(hold(limiter, "wedged", 60.0)) for _ in range(3)]
         await asyncio.sleep(0.01)
         waited = await hold(limiter, "fine", 0.0)
@@ -81,7 +83,7 @@ def test_a_wedged_provider_holds_up_nobody_else():
 
 def test_patience_ends_in_an_error_that_says_what_to_do():
     async def impatient() -> None:
-        limiter = LocalLimiter({"p": Ceilings(concurrency=1)})
+        limiter = limiter_of({"p": Ceilings(concurrency=1)})
         first = asyncio.create_task(hold(limiter, "p", 0.3))
         await asyncio.sleep(0.01)
         try:
@@ -96,7 +98,7 @@ def test_patience_ends_in_an_error_that_says_what_to_do():
 
 def test_who_is_cancelled_in_line_or_with_a_slot_leaves_no_trace():
     async def cancelled() -> float:
-        limiter = LocalLimiter({"p": Ceilings(concurrency=1)})
+        limiter = limiter_of({"p": Ceilings(concurrency=1)})
         holding = asyncio.create_task(hold(limiter, "p", 60.0))
         await asyncio.sleep(0.01)
         waiting = [asyncio.create_task(hold(limiter, "p", 60.0)) for _ in range(3)]
@@ -111,7 +113,7 @@ def test_who_is_cancelled_in_line_or_with_a_slot_leaves_no_trace():
 
 def test_a_pause_that_the_provider_asked_for_is_kept_by_all():
     async def paused() -> float:
-        limiter = LocalLimiter()
+        limiter = limiter_of()
         async with limiter.slot("p", 10, 1.0) as slot:
             slot.report(Outcome(kind="limited", retry_after_seconds=0.2))
         return min(await asyncio.gather(*(hold(limiter, "p", 0.0) for _ in range(5))))
@@ -120,7 +122,7 @@ def test_a_pause_that_the_provider_asked_for_is_kept_by_all():
 
 
 def test_event_loops_of_a_process_share_the_slots():
-    limiter, inside, most = LocalLimiter({"p": Ceilings(concurrency=3)}), [], []
+    limiter, inside, most = limiter_of({"p": Ceilings(concurrency=3)}), [], []
 
     async def call() -> None:
         async with limiter.slot("p", 10, 5.0):

@@ -1,0 +1,167 @@
+"""A provider's limits, divided among all workers of all runs that are active on an installation.
+
+A provider has one `AimdWindow`. Refusals that several workers meet at once halve it once: each
+worker reports by which window the refused call began, and only the present window can be halved.
+A slot is passed on only when its last holder reports that its call has ended, so workers never
+exceed the window together. Where runs are configured differently, the strictest limit holds.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from environments.models.limits.rates import AimdWindow
+from taskdata.schema.base import Value
+from taskdata.schema.ceilings import Ceilings
+
+FORGOTTEN_AFTER_SECONDS = 30.0
+"""A worker that reports nothing for so long has lost its share; no exchange takes that long."""
+
+_TURN_SECONDS = 1.0
+"""How long a worker keeps its slot where there are fewer slots than workers."""
+
+
+class Demand(Value):
+    """What one worker would use of a provider, and what it has learned since its last report."""
+
+    calls: int = Field(ge=0)
+    """In flight and waiting."""
+    in_flight: int = Field(default=0, ge=0)
+    pause_seconds: float = Field(default=0.0, ge=0)
+    """For how much longer the provider told the worker to send nothing."""
+    answers: int = Field(default=0, ge=0)
+    """To calls that needed all of the worker's slots."""
+    refused: int | None = None
+    """The `decreases` of the window by which a refused call began; None: none was refused."""
+
+
+class Share(Value):
+    """What one worker may use of a provider until the next share."""
+
+    slots: int = Field(default=0, ge=0)
+    """Calls at a time; 0: it is another worker's turn, or nothing was wanted."""
+    part: float = Field(default=1.0, gt=0, le=1)
+    """The worker's part of all that is counted per minute."""
+    ceilings: Ceilings = Ceilings()
+    """As configured, for all workers together."""
+    pause_seconds: float = Field(default=0.0, ge=0)
+    window: AimdWindow = AimdWindow()
+    """Of all workers together."""
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Provider(_Stored):
+    window: AimdWindow = AimdWindow()
+    paused_until: float = 0.0
+
+
+class _Worker(_Stored):
+    heard_at: float
+    demands: dict[str, Demand]
+    ceilings: dict[str, Ceilings]
+    slots: dict[str, int]
+    """Its last share, by provider."""
+
+
+class SharedLimits(_Stored):
+    """The state of all providers and workers. Times are of one wall clock, in seconds."""
+
+    providers: dict[str, _Provider] = {}
+    workers: dict[str, _Worker] = {}
+
+    def shares(
+        self, name: str, demands: Mapping[str, Demand], ceilings: Mapping[str, Ceilings], now: float
+    ) -> dict[str, Share]:
+        """Take in a worker's demands and its run's configured limits; return its shares."""
+        # A clock that was set back must not keep a lost worker's share either.
+        age = {other: abs(now - worker.heard_at) for other, worker in self.workers.items()}
+        self.forget(other for other, seconds in age.items() if seconds > FORGOTTEN_AFTER_SECONDS)
+        slots = self.workers[name].slots if name in self.workers else {}
+        self.workers[name] = _Worker(heard_at=now, demands=demands, ceilings=ceilings, slots=slots)
+        return {key: self._share(key, name, demand, now) for key, demand in demands.items()}
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Free the shares of lost workers; without any worker what was learned is dropped, too."""
+        for name in names:
+            self.workers.pop(name, None)
+        if not self.workers:
+            self.providers.clear()
+
+    def _share(self, provider: str, name: str, demand: Demand, now: float) -> Share:
+        ceilings, state = (
+            self._strictest(provider),
+            self.providers.setdefault(provider, _Provider()),
+        )
+        state.window = state.window.grown(demand.answers, ceilings.concurrency)
+        if demand.refused == state.window.decreases:
+            state.window = state.window.halved()
+        state.paused_until = max(state.paused_until, now + demand.pause_seconds)
+        slots, worker = int(state.window.size), self.workers[name]
+        in_use, wanting = 0, {}
+        for other, its in self.workers.items():
+            wanted = its.demands.get(provider, Demand(calls=0))
+            if wanted.calls:
+                wanting[other] = wanted.calls
+            if other != name:
+                in_use += max(its.slots.get(provider, 0), wanted.in_flight)
+        divided = divide(slots, wanting, int(now / _TURN_SECONDS))
+        fair = divided.get(name, 0)
+        worker.slots[provider] = max(0, min(fair, slots - in_use))
+        return Share(
+            slots=worker.slots[provider],
+            part=fair / sum(divided.values()) if fair else 1.0,
+            ceilings=ceilings,
+            pause_seconds=max(0.0, state.paused_until - now),
+            window=state.window,
+        )
+
+    def _strictest(self, provider: str) -> Ceilings:
+        strictest, family = Ceilings(), provider.partition("@")[0]
+        for worker in self.workers.values():
+            # The limits of one host take precedence over those of all hosts of a provider.
+            found = worker.ceilings.get(provider) or worker.ceilings.get(family)
+            strictest = strictest.and_also(found or Ceilings())
+        return strictest
+
+
+def divide(slots: int, wanting: Mapping[str, int], turn: int) -> dict[str, int]:
+    """Return the slots of each worker: at least one each, the rest in proportion to the demands.
+
+    All slots are divided, so that a worker with more to do need not ask first. With fewer slots
+    than workers, the workers of this `turn` get one each.
+    """
+    names = sorted(wanting)
+    if slots < len(names):
+        return {names[(turn + number) % len(names)]: 1 for number in range(slots)}
+    total, spare = max(1, sum(wanting.values())), slots - len(names)
+    # Rounding the cumulated parts keeps their sum exact.
+    edges = [0, *(round(spare * calls / total) for calls in accumulate(wanting[n] for n in names))]
+    return {name: 1 + edges[i + 1] - edges[i] for i, name in enumerate(names)}
+
+
+@contextmanager
+def limits_file(path: Path) -> Iterator[SharedLimits]:
+    """Yield the limits that processes of this machine share by a file, and write them back.
+
+    The file is locked for the length of the block; its folder must exist.
+    """
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            limits = SharedLimits.model_validate_json(file.read())
+        except ValidationError:
+            # Empty, of another version, or of a process that was killed while it wrote.
+            limits = SharedLimits()
+        yield limits
+        # Not emptied first: file systems then flush it to the disk, which takes milliseconds.
+        file.seek(0)
+        file.write(limits.model_dump_json().encode())
+        file.truncate()
