@@ -14,7 +14,7 @@ from environments.models.client import Answer
 from environments.models.limits.purse import Purse
 from environments.models.limits.seam import Allowance, Limiter, Outcome
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import ModelReply
 from taskdata.errors import ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolSpec

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from environments.metering.formats.dialects import Dialect, revision_headers
 from environments.models.paid import METERED, Attempt, CallWriter, unanswered
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import ModelReply
 from taskdata.schema.base import Value
 from taskdata.schema.model_call import ModelCall

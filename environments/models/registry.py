@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from environments.models.client import ProviderClient
     from environments.models.limits.purse import Purse
     from environments.models.limits.seam import Limiter
-    from environments.models.wire.transport import Endpoint
+    from environments.models.wire.endpoint import Endpoint
 
 # They think between tool calls, and only the responses format gives them those thoughts back.
 _REASONING = re.compile(r"^(?:o[1-9]|gpt-(?:[5-9]|[1-9]\d)|codex-)", re.ASCII)
@@ -114,7 +114,7 @@ def model_endpoint(spec: ModelSpec, base_url: str | None) -> "Endpoint":
     Raises:
         Misuse: As `require_model`, or a local model without a server.
     """
-    from environments.models.wire.transport import Endpoint
+    from environments.models.wire.endpoint import Endpoint
 
     require_model(spec, base_url)
     provider = _provider(spec)
@@ -206,7 +206,7 @@ def video_model(
 
 
 def _generator(spec: ModelSpec, base_url: str | None, makes: str) -> "Endpoint":
-    from environments.models.wire.transport import Endpoint
+    from environments.models.wire.endpoint import Endpoint
 
     require_generator(spec, base_url, makes)
     provider = _provider(spec)

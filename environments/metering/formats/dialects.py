@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from environments.models.openai.account import account_headers
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 
 Family = Literal["openai", "anthropic"]
 

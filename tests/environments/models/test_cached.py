@@ -9,7 +9,7 @@ from environments.models.cached import CachedClient, reply_key
 from environments.models.faults import NotRecorded
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import ModelRejected
 from taskdata.schema.agent import ModelSpec
