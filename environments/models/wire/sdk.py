@@ -1,12 +1,13 @@
 """Calls through the client object of a provider's SDK, and our errors for the SDK's."""
 
+import json
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Protocol
 
 import httpx2
 
-from environments.models.faults import AttemptFailed, from_status
+from environments.models.faults import AttemptFailed, NotSent, from_status, one_line
 from environments.models.wire.endpoint import Endpoint
 from environments.models.wire.http import connection_fault
 from environments.models.wire.reading import read_json
@@ -29,18 +30,30 @@ class SdkClient:
     """Sends request bodies through an SDK and returns the answers as they came."""
 
     def __init__(
-        self, endpoint: Endpoint, new_sdk: Callable[[Endpoint], SdkObject], module: ModuleType
+        self,
+        endpoint: Endpoint,
+        new_sdk: Callable[[Endpoint], SdkObject],
+        module: ModuleType,
+        *,
+        takes_objects: bool = False,
+        sign_in_errors: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Call `endpoint` through what `new_sdk` makes, with the error classes of `module`.
+        """Call an endpoint; the SDK's object belongs to one event loop until it is closed.
 
-        The SDK's object is made at the first request, and belongs to that event loop until it is
-        closed.
+        Args:
+            endpoint: Where the requests go.
+            new_sdk: Makes the SDK's object, at the first request.
+            module: Has the SDK's error classes.
+            takes_objects: The SDK moves fields of the body to the URL, so it needs them decoded.
+            sign_in_errors: What the SDK raises where the machine's own credentials do not do.
         """
         self._endpoint = endpoint
         self._new_sdk = new_sdk
         self._sdk: SdkObject | None = None
         self._status_error: type[Exception] = module.APIStatusError
         self._error: type[Exception] = module.APIError
+        self._takes_objects = takes_objects
+        self._sign_in_errors = sign_in_errors
 
     async def post(self, path: str, body: bytes) -> httpx2.Response:
         """Return the answer to a JSON request, whatever its status; the caller limits its time.
@@ -52,14 +65,15 @@ class SdkClient:
         Raises:
             NotSent: There was no connection.
             AttemptFailed: No whole answer came, though the request may have arrived.
-            ModelRejected: It is larger than any answer is, or would send us elsewhere.
+            ModelRejected: It is larger than any answer is, or would send us elsewhere, or there
+                are no credentials.
         """
         if self._sdk is None:
             self._sdk = self._new_sdk(self._endpoint)
         try:
             response: httpx2.Response = await self._sdk.post(
                 path,
-                content=body,
+                **({"body": json.loads(body)} if self._takes_objects else {"content": body}),
                 cast_to=httpx2.Response,
                 options={"headers": {"Content-Type": "application/json"}},
             )
@@ -68,6 +82,8 @@ class SdkClient:
                 # `from None`: an exception of the SDK quotes the request.
                 raise fault_of(self._endpoint, exc) from None
             response = exc.response  # type: ignore[attr-defined]
+        except self._sign_in_errors as exc:
+            raise _sign_in_fault(self._endpoint, exc) from None
         return response
 
     async def close(self) -> None:
@@ -75,6 +91,12 @@ class SdkClient:
         sdk, self._sdk = self._sdk, None
         if sdk is not None:
             await sdk.close()
+
+
+def _sign_in_fault(endpoint: Endpoint, error: Exception) -> NotSent | ModelRejected:
+    cause = one_line(str(error) or type(error).__name__)
+    kind = NotSent if getattr(error, "retryable", False) else ModelRejected
+    return kind(f"{endpoint}: signing in with the credentials of this machine failed: {cause}")
 
 
 def fault_of(endpoint: Endpoint, error: Exception) -> AttemptFailed | ModelRejected:
