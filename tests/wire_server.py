@@ -25,6 +25,7 @@ class Seen:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    query: dict[str, str] = field(default_factory=dict)
 
     @property
     def dialect(self) -> str:
@@ -63,7 +64,7 @@ class WireServer:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Record the request and play the next behaviour."""
-        seen = Seen(request.path, dict(request.headers), await _body(request))
+        seen = Seen(request.path, dict(request.headers), await _body(request), dict(request.query))
         self.seen.append(seen)
         self._open += 1
         self.most_at_once = max(self.most_at_once, self._open)
@@ -340,6 +341,8 @@ def running_wire_server():
     app.router.add_get("/v1/videos/{job}", server.handle)
     app.router.add_get("/v1/videos/{job}/content", server.handle)
     app.router.add_post("/search", server.handle)
+    for cloud in ("openai", "model", "v1/projects"):
+        app.router.add_post(f"/{cloud}/{{path:.+}}", server.handle)
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
 
     async def start() -> None:

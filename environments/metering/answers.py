@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import Field
 
 from environments.metering.formats.dialects import Dialect, revision_headers
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from taskdata.schema.base import Value
 from taskdata.schema.model_call import ModelCall
 

@@ -15,7 +15,7 @@ from environments.models.limits.protocols import Allowance, Limiter, Outcome
 from environments.models.money.run_budget import RunBudget
 from environments.models.record.log import CallLog
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import ModelReply
 from taskdata.errors import ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolSpec

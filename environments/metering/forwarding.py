@@ -29,7 +29,7 @@ from environments.models.faults import AttemptFailed
 from environments.models.limits.protocols import Slot
 from environments.models.money.admission import admitted
 from environments.models.retry import RetryPolicy, Unlimited, is_hung
-from environments.models.wire.transport import open_session
+from environments.models.wire.http import open_session
 from environments.sandbox.shielding import to_the_end
 from taskdata.errors import BudgetExhausted, ModelUnavailable, StoreUnavailable
 

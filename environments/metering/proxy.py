@@ -22,6 +22,7 @@ from environments.metering.formats.dialects import (
     family_of,
     model_entry,
     model_list,
+    require_forwardable,
     variables,
 )
 from environments.metering.formats.requests import Asked, read_request
@@ -197,10 +198,12 @@ async def metering_proxy(terms: Terms, folder: Path | None = None) -> AsyncItera
             a port of our own loopback instead.
 
     Raises:
+        Misuse: Requests to the provider cannot be passed on as they are.
         SandboxFailed: It cannot listen.
     """
     from aiohttp import web
 
+    require_forwardable(terms.endpoint)
     accounting = CallAccounting(terms)
     async with Forwarder.opened(terms, accounting) as forwarder:
         proxy = MeteringProxy(terms, forwarder, accounting)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from environments.metering.accounting import CallAccounting
 from environments.metering.answers import RecordedAnswer
 from environments.metering.calls import Call, Fault, Terms
+from environments.metering.connection import proxy_for
 from environments.metering.formats.dialects import (
     dialects_of,
     error_body,
@@ -25,7 +26,7 @@ from environments.models.faults import (
 )
 from environments.models.limits.headers import allowances, retry_after
 from environments.models.limits.protocols import Outcome
-from environments.models.wire.transport import CONNECT_SECONDS, connection_fault, proxy_for
+from environments.models.wire.http import CONNECT_SECONDS, connection_fault
 from taskdata.errors import ModelRejected, ModelUnavailable
 
 if TYPE_CHECKING:

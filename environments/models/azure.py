@@ -1,20 +1,57 @@
-"""Azure's addresses, as far as they can be told apart; it has no provider of its own yet."""
+"""The addresses of Azure OpenAI: the v1 path, and deployments with an api-version."""
 
+import os
 import re
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit, urlunsplit
 
+_DEPLOYMENTS = "/openai/deployments/"
+_V1 = "/openai/v1"
 _ADVICE = (
-    "Azure's deployment paths with an api-version are not supported yet; use the resource's v1 "
-    "endpoint, https://NAME.openai.azure.com/openai/v1, with the deployment as the model's name"
+    "deployments of Azure are models of the provider azure: azure/DEPLOYMENT with the base URL "
+    "https://NAME.openai.azure.com"
 )
 _HOST = re.compile(r"\.azure\.com(?::\d+)?$", re.IGNORECASE)
 
 
+def azure_url(named: str) -> str:
+    """Return the base URL of an Azure resource with what says how it is asked.
+
+    With an api-version, in the URL or in `OPENAI_API_VERSION`, it keeps that as its query and is
+    asked at its deployments; without one it is asked at its v1 path.
+    """
+    url = urlsplit(named)
+    path = url.path.rstrip("/")
+    if path.endswith(_V1):
+        return named.rstrip("/")
+    version = _version_in(url.query) or os.environ.get("OPENAI_API_VERSION")
+    query = f"api-version={version}" if version else ""
+    return urlunsplit((url.scheme, url.netloc, path if version else path + _V1, query, ""))
+
+
+def azure_deployment(base_url: str, model: str) -> tuple[str, str, str] | None:
+    """Return the resource, the deployment and the api-version that a base URL of `azure_url` says.
+
+    None where the resource is asked at its v1 path. The deployment is `model` unless the path names
+    one.
+    """
+    url = urlsplit(base_url)
+    version = _version_in(url.query)
+    if version is None:
+        return None
+    path, _, named = f"{url.path}/".partition(_DEPLOYMENTS)
+    resource = urlunsplit((url.scheme, url.netloc, path.rstrip("/"), "", ""))
+    return resource, named.partition("/")[0] or model, version
+
+
 def unsupported_path(base_url: str) -> str | None:
-    """Return why no call to a classic deployment path can work; None of every other address."""
-    return _ADVICE if "/openai/deployments/" in f"{urlsplit(base_url).path}/" else None
+    """Return why other providers cannot call a deployment path; None of every other address."""
+    return _ADVICE if _DEPLOYMENTS in f"{urlsplit(base_url).path}/" else None
 
 
 def not_found_at(where: str) -> str | None:
-    """Return what a 404 may mean at a place that ends in a host of Azure's; None of any other."""
-    return _ADVICE if _HOST.search(where) else None
+    """Return what a 404 of Azure's may mean where another provider was named; else None."""
+    return _ADVICE if _HOST.search(where) and not where.startswith("azure/") else None
+
+
+def _version_in(query: str) -> str | None:
+    return next(iter(parse_qs(query).get("api-version", ())), None)

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from environments.models import faults
 from environments.models.faults import (
@@ -21,13 +21,17 @@ from environments.models.money.run_budget import RunBudget
 from environments.models.money.spending import call_bound
 from environments.models.retry import RetriedCall, RetryPolicy, Try, Unlimited
 from environments.models.wire.arguments import clean_text, is_storable
+from environments.models.wire.endpoint import Endpoint
 from environments.models.wire.reading import read_json
-from environments.models.wire.transport import Endpoint, Received, Transport
+from environments.models.wire.sdk import SdkClient
 from environments.models.wire.writing import ToolSets
 from environments.ports import ModelReply, ModelRequest
 from taskdata.errors import Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall, Usage
+
+if TYPE_CHECKING:
+    import httpx2
 
 _MODEL_ID_CHARS = 200
 _CHARS_PER_TOKEN = 4
@@ -85,7 +89,7 @@ class ProviderClient(ABC):
                 f"max_usd: the price of {endpoint.spec} is unknown, so a limit in money cannot be "
                 "held; add it to the price table or leave the limit out"
             )
-        self._transport = Transport(endpoint, self._headers())
+        self._sdk = self._new_sdk()
         self._tools = ToolSets(self._tool)
         self._without: frozenset[str] = frozenset()
         """Ways of asking that this server turned out to refuse, such as a request's `stop`."""
@@ -138,11 +142,11 @@ class ProviderClient(ABC):
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._transport.close()
+        await self._sdk.close()
 
     @abstractmethod
-    def _headers(self) -> Mapping[str, str]:
-        """Return the headers of every request, with the key."""
+    def _new_sdk(self) -> SdkClient:
+        """Return what sends requests to the endpoint, through the provider's SDK."""
 
     @staticmethod
     @abstractmethod
@@ -169,7 +173,7 @@ class ProviderClient(ABC):
         # From now on the provider may work on it, and charge for it whatever becomes of it.
         one.cost_usd = None
         try:
-            received = await self._transport.post(self.path, body)
+            received = await self._sdk.post(self.path, body)
         except (AttemptFailed, ModelRejected) as exc:
             # It never arrived, or was sent elsewhere.
             if isinstance(exc, NotSent) or exc.status is not None:
@@ -177,7 +181,7 @@ class ProviderClient(ABC):
             if isinstance(exc, AttemptFailed):
                 slot.report(Outcome(kind="fault"))
             raise
-        if received.status >= 300:
+        if received.status_code >= 400:
             one.cost_usd = 0.0
         requests, tokens = allowances(received.headers)
         told = Outcome(kind="fault", requests=requests, input_tokens=tokens)
@@ -193,11 +197,12 @@ class ProviderClient(ABC):
         return answer
 
     def _require_success(
-        self, request: ModelRequest, received: Received, without: frozenset[str]
+        self, request: ModelRequest, received: "httpx2.Response", without: frozenset[str]
     ) -> None:
-        if received.status < 400:
+        where, status = str(self.endpoint), received.status_code
+        if status < 400:
             return
-        where, status, body = str(self.endpoint), received.status, read_json(received.body)
+        body = read_json(received.content)
         if status in (400, 422):
             way = self._refused_way(request, ProviderError.read(body))
             if way is not None and way not in without:
@@ -207,18 +212,19 @@ class ProviderClient(ABC):
                 raise error
         raise faults.from_status(where, status, received.headers, body, self.endpoint.key)
 
-    def _decoded(self, received: Received) -> Any:
+    def _decoded(self, received: "httpx2.Response") -> Any:
         where, key = str(self.endpoint), self.endpoint.key
-        if received.content_type.startswith("text/event-stream"):
+        content_type = received.headers.get("content-type", "")
+        if content_type.startswith("text/event-stream"):
             raise ModelRejected(
                 f"{where}: the server streams its answer though it was not asked to; use one "
                 "that answers in one piece"
             )
-        body = read_json(received.body)
+        body = read_json(received.content)
         if body is None:
-            named = self.endpoint.without_key(received.content_type.encode()).decode()
+            named = self.endpoint.without_key(content_type.encode()).decode()
             kind = faults.one_line(named) or "no content type"
-            size = len(received.body)
+            size = len(received.content)
             raise AttemptFailed(f"{where}: the answer is not JSON ({kind}), {size} bytes")
         if isinstance(body, Mapping) and body.get("error"):
             raise faults.from_error(where, body, received.headers, key)

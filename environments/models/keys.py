@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from environments.models.providers import PROVIDERS, Provider
+from environments.models.providers import PROVIDERS, ModelProvider
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 
@@ -24,7 +24,8 @@ _PORTS = {"http": 80, "https": 443}
 _PRINTED = re.compile(r"[!-\[\]-~]+")  # ASCII without spaces and backslash
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 
-_NO_KEY = "none"  # servers that want no key take any
+NO_KEY = "none"
+"""Stands for no key; servers that want none take any."""
 
 KEYRING_SERVICE = "nightshift"
 """Name under which keys lie in the keyring, each as the user of its environment variable."""
@@ -47,7 +48,7 @@ def required_key(variable: str) -> str:
     return key
 
 
-def key_for(spec: ModelSpec, provider: Provider, url: str) -> str:
+def key_for(spec: ModelSpec, provider: ModelProvider, url: str) -> str:
     """Return the key for the server at that URL, or what stands for none.
 
     Raises:
@@ -55,30 +56,32 @@ def key_for(spec: ModelSpec, provider: Provider, url: str) -> str:
     """
     variable = provider.key_variable
     if variable is None:
-        return _NO_KEY
+        return NO_KEY
     try:
         key = required_key(variable) if provider.key_required else find_key(variable)
     except Misuse as exc:
         raise Misuse(f"model {spec}: {exc}") from None
-    if key is None:
-        return _NO_KEY
+    # Where there is no key, the machine's own credentials may take its place.
+    if key is None and provider.signs_in_with is None:
+        return NO_KEY
     server = _server_of(url)
     if not (_is_own(provider, server) or _is_paired(variable, server)):
         raise Misuse(
             f"model {spec}: {variable} is not sent to {server}: nothing of yours pairs them; "
             f'under [key_hosts] in nightshift.toml `{spec.provider} = ["{server}"]` does'
         )
-    return key
+    return key or NO_KEY
 
 
-def _is_own(provider: Provider, server: str) -> bool:
+def _is_own(provider: ModelProvider, server: str) -> bool:
     """Whether a server is the provider's, or the one that the environment names beside the key."""
     beside = os.environ.get(provider.base_url_variable or "")
     if beside and server == _server_of(beside):
         return True
-    if provider.base_url is None:
+    own_url = provider.own_url()
+    if own_url is None:
         return False
-    own = _server_of(provider.base_url).removeprefix("https://")
+    own = _server_of(own_url).removeprefix("https://")
     # Providers have servers of regions, such as eu.api.openai.com.
     return server == f"https://{own}" or (
         server.startswith("https://") and server.endswith(f".{own}")
@@ -92,7 +95,7 @@ def pair_keys(servers: Mapping[str, Iterable[str]]) -> None:
         Misuse: if a provider is unknown or has no key, or what is given is no URL of a server.
     """
     for name, urls in servers.items():
-        variable = PROVIDERS.get(name, Provider()).key_variable
+        variable = PROVIDERS.get(name, ModelProvider()).key_variable
         if variable is None:
             known = ", ".join(name for name, provider in PROVIDERS.items() if provider.key_variable)
             raise Misuse(f"key_hosts.{name}: no provider with a key; there are {known}")
@@ -102,7 +105,7 @@ def pair_keys(servers: Mapping[str, Iterable[str]]) -> None:
 def pair_endpoints(endpoints: Iterable[tuple[ModelSpec, str | None]]) -> None:
     """Have the keys of those models' providers sent to their base URLs."""
     for spec, url in endpoints:
-        variable = PROVIDERS.get(spec.provider, Provider()).key_variable
+        variable = PROVIDERS.get(spec.provider, ModelProvider()).key_variable
         if variable and url:
             # One that cannot be asked is for whoever asks it to hear of.
             with suppress(Misuse):

@@ -3,15 +3,16 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, distribution
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
-from environments.models.azure import unsupported_path
-from environments.models.keys import key_for
+from environments.models.azure import azure_url, unsupported_path
+from environments.models.keys import NO_KEY, key_for
 from environments.models.limits.protocols import limited_as
 from environments.models.local.files import require_model_file
-from environments.models.providers import PROVIDERS, Provider
+from environments.models.providers import PROVIDERS, ModelProvider
 from environments.ports import ImageModel, ModelClient, VideoModel
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from environments.models.client import ProviderClient
     from environments.models.limits.protocols import Limiter
     from environments.models.money.run_budget import RunBudget
-    from environments.models.wire.transport import Endpoint
+    from environments.models.wire.endpoint import Endpoint
 
 # They think between tool calls, and only the responses format gives them those thoughts back.
 _REASONING = re.compile(r"^(?:o[1-9]|gpt-(?:[5-9]|[1-9]\d)|codex-)", re.ASCII)
@@ -41,7 +42,8 @@ def require_model(spec: ModelSpec, base_url: str | None, *, is_asked: bool = Tru
         return
     if not is_asked:
         return
-    key_for(spec, provider, _base_url(spec, provider, base_url))
+    key = key_for(spec, provider, _base_url(spec, provider, base_url))
+    _require_sign_in(spec, provider, key)
 
 
 def require_limited(names: Iterable[str]) -> None:
@@ -114,7 +116,7 @@ def model_endpoint(spec: ModelSpec, base_url: str | None) -> "Endpoint":
     Raises:
         Misuse: As `require_model`, or a local model without a server.
     """
-    from environments.models.wire.transport import Endpoint
+    from environments.models.wire.endpoint import Endpoint
 
     require_model(spec, base_url)
     provider = _provider(spec)
@@ -126,15 +128,15 @@ def model_endpoint(spec: ModelSpec, base_url: str | None) -> "Endpoint":
 
 def redirected_to(spec: ModelSpec) -> str | None:
     """Return the base URL that the environment puts in place of the provider's own, or None."""
-    provider = PROVIDERS.get(spec.provider, Provider())
+    provider = PROVIDERS.get(spec.provider, ModelProvider())
     variable = provider.base_url_variable
     named = (os.environ.get(variable) if variable else None) or ""
     named = named.rstrip("/")
-    return None if named in ("", provider.base_url) else named
+    return None if named in ("", provider.own_url()) else named
 
 
 def _client_type(spec: ModelSpec, base_url: str) -> "type[ProviderClient]":
-    if spec.provider == "anthropic":
+    if _provider(spec).speaks_messages:
         from environments.models.anthropic import AnthropicClient
 
         return AnthropicClient
@@ -206,7 +208,7 @@ def video_model(
 
 
 def _generator(spec: ModelSpec, base_url: str | None, makes: str) -> "Endpoint":
-    from environments.models.wire.transport import Endpoint
+    from environments.models.wire.endpoint import Endpoint
 
     require_generator(spec, base_url, makes)
     provider = _provider(spec)
@@ -278,7 +280,7 @@ class ModelClients:
             await client.close()
 
 
-def _provider(spec: ModelSpec) -> Provider:
+def _provider(spec: ModelSpec) -> ModelProvider:
     try:
         return PROVIDERS[spec.provider]
     except KeyError:
@@ -286,9 +288,28 @@ def _provider(spec: ModelSpec) -> Provider:
         raise Misuse(f"model {spec}: unknown provider; there are {known}") from None
 
 
-def _base_url(spec: ModelSpec, provider: Provider, base_url: str | None) -> str:
+def _require_sign_in(spec: ModelSpec, provider: ModelProvider, key: str) -> None:
+    """Check what calls need beside a key: settings, and without a key the machine's credentials."""
+    if missing := [name for name in provider.needs_variables if not os.environ.get(name)]:
+        raise Misuse(f"model {spec}: set the environment variable {missing[0]}")
+    if key != NO_KEY or provider.signs_in_with is None:
+        return
+    try:
+        distribution(provider.signs_in_with)
+    except PackageNotFoundError:
+        raise Misuse(
+            f"model {spec}: install the extra {spec.provider!r}, or set {provider.key_variable}"
+        ) from None
+
+
+def _base_url(spec: ModelSpec, provider: ModelProvider, base_url: str | None) -> str:
     variable = provider.base_url_variable
-    named = base_url or (os.environ.get(variable) if variable else None) or provider.base_url
+    own_url = provider.own_url()
+    # Requests are signed for a region even where the base URL does not name it.
+    if own_url is None and provider.region_variables:
+        known = " or ".join(provider.region_variables)
+        raise Misuse(f"model {spec}: name the region in the environment variable {known}")
+    named = base_url or (os.environ.get(variable) if variable else None) or own_url
     if named is None:
         raise Misuse(
             f"model {spec}: needs a base URL, such as http://localhost:8000/v1: --base-url, or "
@@ -301,7 +322,9 @@ def _base_url(spec: ModelSpec, provider: Provider, base_url: str | None) -> str:
         url = urlsplit("")
     if url.scheme not in ("http", "https") or not url.hostname:
         raise Misuse(f"model {spec}: the base URL must start with http:// or https://")
-    if (reason := unsupported_path(named)) is not None:
+    if provider.sdk == "azure":
+        named = azure_url(named)
+    elif (reason := unsupported_path(named)) is not None:
         raise Misuse(f"model {spec}: {reason}")
     if base_url and (url.username or url.password):
         raise Misuse(

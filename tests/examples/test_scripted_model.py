@@ -10,7 +10,7 @@ import pytest
 import stages.construct.asking.prompting as prompting
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import Message, ModelRequest
 from environments.tools.catalogue import catalogue
 from examples.scripted_model.question import OPENINGS, Asked, Question

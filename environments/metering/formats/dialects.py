@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from environments.models.openai.account import account_headers
-from environments.models.wire.transport import Endpoint
+from environments.models.providers import PROVIDERS
+from environments.models.wire.endpoint import Endpoint
+from taskdata.errors import Misuse
 
 Family = Literal["openai", "anthropic"]
 
@@ -42,7 +44,22 @@ MESSAGES = Dialect("messages", "/v1/messages", "/v1/messages", ("max_tokens",))
 
 def family_of(endpoint: Endpoint) -> Family:
     """Return whose formats the endpoint speaks."""
-    return "anthropic" if endpoint.spec.provider.startswith("anthropic") else "openai"
+    provider = PROVIDERS.get(endpoint.spec.provider)
+    return "anthropic" if provider is not None and provider.speaks_messages else "openai"
+
+
+def require_forwardable(endpoint: Endpoint) -> None:
+    """Check that requests of programs can be passed on as they are.
+
+    Raises:
+        Misuse: The provider wants them signed, or at addresses of its own.
+    """
+    provider = PROVIDERS.get(endpoint.spec.provider)
+    if (provider is not None and provider.sdk in ("bedrock", "vertex")) or "?" in endpoint.base_url:
+        raise Misuse(
+            f"{endpoint}: a program of its own cannot call this provider; use `react` or "
+            "`function_calling`, or a base URL that speaks OpenAI's or Anthropic's format as it is"
+        )
 
 
 def limited_as(endpoint: Endpoint) -> str:

@@ -16,6 +16,7 @@ from environments.models.client import Answer
 from environments.models.faults import AttemptFailed
 from environments.models.openai.usage import usage_of
 from environments.models.wire.arguments import clean_text, read_arguments
+from environments.models.wire.http import MAX_ANSWER_BYTES
 from environments.models.wire.parts import object_of, objects_of, text_of
 from environments.models.wire.reading import arguments_text
 from environments.models.wire.thinking import (
@@ -23,7 +24,6 @@ from environments.models.wire.thinking import (
     messages_thinking,
     responses_thinking,
 )
-from environments.models.wire.transport import MAX_ANSWER_BYTES
 from taskdata.schema.transcript import ToolCall
 from taskdata.schema.usage import Usage
 

@@ -4,11 +4,11 @@ Thinking goes back as it came, in its place among the calls; the provider's cach
 what will be sent again ends.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from environments.models.anthropic.blocks import FORMAT, turns_of, with_breakpoint
 from environments.models.anthropic.schema import accepted
+from environments.models.anthropic.sdk import anthropic_client
 from environments.models.anthropic.thinking import thinking_fields
 from environments.models.client import Answer, ProviderClient
 from environments.models.wire.reading import (
@@ -20,13 +20,12 @@ from environments.models.wire.reading import (
     read_form,
     read_usage,
 )
+from environments.models.wire.sdk import SdkClient
 from environments.models.wire.thinking import messages_thinking
 from environments.models.wire.writing import in_list, to_json, with_parts
 from environments.ports import ModelRequest
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import Usage
-
-_VERSION = "2023-06-01"
 
 
 class _Block(Wire):
@@ -62,8 +61,8 @@ class AnthropicClient(ProviderClient):
     takes_audio = False
     path = "/v1/messages"
 
-    def _headers(self) -> Mapping[str, str]:
-        return {"x-api-key": self.endpoint.key, "anthropic-version": _VERSION}
+    def _new_sdk(self) -> SdkClient:
+        return anthropic_client(self.endpoint)
 
     @staticmethod
     def _tool(spec: ToolSpec) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import takewhile
 
 from environments.models.faults import ProviderError
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import Media, ModelRequest
 
 _CACHE_KEY = "prompt cache key"

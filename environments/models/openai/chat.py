@@ -5,14 +5,14 @@ way is read if it can mean one thing only, and anything else is a failed attempt
 """
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
 
 from environments.models.client import Answer, ProviderClient
 from environments.models.faults import ProviderError
-from environments.models.openai.account import account_headers, cache_key, data_url, refuses
+from environments.models.openai.account import cache_key, data_url, refuses
+from environments.models.openai.sdk import openai_client
 from environments.models.openai.usage import usage_of
 from environments.models.wire.parts import object_of, text_of
 from environments.models.wire.reading import (
@@ -23,6 +23,7 @@ from environments.models.wire.reading import (
     read_form,
     replayed,
 )
+from environments.models.wire.sdk import SdkClient
 from environments.models.wire.thinking import chat_thinking
 from environments.models.wire.writing import in_list, message_json, tool_name, with_parts
 from environments.ports import Media, Message, ModelRequest
@@ -83,8 +84,8 @@ class OpenAIClient(ProviderClient):
 
     path = "/chat/completions"
 
-    def _headers(self) -> Mapping[str, str]:
-        return account_headers(self.endpoint)
+    def _new_sdk(self) -> SdkClient:
+        return openai_client(self.endpoint)
 
     @staticmethod
     def _tool(spec: ToolSpec) -> dict[str, Any]:

@@ -22,10 +22,12 @@ from environments.models.client import limit_of
 from environments.models.faults import AttemptFailed
 from environments.models.limits.protocols import Limiter, Outcome, Slot, limited_as
 from environments.models.money.prices import price_of
+from environments.models.openai.sdk import new_sdk
 from environments.models.retry import RetriedCall, RetryPolicy, Try, Unlimited
 from environments.models.wire.arguments import clean_text
+from environments.models.wire.endpoint import Endpoint
 from environments.models.wire.reading import Wire, read_form, read_json
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.sdk import fault_of
 from environments.ports import Generated
 from taskdata.errors import ModelRejected, ModelUnavailable
 from taskdata.schema.transcript import Usage
@@ -80,7 +82,7 @@ class _Generator:
         self.endpoint = endpoint
         self._policy = policy or RetryPolicy()
         self._limiter = limiter
-        self._sdk = _new_sdk(endpoint)
+        self._sdk = new_sdk(endpoint)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -101,9 +103,9 @@ class _Generator:
     async def _told_apart(self, attempt: Awaitable[T]) -> T:
         try:
             return await attempt
-        except (openai.APIConnectionError, openai.APIStatusError) as exc:
-            # `from None`: an SDK exception quotes the response, which may quote the key.
-            raise _fault_of(self.endpoint, exc) from None
+        except openai.APIError as exc:
+            # `from None`: an exception of the SDK quotes the request.
+            raise fault_of(self.endpoint, exc) from None
 
     def _slot(self, seconds: float) -> AbstractAsyncContextManager[Slot]:
         if self._limiter is None:
@@ -226,28 +228,3 @@ class OpenAIVideos(_Generator):
         if "moderation" in fault.code or "policy" in fault.code:
             return faults.ConversationRefused(f"{self.endpoint}: will not film this: {said}")
         return ModelUnavailable(f"{self.endpoint}: the clip failed: {said or 'no reason given'}")
-
-
-def _new_sdk(endpoint: Endpoint) -> openai.AsyncOpenAI:
-    """Return the SDK's client for the endpoint, its own retries off."""
-    sdk = openai.AsyncOpenAI(
-        api_key=endpoint.key,
-        base_url=endpoint.base_url,
-        max_retries=0,
-        http_client=openai.DefaultAioHttpClient(),
-    )
-    if endpoint.spec.provider != "openai":
-        # Read from the environment by the SDK; none of a third party's business.
-        sdk.organization = sdk.project = None
-    return sdk
-
-
-def _fault_of(
-    endpoint: Endpoint, error: openai.APIConnectionError | openai.APIStatusError
-) -> AttemptFailed | ModelRejected:
-    """Return the fault that an exception of the SDK stands for, free of the key."""
-    if isinstance(error, openai.APIStatusError):
-        headers, body = error.response.headers, error.body
-        return faults.from_status(str(endpoint), error.status_code, headers, body, endpoint.key)
-    cause = faults.one_line(str(error.__cause__ or error), endpoint.key)
-    return AttemptFailed(f"{endpoint}: the connection failed: {cause}")

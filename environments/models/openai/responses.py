@@ -5,12 +5,13 @@ came, with the items around it.
 """
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import Any, Literal
 
 from environments.models.client import Answer, ProviderClient
 from environments.models.faults import AttemptFailed, ProviderError
-from environments.models.openai.account import account_headers, cache_key, data_url, refuses
+from environments.models.openai.account import cache_key, data_url, refuses
+from environments.models.openai.sdk import openai_client
 from environments.models.openai.usage import usage_of
 from environments.models.wire.parts import text_of
 from environments.models.wire.reading import (
@@ -21,6 +22,7 @@ from environments.models.wire.reading import (
     read_form,
     replayed,
 )
+from environments.models.wire.sdk import SdkClient
 from environments.models.wire.thinking import responses_thinking
 from environments.models.wire.writing import in_list, message_json, tool_name, with_parts
 from environments.ports import Media, Message, ModelRequest
@@ -67,8 +69,8 @@ class OpenAIResponsesClient(ProviderClient):
     takes_audio = False
     path = "/responses"
 
-    def _headers(self) -> Mapping[str, str]:
-        return account_headers(self.endpoint)
+    def _new_sdk(self) -> SdkClient:
+        return openai_client(self.endpoint)
 
     @staticmethod
     def _tool(spec: ToolSpec) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from environments.models.faults import NotRecorded
+from environments.models.money.budget import Spending
 from environments.models.money.prices import price_of
-from environments.models.money.spending import Spending, call_bound
+from environments.models.money.spending import call_bound
 from environments.models.record.keys import reply_key
 from environments.models.record.log import CallLog, Payer
 from environments.ports import ModelClient, ModelReply, ModelRequest

@@ -21,7 +21,7 @@ from environments.models.money.prices import Price
 from environments.models.money.run_budget import RunBudget
 from environments.models.record.log import CallLog
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import ModelReply
 from taskdata.schema.agent import Budget, ModelSpec
 from taskdata.schema.tool import ToolSpec

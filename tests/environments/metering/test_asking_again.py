@@ -9,7 +9,7 @@ import pytest
 from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger
 from environments.metering.proxy import metering_proxy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from taskdata.errors import ModelUnavailable
 from taskdata.schema.agent import Budget, ModelSpec
 from tests.environments.models.limiters import limiter_of

@@ -13,7 +13,7 @@ from environments.models.limits.limiter import ProcessLimiter
 from environments.models.money.prices import Price
 from environments.models.money.run_budget import RunBudget
 from environments.models.money.shared_budget import MoneyAnswer
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from taskdata.errors import ModelUnavailable
 from taskdata.schema.agent import Budget, ModelSpec
 from taskdata.schema.ceilings import Ceilings

@@ -11,7 +11,7 @@ from environments.metering.calls import Terms
 from environments.metering.ledger import Ledger
 from environments.metering.proxy import metering_proxy
 from environments.models.money.prices import Price
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from taskdata.errors import BudgetExhausted, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import Budget, ModelSpec
 from taskdata.schema.transcript import Ending

@@ -10,7 +10,7 @@ from environments.models.limits.protocols import Limiter
 from environments.models.money.run_budget import RunBudget
 from environments.models.openai import OpenAIClient, OpenAIResponsesClient
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.schema.agent import ModelSpec
 

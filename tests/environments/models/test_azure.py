@@ -1,4 +1,4 @@
-"""Azure's classic addresses: refused in one line that says what works instead."""
+"""Deployment paths of Azure under another provider: one line says which provider asks them."""
 
 import pytest
 
@@ -20,7 +20,7 @@ BODY = {"error": {"code": "404", "message": "Resource not found"}}
     ],
 )
 def test_a_classic_deployment_path_is_refused_before_anything_runs(url):
-    with pytest.raises(Misuse, match=r"not supported yet; use .*/openai/v1") as refused:
+    with pytest.raises(Misuse, match=r"models of the provider azure: azure/DEPLOYMENT") as refused:
         require_model(MODEL, url)
     assert "\n" not in str(refused.value)
 
@@ -34,13 +34,17 @@ def test_other_addresses_are_asked(url):
 
 def test_a_404_of_azure_says_which_address_works():
     fault = from_status("compatible/gpt-5 at name.openai.azure.com", 404, {}, BODY, "key")
-    assert "Resource not found: Azure's deployment paths" in str(fault)
+    assert "Resource not found: deployments of Azure are models of the provider azure" in str(fault)
     assert "\n" not in str(fault)
 
 
 @pytest.mark.parametrize(
     ("where", "status"),
-    [("compatible/m at azure.com.example", 404), ("compatible/m at name.openai.azure.com", 400)],
+    [
+        ("compatible/m at azure.com.example", 404),
+        ("compatible/m at name.openai.azure.com", 400),
+        ("azure/m at name.openai.azure.com", 404),
+    ],
 )
 def test_other_faults_say_nothing_of_azure(where, status):
-    assert "Azure" not in str(from_status(where, status, {}, BODY, "key"))
+    assert "provider azure" not in str(from_status(where, status, {}, BODY, "key"))

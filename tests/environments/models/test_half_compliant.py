@@ -256,7 +256,7 @@ def test_a_slow_drip_ends_with_the_time_of_the_attempt(wire, new_client, dialect
 
 
 def test_an_endless_answer_is_cut_off(wire, new_client, ask, monkeypatch):
-    monkeypatch.setattr("environments.models.wire.transport.MAX_ANSWER_BYTES", 1000)
+    monkeypatch.setattr("environments.models.wire.http.MAX_ANSWER_BYTES", 1000)
     wire.then(wire.says("x" * 2000))
 
     with pytest.raises(ModelRejected, match="more than 1000 bytes"):

@@ -7,7 +7,7 @@ import pytest
 
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from stages.construct.start import start_refresh
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import (

@@ -9,7 +9,7 @@ import pytest
 
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.sandbox.providers import sandbox_provider
 from environments.sandbox.workspace import new_workspace
 from environments.tools.host.definition import HostToolContext

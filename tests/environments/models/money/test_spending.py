@@ -12,7 +12,7 @@ from environments.models.money.prices import price_of
 from environments.models.money.spending import SpendingCap, call_bound, cost_bound, longest_reply
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import BudgetExhausted, Misuse, ModelUnavailable
 from taskdata.schema.agent import ModelSpec

@@ -11,7 +11,7 @@ from environments.models.limits.limiter import ProcessLimiter
 from environments.models.openai.generation import OpenAIImages, OpenAIVideos
 from environments.models.registry import image_model, require_generator
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import Generated
 from taskdata.errors import Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec

@@ -12,7 +12,7 @@ from environments.models.record.keys import reply_key
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import ModelRejected
 from taskdata.schema.agent import ModelSpec

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 from environments.models.openai import OpenAIClient
 from environments.models.openai.generation import OpenAIImages, OpenAIVideos
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.ports import Workspace
 from environments.sandbox.bubblewrap.provider import Bubblewrap
 from environments.tools.host.definition import HostToolContext

@@ -6,7 +6,7 @@ import pytest
 
 from environments.models.openai import OpenAIClient
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from environments.tools.toolbox import Toolbox
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue.conversation import Conversation

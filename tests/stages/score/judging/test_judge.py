@@ -8,7 +8,7 @@ import pytest
 from environments.models.openai import OpenAIClient
 from environments.models.registry import ModelClients
 from environments.models.retry import RetryPolicy
-from environments.models.wire.transport import Endpoint
+from environments.models.wire.endpoint import Endpoint
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.judge import MAX_ASKS, LeafJudge, no_judge
 from taskdata.errors import ModelRejected, ModelUnavailable

@@ -1,13 +1,16 @@
 """Which way a request takes, and what it leaves behind."""
 
 import asyncio
+import gzip
+import json
 import socket
 
 import pytest
 
-from environments.models.wire.transport import Endpoint, open_session
+from environments.models.wire.endpoint import Endpoint
+from environments.models.wire.http import MAX_ANSWER_BYTES, open_session
 from environments.ports import Message
-from taskdata.errors import ModelUnavailable
+from taskdata.errors import ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
 
 FAR = "http://model.invalid:81/v1"
@@ -121,3 +124,39 @@ def test_the_word_for_no_key_may_be_part_of_an_answer():
     endpoint = Endpoint(ModelSpec.parse("compatible/m"), "http://host/v1", "none")
 
     assert endpoint.without_key(b"none of them") == b"none of them"
+
+
+def test_headers_for_openai_reach_no_third_party(wire, new_client, ask, monkeypatch):
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "x-gateway: secret")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+
+    ask(new_client("compatible"))
+    ask(new_client("openai"))
+
+    third, own = ({k.lower(): v for k, v in seen.headers.items()} for seen in wire.seen)
+    assert not {"x-gateway", "openai-organization"} & set(third)
+    assert (own["x-gateway"], own["openai-organization"]) == ("secret", "org-1")
+
+
+def test_an_answer_that_unpacks_to_more_than_memory_holds_is_cut_off(wire, new_client, ask):
+    packed = gzip.compress(b" " * (MAX_ANSWER_BYTES + 1))
+    wire.then(wire.sends(packed, headers={"content-encoding": "gzip"}))
+
+    with pytest.raises(ModelRejected, match=f"more than {MAX_ANSWER_BYTES} bytes"):
+        ask(new_client("compatible"))
+
+
+def test_a_packing_that_nobody_asked_for_is_refused(wire, new_client, dialect, ask):
+    wire.then(wire.sends(b"?", headers={"content-encoding": "zstd"}))
+
+    with pytest.raises(ModelRejected, match="the answer comes as zstd"):
+        ask(new_client(dialect))
+    assert len(wire.seen) == 1
+
+
+def test_a_packed_answer_is_read(wire, new_client, ask):
+    body = {"choices": [{"message": {"content": "Hi."}}]}
+    packed = gzip.compress(json.dumps(body).encode())
+    wire.then(wire.sends(packed, headers={"content-encoding": "gzip"}))
+
+    assert ask(new_client("compatible")).text == "Hi."

@@ -1,0 +1,49 @@
+"""The client objects of OpenAI's SDK: for OpenAI's formats at any address, and for Azure."""
+
+import httpx2
+import openai
+
+from environments.models.azure import azure_deployment
+from environments.models.wire.endpoint import Endpoint
+from environments.models.wire.http import CONNECT_SECONDS, SafeClient
+from environments.models.wire.sdk import SdkClient
+
+
+class _HttpClient(SafeClient, openai.DefaultAioHttpClient):
+    """The SDK's HTTP client over aiohttp, with our settings."""
+
+
+def new_sdk(endpoint: Endpoint) -> openai.AsyncOpenAI:
+    """Return the SDK's client object; retries are the business of our retry layer alone."""
+    timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
+    http_client = _HttpClient(endpoint)
+    azure = azure_deployment(endpoint.base_url, endpoint.spec.model)
+    if endpoint.spec.provider == "azure" and azure is not None:
+        resource, deployment, version = azure
+        sdk: openai.AsyncOpenAI = openai.AsyncAzureOpenAI(
+            azure_endpoint=resource,
+            azure_deployment=deployment,
+            api_version=version,
+            api_key=endpoint.key,
+            max_retries=0,
+            timeout=timeout,
+            http_client=http_client,
+        )
+    else:
+        sdk = openai.AsyncOpenAI(
+            api_key=endpoint.key,
+            base_url=endpoint.base_url,
+            max_retries=0,
+            timeout=timeout,
+            http_client=http_client,
+        )
+    if not endpoint.spec.provider.startswith("openai"):
+        # The SDK reads these from the environment; they are no third party's business.
+        sdk.organization = sdk.project = None
+        sdk._custom_headers = {}
+    return sdk
+
+
+def openai_client(endpoint: Endpoint) -> SdkClient:
+    """Return what sends requests to the endpoint."""
+    return SdkClient(endpoint, new_sdk, openai)

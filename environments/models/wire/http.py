@@ -1,0 +1,181 @@
+"""The HTTP client that the providers' SDKs are given: their aiohttp client, with safe settings.
+
+An SDK owns the connections, the headers and the error classes. Its default client would follow a
+redirect with the key, read an answer of any size into memory, and lose a silent connection; this
+module turns that off. What the server sent is cleared of the key before the SDK sees it, because
+the messages of its exceptions quote answers.
+"""
+
+import socket
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import httpx2
+
+from environments.models.faults import AttemptFailed, NotSent, one_line
+from environments.models.wire.endpoint import Endpoint
+from taskdata.errors import ModelRejected
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_ANSWER_BYTES = 32_000_000
+CONNECT_SECONDS = 30.0
+_IDLE_SECONDS = 60.0
+_LARGE_BODY_BYTES = 1_000_000
+_PIECE_BYTES = 65_536
+_ENCODINGS = ("gzip", "deflate", "identity")
+"""Others may unpack a small piece of an answer to more than memory holds."""
+_NOT_PASSED_ON = (
+    *("content-encoding", "transfer-encoding", "content-length"),
+    *("location", "set-cookie"),
+)
+"""Headers that no longer hold for the unpacked answer, or that nobody shall act on."""
+_PROBES = {
+    "TCP_KEEPIDLE": 60,
+    "TCP_KEEPALIVE": 60,  # The same on macOS.
+    "TCP_KEEPINTVL": 15,
+    "TCP_KEEPCNT": 4,
+    "TCP_USER_TIMEOUT": 120_000,
+}
+"""A server that is gone is noticed within two minutes, and one that thinks for an hour is not lost
+to a router that forgets silent connections."""
+_UNCONNECTED = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ConnectionTimeoutError,
+)
+
+
+class AnswerTooLarge(httpx2.RequestError):
+    """An answer has more bytes than any reply of a model, or an encoding nobody asked for."""
+
+
+class SafeClient(httpx2.AsyncClient):
+    """Settings for the aiohttp client of an SDK; mixed in before that class."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Make a client for one endpoint; its connections belong to the loop of its first use."""
+        self._endpoint = endpoint
+        super().__init__(
+            # A redirect would take the key along to another host.
+            follow_redirects=False,
+            # A local server is reached directly, whatever proxy the environment names.
+            trust_env=endpoint.spec.provider != "local",
+            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
+            headers={"accept-encoding": ", ".join(_ENCODINGS)},
+        )
+
+    def _init_transport(self, *args: Any, **settings: Any) -> httpx2.AsyncBaseTransport:
+        return self._safe(super()._init_transport(*args, **settings))
+
+    def _init_proxy_transport(self, *args: Any, **settings: Any) -> httpx2.AsyncBaseTransport:
+        return self._safe(super()._init_proxy_transport(*args, **settings))
+
+    def _safe(self, inner: Any) -> httpx2.AsyncBaseTransport:
+        inner.client = open_session
+        return _SafeTransport(inner, self._endpoint)
+
+
+class _SafeTransport(httpx2.AsyncBaseTransport):
+    """Reads every answer whole, up to a size, and without the key."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport, endpoint: Endpoint) -> None:
+        self._inner = inner
+        self._endpoint = endpoint
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            answered = await self._inner.handle_async_request(await _in_pieces(request))
+            try:
+                content = await self._read(answered)
+            finally:
+                await answered.aclose()
+        # Some of aiohttp's errors pass the SDK's transport as they are.
+        except (aiohttp.ClientError, OSError) as exc:
+            raise httpx2.RequestError(str(exc)) from exc
+        headers = httpx2.Headers(answered.headers.raw)
+        for name in _NOT_PASSED_ON:
+            headers.pop(name, None)
+        return httpx2.Response(
+            answered.status_code, headers=headers, content=content, request=request
+        )
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def _read(self, answered: httpx2.Response) -> bytes:
+        encoding = answered.headers.get("content-encoding", "identity").lower()
+        if encoding not in _ENCODINGS:
+            raise AnswerTooLarge(f"the answer comes as {one_line(encoding, limit=20)}")
+        pieces, size = [], 0
+        async for piece in answered.aiter_bytes():
+            size += len(piece)
+            if size > MAX_ANSWER_BYTES:
+                raise AnswerTooLarge(f"the answer has more than {MAX_ANSWER_BYTES} bytes")
+            pieces.append(piece)
+        return self._endpoint.without_key(b"".join(pieces))
+
+
+async def _in_pieces(request: httpx2.Request) -> httpx2.Request:
+    """Return a request whose body, if it is large, is sent piece by piece, as aiohttp wants it."""
+    if int(request.headers.get("content-length", "0")) < _LARGE_BODY_BYTES:
+        return request
+    body = await request.aread()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for begin in range(0, len(body), _PIECE_BYTES):
+            yield body[begin : begin + _PIECE_BYTES]
+
+    return httpx2.Request(
+        request.method,
+        request.url,
+        headers=request.headers,
+        content=pieces(),
+        extensions=request.extensions,
+    )
+
+
+def open_session(headers: "Mapping[str, str] | None" = None) -> aiohttp.ClientSession:
+    """Return a session for calls to models, in this event loop.
+
+    The limiter decides how many calls are made at once, and the caller how long they may take.
+    """
+    connector = aiohttp.TCPConnector(
+        limit=0, keepalive_timeout=_IDLE_SECONDS, socket_factory=_probing_socket
+    )
+    return aiohttp.ClientSession(
+        connector=connector,
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+        headers=headers,
+        cookie_jar=aiohttp.DummyCookieJar(),
+    )
+
+
+def _probing_socket(address: tuple[Any, ...]) -> socket.socket:
+    """Return a socket that asks a silent peer whether it is still there."""
+    family, kind, protocol, *_ = address
+    probing = socket.socket(family, kind, protocol)
+    probing.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _PROBES.items():
+        if (option := getattr(socket, name, None)) is not None:
+            probing.setsockopt(socket.IPPROTO_TCP, option, value)
+    return probing
+
+
+def connection_fault(endpoint: Endpoint, error: BaseException) -> AttemptFailed | ModelRejected:
+    """Return our error for a connection that failed, by what caused `error`.
+
+    `NotSent` where there was no connection to send the request over, `ModelRejected` where the
+    answer is larger than any is, and else `AttemptFailed`: the request may have arrived.
+    """
+    cause = error
+    # The SDK wraps what httpx2 wraps around the error of aiohttp, which says what happened.
+    while cause.__cause__ is not None and not isinstance(cause, (aiohttp.ClientError, OSError)):
+        cause = cause.__cause__
+    told = one_line(str(cause) or type(cause).__name__, endpoint.key)
+    if isinstance(cause, AnswerTooLarge):
+        return ModelRejected(f"{endpoint}: {told}")
+    fault = NotSent if isinstance(cause, _UNCONNECTED) else AttemptFailed
+    return fault(f"{endpoint}: the connection failed: {told}")
