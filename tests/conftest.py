@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
+import hypothesis
 import pytest
 
 from environments.models.keys import PAIRS_VARIABLE, pair_keys
@@ -41,6 +42,12 @@ from taskdata.store import Store, StoreAddress
 # of the person who runs the tests must be gone before that.
 for _name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
     os.environ.pop(_name, None)
+
+# How fast examples are made says something of the machine, nothing of the code.
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
 
 ENGINES = ("docker", "postgres", "browser", "node", "office")
 
