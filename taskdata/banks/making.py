@@ -16,6 +16,8 @@ from typing import Any
 from docx import Document
 from docx.document import Document as OfficeDocument
 from openpyxl import Workbook
+from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.platypus import Paragraph
 
 _TIME = re.compile(rb'(?<=W3CDTF">)[^<]+')
 
@@ -101,3 +103,15 @@ def fill_in(source: Path, target: Path, values: dict[str, Any] | None = None) ->
     """Copy a text byte for byte; with values, put them where the text names them in braces."""
     text = source.read_bytes().decode()
     target.write_bytes((text if values is None else text.format(**values)).encode())
+
+
+def story_of(blocks: Iterable[str]) -> list[Paragraph]:
+    """Return the parts of a PDF of blocks: the title after `#`, headings after `##`, paragraphs."""
+    styles = getSampleStyleSheet()
+    names = {"#": "Title", "##": "Heading2"}
+    story = []
+    for block in blocks:
+        mark, _, rest = block.partition(" ")
+        style = styles[names.get(mark, "BodyText")]
+        story.append(Paragraph(" ".join((rest if mark in names else block).splitlines()), style))
+    return story
