@@ -11,11 +11,12 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from docx import Document
 from docx.document import Document as OfficeDocument
 from openpyxl import Workbook
+from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.platypus import Paragraph
 
 _TIME = re.compile(rb'(?<=W3CDTF">)[^<]+')
 
@@ -97,7 +98,19 @@ def document_of_sections(path: Path) -> OfficeDocument:
     return document
 
 
-def fill_in(source: Path, target: Path, values: dict[str, Any] | None = None) -> None:
-    """Copy a text byte for byte; with values, put them where the text names them in braces."""
-    text = source.read_bytes().decode()
-    target.write_bytes((text if values is None else text.format(**values)).encode())
+def fill_in(source: Path, target: Path, **values: object) -> None:
+    """Write the text of `source` to `target`, with values where it names them in braces."""
+    text = source.read_text(encoding="utf-8").format(**values)
+    target.write_text(text, encoding="utf-8", newline="")
+
+
+def story_of(blocks: Iterable[str]) -> list[Paragraph]:
+    """Return the parts of a PDF of blocks: the title after `#`, headings after `##`, paragraphs."""
+    styles = getSampleStyleSheet()
+    names = {"#": "Title", "##": "Heading2"}
+    story = []
+    for block in blocks:
+        mark, _, rest = block.partition(" ")
+        style = styles[names.get(mark, "BodyText")]
+        story.append(Paragraph(" ".join((rest if mark in names else block).splitlines()), style))
+    return story

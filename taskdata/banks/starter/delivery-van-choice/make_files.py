@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from itertools import product
 from pathlib import Path
 
-from taskdata.banks.making import blocks_of, document_of, save_office
+from taskdata.banks.making import blocks_of, document_of, fill_in, save_office
 
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
@@ -172,5 +172,4 @@ if __name__ == "__main__":
         write_log()
         write_offers()
         write_rules()
-        mails = (TEXTS / "mails.txt").read_text(encoding="utf-8").format(stood=old_stood())
-        (FILES / "mails.txt").write_text(mails, encoding="utf-8", newline="")
+        fill_in(TEXTS / "mails.txt", FILES / "mails.txt", stood=old_stood())

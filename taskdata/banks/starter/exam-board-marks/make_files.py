@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import floor
 from pathlib import Path
 
-from taskdata.banks.making import blocks_of, document_of, save_office
+from taskdata.banks.making import blocks_of, document_of, fill_in, save_office
 
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
@@ -319,8 +319,7 @@ def write_handbook() -> None:
 
 def write_mails(students: list[Student]) -> None:
     by = {s.name.split(",")[0].lower(): f"S{s.number}" for s in students}
-    text = (TEXTS / "mails.txt").read_text(encoding="utf-8").format(**by)
-    (FILES / "student_office_mails.txt").write_text(text, encoding="utf-8", newline="")
+    fill_in(TEXTS / "mails.txt", FILES / "student_office_mails.txt", **by)
 
 
 def print_expected(students: list[Student]) -> None:

@@ -15,10 +15,9 @@ from pathlib import Path
 from docx import Document
 from openpyxl import Workbook
 from reportlab.lib.pagesizes import A4
-from reportlab.lib.styles import getSampleStyleSheet
-from reportlab.platypus import Paragraph, SimpleDocTemplate
+from reportlab.platypus import SimpleDocTemplate
 
-from taskdata.banks.making import save_office
+from taskdata.banks.making import save_office, story_of, write_csv
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"
@@ -89,7 +88,11 @@ def write_led() -> None:
     for day, opponent in FRIENDLIES.items():
         where = [day_as(day), opponent, "Friendly", f"{day[5:7]}{day[8:]}-1"]
         rows.append([*where, "Nordlicht Energie", shown_as(345), ""])
-    save("led_log.csv", "date opponent competition showing sponsor shown note", rows)
+    write_csv(
+        FILES / "led_log.csv",
+        [["date", "opponent", "competition", "showing", "sponsor", "shown", "note"], *rows],
+        ";",
+    )
 
 
 def write_social() -> None:
@@ -119,7 +122,11 @@ def write_social() -> None:
     for day in (date(2025, 7, 19), date(2025, 7, 28), date(2026, 6, 2)):
         post("post", tags[1], "online", when=day)
     rows.sort()
-    save("social_export.csv", "date channel type content tags state", rows)
+    write_csv(
+        FILES / "social_export.csv",
+        [["date", "channel", "type", "content", "tags", "state"], *rows],
+        ";",
+    )
 
 
 def write_activities() -> None:
@@ -147,11 +154,6 @@ def write_activities() -> None:
     save_office(book, FILES / "seats_and_activities.xlsx", WRITTEN)
 
 
-def save(name: str, header: str, rows: list[list[str]]) -> None:
-    with (FILES / name).open("w", newline="", encoding="utf-8") as out:
-        csv.writer(out, delimiter=";", lineterminator="\n").writerows([header.split(), *rows])
-
-
 def lines(name: str) -> list[tuple[str, str]]:
     """The mark (#, ##, @table, | or none) and text of every line."""
     text = (HERE / "sources" / name).read_text(encoding="utf-8")
@@ -171,9 +173,7 @@ def write_papers() -> None:
         else:
             document.add_paragraph(text)
     save_office(document, FILES / "contract.docx", WRITTEN)
-    styles = getSampleStyleSheet()
-    names = {"#": "Title", "##": "Heading2", "": "BodyText"}
-    story = [Paragraph(text, styles[names[mark]]) for mark, text in lines("addendum.md")]
+    story = story_of((HERE / "sources" / "addendum.md").read_text(encoding="utf-8").splitlines())
     SimpleDocTemplate(str(FILES / "addendum_1.pdf"), pagesize=A4, invariant=1).build(story)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from taskdata.banks.making import save_office
+from taskdata.banks.making import fill_in, save_office
 
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
@@ -190,5 +190,4 @@ if __name__ == "__main__":
         write_entries(field)
         cases = {r.case: r.bib for r in field if r.case}
         for name in ("race_rules.md", "clubs.txt", "crew_log.txt"):
-            text = (TEXTS / name).read_text(encoding="utf-8").format(**cases)
-            (FILES / name).write_text(text, encoding="utf-8", newline="")
+            fill_in(TEXTS / name, FILES / name, **cases)

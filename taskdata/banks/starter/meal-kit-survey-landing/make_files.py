@@ -1,5 +1,6 @@
 """Write the input files of this task: `python make_files.py`; add `--expected` to print the truth.
 
+The text of the policy is in sources/, the mail and the brief in files/ are written by hand.
 The valid answers are drawn clean and counted here; spellings, repeats, staff answers and the other
 lines that must not count are added to the export afterwards.
 """
@@ -17,12 +18,12 @@ from docx import Document
 from openpyxl import Workbook
 from openpyxl.styles import Alignment, Font, PatternFill
 from reportlab.lib.pagesizes import A4
-from reportlab.lib.styles import getSampleStyleSheet
-from reportlab.platypus import Paragraph, SimpleDocTemplate
+from reportlab.platypus import SimpleDocTemplate
 
-from taskdata.banks.making import save_office, write_csv
+from taskdata.banks.making import add_table, blocks_of, save_office, story_of, write_csv
 
-FILES = Path(__file__).parent / "files"
+HERE = Path(__file__).parent
+FILES = HERE / "files"
 WRITTEN = datetime(2026, 4, 7, 8, 0)
 SEED = 5188
 VALID = 318
@@ -316,27 +317,21 @@ def write_documents() -> None:
     wishes = Document()
     wishes.add_heading("Claims we would love to use", 1)
     wishes.add_paragraph("Marketing, 31 March 2026. Wordings are agreed with the brand team.")
-    table = wishes.add_table(rows=1, cols=2, style="Table Grid")
-    table.rows[0].cells[0].text, table.rows[0].cells[1].text = "Code", "... of our customers ..."
-    for code, (wording, _, _) in CLAIMS.items():
-        cells = table.add_row().cells
-        cells[0].text, cells[1].text = code, wording
+    worded = [[code, wording] for code, (wording, _, _) in CLAIMS.items()]
+    add_table(wishes, [["Code", "... of our customers ..."], *worded])
     wishes.add_paragraph("Whatever does not pass the claims policy stays off the page, sadly.")
 
     boxes = Document()
     boxes.add_heading("Our boxes: product sheet", 1)
     boxes.add_paragraph("Valid from 1 October 2025. All boxes hold three vegetarian meals.")
-    table = boxes.add_table(rows=1, cols=3, style="Table Grid")
-    for cell, text in zip(table.rows[0].cells, ("Box", "Portions per meal", "Price"), strict=True):
-        cell.text = text
-    for row in (
-        ("Solo", "1", "€21.90"),
-        ("Duo", "2", "€35.90"),
-        ("Family", "4", "€59.90"),
-        ("Party", "6", "€84.90"),
-    ):
-        for cell, text in zip(table.add_row().cells, row, strict=True):
-            cell.text = text
+    rows = [
+        ["Box", "Portions per meal", "Price"],
+        ["Solo", "1", "€21.90"],
+        ["Duo", "2", "€35.90"],
+        ["Family", "4", "€59.90"],
+        ["Party", "6", "€84.90"],
+    ]
+    add_table(boxes, rows)
     boxes.add_paragraph(
         "Delivery Monday to Thursday, free from €30, otherwise €3.90. Pause or cancel until "
         "Wednesday noon of the week before."
@@ -346,104 +341,10 @@ def write_documents() -> None:
 
 
 def write_policy() -> None:
-    styles = getSampleStyleSheet()
-    body, head = styles["BodyText"], styles["Heading2"]
-    story = [
-        Paragraph("Policy for claims in advertising", styles["Title"]),
-        Paragraph("Legal department, version of 15 January 2026", body),
-        Paragraph("1. When a claim may be made", head),
-        Paragraph(
-            "A claim of the kind 'x % of our customers ...' may be made if, in a survey of our "
-            "own, at least 150 people answered the question (its base) and at least 60 % of "
-            "them, before rounding, agreed. People who were not asked or did not answer are "
-            "not in the base.",
-            body,
-        ),
-        Paragraph(
-            "Whatever the figures, we make no claims about health, well-being or body weight, and "
-            "none that compares us with competitors.",
-            body,
-        ),
-        Paragraph("2. How it is written", head),
-        Paragraph(
-            "Percentages are rounded to whole numbers and written as '71 %' of our customers, in "
-            "the agreed wording. Every page with claims says below them: 'Base: 250 customers, "
-            "online survey, 2 to 17 February 2025', with the number of all valid answers and the "
-            "days of the first and the last of them. A claim whose own base is smaller gives it in "
-            "brackets.",
-            body,
-        ),
-        Paragraph("3. Words that we do not use", head),
-        Paragraph(
-            "best, cheapest, number one, guaranteed, healthy, healthier, detox, miracle; free, "
-            "unless it is about delivery.",
-            body,
-        ),
-    ]
+    story = story_of(blocks_of(HERE / "sources" / "claims_policy.md"))
     SimpleDocTemplate(
         str(FILES / "claims_policy.pdf"), pagesize=A4, title="Claims policy", invariant=1
     ).build(story)
-
-
-def write_notes() -> None:
-    (FILES / "page_brief.md").write_text(
-        """# Landing page, goes online on 4 May 2026
-
-One HTML file in English (say so in the markup), styles inside, no scripts, nothing loaded from
-other addresses. 250 to 600 words.
-
-Five sections, each with an id; their headings are second-level, except in the first.
-
-1. `hero`: the page's only main heading, which has our name, Grünkorb, in it. Speaks to our largest
-   segment: what they want most from us, in a sentence or two. Link to the start page.
-2. `proof`, "What our customers say": the claims that we may make, and the line about the survey.
-3. `boxes`, "Our boxes": a table Box, Portions, Price with what we sell on the day the page goes
-   online.
-4. `questions`, "Good to know": three or more questions with answers; delivery and cancelling must
-   be among them.
-5. `start`, "Start now": one sentence and the link once more.
-
-The link is `https://gruenkorb.example/start?utm_campaign=spring26&utm_content=` with the id of the
-largest segment at the end.
-
-Which segments? Version 3, the board has decided. Version 2 only stays in the codebook because the
-agency asked for it.
-
-# segments.json, for the mailing tool
-
-One object:
-
-- `base`: number of valid answers
-- `field_period`: object with `from` and `to`, days of the first and last valid answer, written
-  like 2026-01-31
-- `excluded`: object with the number of lines left out, by the codes on the sheet Cleaning
-- `segments`: list in the order of the rules, of objects with `id`, `name`, `size`, `share_pct`,
-  `nps`, `median_price_eur`, `top_reason`
-- `claims`: list C1 to C6 of objects with `id`, `base` (answers to this question), `yes_pct` (whole
-  number), `allowed` (true or false, by the claims policy)
-""",
-        encoding="utf-8",
-    )
-    (FILES / "mail_prices.txt").write_text(
-        """From: Operations
-To: Marketing
-Date: Wed, 1 Apr 2026 11:20
-Subject: prices and boxes from 27 April
-
-Hello,
-
-from 27 April these change, the product sheet will follow some day:
-
-  Duo     37.90 (was 35.90)
-  Family  62.90 (was 59.90)
-
-Solo keeps its price. We stop the Party box on 30 April. Delivery is free from 35 euros from then
-on, otherwise still 3.90. Pausing and cancelling as before.
-
-Regards, Ruth
-""",
-        encoding="utf-8",
-    )
 
 
 def main() -> None:
@@ -455,7 +356,6 @@ def main() -> None:
     write_codebook()
     write_documents()
     write_policy()
-    write_notes()
 
 
 if __name__ == "__main__":

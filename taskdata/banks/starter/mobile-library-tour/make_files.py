@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import combinations
 from pathlib import Path
 
-from taskdata.banks.making import save_office
+from taskdata.banks.making import fill_in, save_office
 
 FILES = Path(__file__).parent / "files"
 TEXTS = Path(__file__).parent / "texts"
@@ -160,8 +160,7 @@ def write_texts() -> None:
     drive = minutes()
     told = {f"{a}_{b}": drive[a, b] for a in ASKED for b in PLACES if a != b}
     for name in ("planning_notes.md", "mails.txt"):
-        text = (TEXTS / name).read_text(encoding="utf-8").format(**told)
-        (FILES / name).write_text(text, encoding="utf-8", newline="")
+        fill_in(TEXTS / name, FILES / name, **told)
 
 
 if __name__ == "__main__":

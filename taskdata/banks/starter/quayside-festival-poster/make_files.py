@@ -1,7 +1,8 @@
 """Write the input files of this task: `python make_files.py`; add `--expected` to print the truth.
 
-The clean programme is drawn up first; the export is the clean programme spoilt on purpose, so the
-expected values below never pass through any code that cleans it.
+The mail in files/ is written by hand. The clean programme is drawn up first; the export is the
+clean programme spoilt on purpose, so the expected values below never pass through any code that
+cleans it.
 """
 
 import io
@@ -20,7 +21,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.units import mm
 from reportlab.pdfgen.canvas import Canvas
 
-from taskdata.banks.making import save_office, write_csv
+from taskdata.banks.making import add_table, save_office, write_csv
 
 FILES = Path(__file__).parent / "files"
 WRITTEN = datetime(2026, 3, 2, 9, 0)
@@ -358,11 +359,8 @@ def write_brief() -> None:
     ):
         doc.add_paragraph(item, style="List Bullet")
     doc.add_heading("Tickets", 2)
-    table = doc.add_table(rows=1, cols=2, style="Table Grid")
-    table.rows[0].cells[0].text, table.rows[0].cells[1].text = "Ticket", "Price"
-    for name, price in (("Day", "€18"), ("Weekend", "€42"), ("Children under 12", "free")):
-        cells = table.add_row().cells
-        cells[0].text, cells[1].text = name, price
+    prices = [["Day", "€18"], ["Weekend", "€42"], ["Children under 12", "free"]]
+    add_table(doc, [["Ticket", "Price"], *prices])
     doc.add_heading("Programme", 2)
     doc.add_paragraph(
         "The stage managers keep the list in the shared sheet; take the export. Print confirmed "
@@ -370,31 +368,6 @@ def write_brief() -> None:
         "updated last is the one that holds, whatever it says."
     )
     save_office(doc, FILES / "brief.docx", WRITTEN, stated=TEMPLATE)
-
-
-def write_mail() -> None:
-    (FILES / "mail_lena.txt").write_text(
-        """From: Lena Achterberg
-To: poster team
-Date: Tue, 5 May 2026 16:42
-Subject: last changes before print
-
-Hi all,
-
-three things came out of the board meeting, please work from these:
-
-1. We lost the Customs Yard (scaffolding until July). The new venue is Slipway Park, same dates.
-2. Early prices ended on Thursday. Day ticket is €22 now, weekend €48. Children as before.
-3. Coral is gone for good, the harbour company complained that it looks like theirs. Our accent
-   colour is now Tide Teal, #0E8C8C, for everything that the guide does in Signal Coral. The
-   guide will be reprinted in summer, the rest of it stands.
-
-I know the brief still says otherwise. Take this mail where they differ.
-
-Lena
-""",
-        encoding="utf-8",
-    )
 
 
 def main() -> None:
@@ -406,7 +379,6 @@ def main() -> None:
     write_logos()
     write_guide()
     write_brief()
-    write_mail()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Write the input files of this task: `python make_files.py`; add `--expected` to print the truth.
 
-The quarter is drawn up clean first, the expected values are worked out from it in exact decimals,
-and only then is it written down the way two exports and four country accounts would have it.
+The mail and the note in files/ are written by hand. The quarter is drawn up clean first, the
+expected values are worked out from it in exact decimals, and only then is it written down the way
+two exports and four country accounts would have it.
 """
 
 import csv
@@ -318,60 +319,6 @@ def write_memo() -> None:
     save_office(doc, FILES / "budget_memo.docx", WRITTEN)
 
 
-def write_mails() -> None:
-    (FILES / "mail_petra_24_march.txt").write_text(
-        """From: Petra Lindqvist (CFO)
-To: Marketing
-Date: Tue, 24 Mar 2026 18:03
-Subject: Re: Re: media budget Q2
-
-Dear all,
-
-after the board meeting: you get EUR 225,000 for Q2, not 260. EUR 15,000 of it stays with me as a
-reserve, so plan with the rest only. To make it count:
-
-- the ceiling for one channel is 35 % (of what you split, not of the 225)
-- no minimum per channel any more
-- channels that cost us more than EUR 40 per conversion in Q1 get nothing in Q2
-- we want to be loud when the tents arrive: April 25 %, May 45 %, June 30 %
-
-Otherwise do it as in the memo.
-
-Petra
-""",
-        encoding="utf-8",
-    )
-    (FILES / "handover_note.md").write_text(
-        """# Hand-over: Q1 numbers and Q2 plan (Tomasz, last day 2 April)
-
-**Which paper counts?** Petra's mail of 24 March beats the memo where they differ. The rest of the
-memo still holds.
-
-**ads_export.csv** is two exports pasted together, 2 March and 2 April. A `line_id` that is in both
-counts once, as in the later export (conversions keep coming in for weeks).
-
-Not ours to count:
-
-- the subtotals that somebody left in between
-- everything with *test* in the campaign's name
-- lines dated outside January to March 2026
-
-Credits (negative spend) are real money back, leave them in. No conversions given means none.
-Each account writes numbers and dates its own way; the UK one puts the day first.
-
-Channels: SEA is Search, GDN is Display, Facebook and IG are Meta, TT is TikTok, Awin is our
-Affiliate network, Influencer is Creators. So six: Search, Meta, Affiliate, Creators, TikTok,
-Display.
-
-**fx_rates.xlsx**: convert with the monthly average of the month of the line's date. The other
-sheets are for treasury. Add up first and round at the end.
-
-House rules for decks and workbooks are in the PDF.
-""",
-        encoding="utf-8",
-    )
-
-
 def write_house_rules() -> None:
     styles = getSampleStyleSheet()
     body = styles["BodyText"]
@@ -425,7 +372,6 @@ def main() -> None:
     write_export()
     write_rates()
     write_memo()
-    write_mails()
     write_house_rules()
 
 

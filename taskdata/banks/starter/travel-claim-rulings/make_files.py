@@ -10,7 +10,6 @@ from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from docx import Document
 from openpyxl import Workbook
 from reportlab import rl_config
 from reportlab.lib import colors
@@ -19,7 +18,7 @@ from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.lib.units import mm
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
-from taskdata.banks.making import add_table, save_office, write_csv
+from taskdata.banks.making import add_table, blocks_of, document_of, save_office, write_csv
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"
@@ -173,10 +172,6 @@ def expected() -> dict[str, tuple[Decimal, str]]:
     return {line: (cents(value), clause) for line, (value, clause) in worth.items()}
 
 
-def blocks(name: str) -> list[str]:
-    return (HERE / "sources" / name).read_text(encoding="utf-8").strip().split("\n\n")
-
-
 def grid(rows: list[list[object]], widths: list[float]) -> Table:
     style = [
         ("GRID", (0, 0), (-1, -1), 0.4, colors.grey),
@@ -192,7 +187,7 @@ def write_rules_2023() -> None:
     rl_config.invariant = 1
     styles = getSampleStyleSheet()
     story: list[object] = []
-    for block in blocks("rules_2023.md"):
+    for block in blocks_of(HERE / "sources" / "rules_2023.md"):
         mark, _, rest = block.partition(" ")
         name = {"#": "Title", "##": "Heading2"}.get(mark, "BodyText")
         story.append(Paragraph(rest if mark in ("#", "##") else block, styles[name]))
@@ -236,13 +231,7 @@ def number_page(canvas: object, document: object) -> None:
 
 def write_rules_2025() -> None:
     """The new rules, as the Word file everybody has."""
-    document = Document()
-    for block in blocks("rules_2025.md"):
-        mark, _, rest = block.partition(" ")
-        if mark in ("#", "##"):
-            document.add_heading(rest, len(mark) - 1)
-        else:
-            document.add_paragraph(block)
+    document = document_of(blocks_of(HERE / "sources" / "rules_2025.md"))
     for title, head, text in (
         ("Appendix 1: daily allowances, full day", "Country", ALLOWANCES),
         ("Appendix 2: hotel ceilings, each night", "City", CEILINGS),
