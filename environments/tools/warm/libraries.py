@@ -41,7 +41,6 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "PptxFileGenerator": ("pptx", "pptx.chart.data"),
         "HtmlFileGenerator": (),
         "OCR": _OCR,
-        "MathOCR": (*_PICTURES, "cv2"),
         "DrawBox": _PICTURES,
         "AddText": _PICTURES,
         "ImageStylization": (*_PICTURES, "cv2"),
