@@ -48,7 +48,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "AudioClipTool": ("imageio_ffmpeg",),
         "NoiseReduction": (*_SOUND, "noisereduce"),
         "PitchShifting": ("imageio_ffmpeg",),
-        "SoundCharacteristicExtraction": _SOUND,
+        "SoundCharacteristicExtraction": (*_SOUND, "scipy.fft", "scipy.ndimage", "scipy.signal"),
         "SpeechToText": (*_SOUND, "faster_whisper", "environments.tools.audio.whisper:check_model"),
         "VideoClip": ("imageio_ffmpeg",),
         "VideoOCR": (*_OCR, "imageio_ffmpeg"),
