@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PRICES_VARIABLE = "NIGHTSHIFT_PRICES"
 
 UNPRICED = (
-    "has no known price: give its price in prices.yaml (docs/agents.md, Prices), or leave "
+    "is not in the price table: give its price in prices.yaml (docs/agents.md, Prices), or leave "
     "the limit out"
 )
 """What is said of a model whose calls cannot be held below a limit in USD."""
