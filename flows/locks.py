@@ -7,18 +7,18 @@ Where a server keeps the database the locks are there, for hosts may share it; e
 """
 
 import fcntl
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO
+
+from filelock import FileLock, Timeout
 
 from flows.config import Settings
 from taskdata.errors import Misuse
 from taskdata.private_files import private_folder
 from taskdata.store import Store
 
-_TRIES = 10
+_SECONDS_TO_TRY = 0.2
 _SECONDS_BETWEEN_TRIES = 0.02
 
 
@@ -58,21 +58,20 @@ def serve_lock(home: Path) -> Iterator[Callable[[str], None]]:
     Raises:
         Misuse: if another one serves the home; names its address.
     """
-    with _lock_file(home, "serve").open("a+") as lock:
-        if not _taken(lock):
-            lock.seek(0)
-            where = lock.read() or "its server is starting"
+    file = _lock_file(home, "serve")
+    with _file_held(home, "serve") as is_ours:
+        if not is_ours:
+            where = file.read_text() or "its server is starting"
             raise Misuse(f"`nightshift serve` is at work on {home} already: {where}")
-        lock.truncate(0)
+        file.write_text("")
 
         def note(address: str) -> None:
-            lock.write(address)
-            lock.flush()
+            file.write_text(address)
 
         try:
             yield note
         finally:
-            lock.truncate(0)
+            file.write_text("")
 
 
 def is_served(home: Path) -> bool:
@@ -105,23 +104,21 @@ def _held(settings: Settings, run_id: str, name: str) -> Iterator[None]:
 
 @contextmanager
 def _file_held(home: Path, name: str) -> Iterator[bool]:
-    with _lock_file(home, name).open("a") as lock:
-        yield _taken(lock)
-
-
-def _taken(lock: IO[str]) -> bool:
-    """Take the lock; a process that only looks whether it is held holds it for a moment."""
-    for _ in range(_TRIES):
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(_SECONDS_BETWEEN_TRIES)
-        else:
-            return True
-    return False
+    """Hold the lock for the length of the block; yield False where another process holds it."""
+    lock = FileLock(_lock_file(home, name), thread_local=False, fallback_to_soft=False)
+    try:
+        # A process that only looks whether the lock is held has it for a moment.
+        held = lock.acquire(timeout=_SECONDS_TO_TRY, poll_interval=_SECONDS_BETWEEN_TRIES)
+    except Timeout:
+        yield False
+        return
+    with held:
+        yield True
 
 
 def _file_is_held(home: Path, name: str) -> bool:
+    # A shared lock, which `filelock` does not have: processes that look at the same time must not
+    # take each other for a holder.
     with _lock_file(home, name).open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -3,16 +3,15 @@
 The network is needed here and nowhere later: a sandbox sees the folder read-only.
 """
 
-import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock
 
 import environments
 from environments.mcp.servers import NodeServer, PackagedServer, PythonServer
@@ -66,7 +65,7 @@ def install(server: PackagedServer, home: Path, python: str = THIS_PYTHON) -> Pa
     """
     folder = folder_of(server, home, python)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(folder.parent / ".lock"):
+    with FileLock(folder.parent / ".lock", fallback_to_soft=False):
         if is_installed(server, home, python):
             return folder
         partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
@@ -155,10 +154,3 @@ def _open_to_readers(folder: Path) -> None:
             file = Path(here) / name
             if not file.is_symlink():
                 file.chmod(file.stat().st_mode | 0o444)
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

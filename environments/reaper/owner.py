@@ -198,7 +198,10 @@ def taken_lock(owner: Owner) -> int | None:
 
 
 def _locks(descriptor: int, file: Path) -> bool:
-    """Return whether the descriptor now holds the lock of what has that name still."""
+    """Return whether the descriptor now holds the lock of what has that name still.
+
+    `filelock` would make a file that its owner has removed anew, so that a dead owner came back.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.fstat(descriptor), file.stat())

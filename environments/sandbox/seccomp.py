@@ -2,9 +2,12 @@
 
 Namespaces leave gaps that a filter closes: a namespace of one's own to mount memory without
 limit in, memory that no process has mapped (memfd, System V), sockets that network namespaces
-do not cut (vsock), keyrings shared by user id, and little-used doors into the kernel. Space on a
+do not cut (vsock), keyrings shared by user id, and system calls that few programs need. Space on a
 disk that is taken without being written, gigabytes within a blink, is refused as by a file system
 that cannot do it, which makes libraries write instead.
+
+The filter is written as classic BPF here, because the package `pyseccomp` is only a binding to
+libseccomp.so, which its wheel does not bring and a host may lack.
 """
 
 import platform

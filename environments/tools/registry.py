@@ -34,7 +34,6 @@ MODULES: Mapping[str, str] = {
     "PptxFileGenerator": f"{_WRITING}.presentation",
     "HtmlFileGenerator": f"{_WRITING}.web_page",
     "OCR": f"{_IMAGES}.recognition.ocr",
-    "MathOCR": f"{_IMAGES}.recognition.math_ocr",
     "DrawBox": f"{_IMAGES}.drawing",
     "AddText": f"{_IMAGES}.drawing",
     "ImageStylization": f"{_IMAGES}.stylization",

@@ -26,6 +26,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from filelock import FileLock
+
 from flows.serving.dashboards import ADDRESS_VARIABLE
 from flows.serving.ports import address_of, listening
 from flows.serving.server_process import KEEP, USERS, server_environment
@@ -110,6 +112,7 @@ def _own_server(
     folder = home.resolve() / "prefect"
     private_folder(home)
     private_folder(folder)
+    # Commands share this lock until the server may end; `filelock` has exclusive locks alone.
     with (folder / USERS).open("a") as users:
         fcntl.flock(users, fcntl.LOCK_SH)
         server = _running(folder)
@@ -247,8 +250,7 @@ def _healthy(url: str) -> bool:
 
 def _start(folder: Path, ports: tuple[int, int], meanwhile: Callable[[], None]) -> _Server:
     # One starter at a time: a second command waits here and then finds the first one's server.
-    with (folder / "start.lock").open("a") as starting:
-        fcntl.flock(starting, fcntl.LOCK_EX)
+    with FileLock(folder / "start.lock", fallback_to_soft=False):
         found = _running(folder)
         if found:
             os.environ.update(_environment(folder, found))

@@ -1,4 +1,8 @@
-"""Cutting a JSON mapping or list into its members, unparsed, with bounds on size and nesting."""
+"""Cutting a JSON mapping or list into its members, unparsed, with bounds on size and nesting.
+
+`ijson` does not serve here: it holds a string of any length in memory, and cannot go on with the
+next member after one that is too large or nests too deeply.
+"""
 
 import re
 from collections.abc import Callable, Iterator

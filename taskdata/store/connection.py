@@ -1,6 +1,5 @@
 """Opening the database: engine settings, migrations, sessions. The only code that connects."""
 
-import fcntl
 import logging
 import sqlite3
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, TypeGuard
 
+from filelock import FileLock
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
@@ -209,6 +209,5 @@ def _migration_lock(engine: Engine) -> Iterator[None]:
     if not engine.url.database:
         yield
         return
-    with Path(f"{engine.url.database}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(f"{engine.url.database}.lock", fallback_to_soft=False):
         yield

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PRICES_VARIABLE = "NIGHTSHIFT_PRICES"
 
 UNPRICED = (
-    "has no known price: give its price in prices.yaml (docs/agents.md, Prices), or leave "
+    "is not in the price table: give its price in prices.yaml (docs/agents.md, Prices), or leave "
     "the limit out"
 )
 """What is said of a model whose calls cannot be held below a limit in USD."""
@@ -136,10 +136,11 @@ def price_of(spec: ModelSpec) -> Price | None:
     # `openai-chat` and `openai-responses` are ways to ask, not sellers.
     seller = "openai" if spec.provider.startswith("openai-") else spec.provider
     names = (spec.model, _SNAPSHOT.sub("", spec.model))
-    own = user_table().get(seller)
-    for name in names if own else ():
-        if name in own.models:
-            return own.models[name]
+    table = user_table()
+    own = table[seller].models if seller in table else {}
+    for name in names:
+        if name in own:
+            return own[name]
     listed = next((found for name in names if (found := _listed(seller, name))), None)
     return _price(listed.get_prices(datetime.now(UTC))) if listed else None
 

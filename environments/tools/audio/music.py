@@ -116,11 +116,12 @@ def rises(decibels: "Values") -> "Values":
 def onsets(rise: "Values") -> "Values":
     """Return the times in seconds at which `rise` has its peaks: where sounds begin."""
     import numpy as np
+    from scipy.ndimage import maximum_filter1d, uniform_filter1d
 
-    padded = np.pad(rise, _NEIGHBOURS)
-    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * _NEIGHBOURS + 1)
+    width = 2 * _NEIGHBOURS + 1
     least = max(_LEAST_RISE_DB, _RISE_SHARE * float(rise.max()))
-    is_onset = (rise >= around.max(axis=1)) & (rise >= around.mean(axis=1) + least)
+    is_onset = rise >= maximum_filter1d(rise, width, mode="constant")
+    is_onset &= rise >= uniform_filter1d(rise, width, mode="constant") + least
     # Where the sound is cut off at its end, the spectrum gets broad without a new sound.
     is_onset[-_FRAMES_PAST_END:] = False
     frames = np.flatnonzero(is_onset)
@@ -137,12 +138,13 @@ def tempo(rise: "Values", onset_count: int) -> float | None:
     half and double are common errors.
     """
     import numpy as np
+    from scipy.signal import correlate
 
     slowest = round(60 * FRAMES_PER_SECOND / _SLOWEST_BPM)
     if onset_count < _LEAST_ONSETS or rise.size <= slowest // 2:
         return None
-    spectrum = np.fft.rfft(rise - rise.mean(), 2 * rise.size)
-    repeats = np.fft.irfft(np.square(np.abs(spectrum)))[: rise.size]
+    centred = rise - rise.mean()
+    repeats = correlate(centred, centred, method="fft")[rise.size - 1 :]
     repeats /= repeats[0]
     lags = np.arange(
         math.ceil(60 * FRAMES_PER_SECOND / _FASTEST_BPM), min(slowest, rise.size - 2) + 1

@@ -15,6 +15,7 @@ HOST_MODULES: Mapping[str, str] = {
     "ImageDescription": f"{_MODELS}.describing",
     "RegionAttributeDescription": f"{_MODELS}.describing",
     "VideoDescription": f"{_MODELS}.describing",
+    "MathOCR": f"{_MODELS}.formulas",
     "CountGivenObject": f"{_MODELS}.finding",
     "TextToBbox": f"{_MODELS}.finding",
     "TextToImage": f"{_MODELS}.making",

@@ -127,6 +127,7 @@ class Recorded:
         if not self._path.exists():
             return
         with self._path.open("rb") as file:
+            # Readers share the lock, and may have no right to write: `filelock` can do neither.
             fcntl.flock(file, fcntl.LOCK_SH)
             file.seek(self._read_to)
             while line := file.readline(_MAX_LINE_BYTES):

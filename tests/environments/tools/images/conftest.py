@@ -7,8 +7,6 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
 FONT = Path(mpl.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"
@@ -104,18 +102,3 @@ def opened(workspace: Path) -> Callable[[str], Image.Image]:
 def font_of() -> Callable[[int], ImageFont.FreeTypeFont]:
     """Gives a plain font of a size in pixels."""
     return lambda size: ImageFont.truetype(FONT, size)
-
-
-@pytest.fixture
-def formula() -> Callable[..., Image.Image]:
-    """Prints LaTeX with the fonts of a paper: cm (TeX), stix (Times), dejavusans."""
-
-    def printed(latex: str, fonts: str = "cm", points: float = 24) -> Image.Image:
-        with mpl.rc_context({"mathtext.fontset": fonts}):
-            figure = Figure(figsize=(8, 1.6), dpi=150)
-            canvas = FigureCanvasAgg(figure)
-            figure.text(0.05, 0.5, f"${latex}$", fontsize=points, va="center")
-            canvas.draw()
-            return Image.fromarray(np.asarray(canvas.buffer_rgba()).copy()).convert("RGB")
-
-    return printed

@@ -1,1 +1,0 @@
-"""Reading a printed formula: its signs by their shapes, its structure by their places."""
