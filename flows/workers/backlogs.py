@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flows.workers.hosting import dropped, spoken_to
-from stages.execute.slots.backlog import Backlog, Deal, SlotGrant, SlotRequest
+from stages.workers.backlog import Backlog, SlotGrant, SlotRequest, TakeTrials
 from taskdata.errors import StageFailed
 
 
@@ -53,7 +53,7 @@ def hosted(
         dropped(connected, _end, address)
 
 
-def deal_at(address: str) -> Deal:
+def deal_at(address: str) -> TakeTrials:
     """Return how this Dask worker speaks to the backlog at `address`."""
     return spoken_to(address, SlotGrant)
 

@@ -18,13 +18,13 @@ from typing import Any
 from environments.models.keys import PAIRS_VARIABLE
 from environments.models.money.prices import PRICES_VARIABLE, user_prices
 from flows.workers.backlogs import HostedBacklog, deal_at, hosted
-from stages.execute.slots.backlog import Deal
+from stages.workers.backlog import TakeTrials
 from taskdata.errors import StageFailed
 from taskdata.store import Store, StoreAddress
 
 _logger = logging.getLogger(__name__)
 
-ShiftWork = Callable[[Store, str, Deal, dict[str, Any]], None]
+ShiftWork = Callable[[Store, str, TakeTrials, dict[str, Any]], None]
 """Take trials of a run from a backlog until it has none."""
 
 SECONDS_TO_STOP = 240.0
@@ -207,7 +207,7 @@ def _store(address: StoreAddress) -> Store:
     return Store(address)
 
 
-def execute_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) -> None:
+def execute_shift(store: Store, run_id: str, take: TakeTrials, extra: dict[str, Any]) -> None:
     """Execute trials.
 
     `extra`: `endpoints` of local models, `home` of MCP servers, `limits`: their address.
@@ -216,13 +216,13 @@ def execute_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) 
     from stages.execute.work import run_until_empty
 
     exchange, home = exchange_at(extra["limits"]), Path(extra["home"])
-    run_until_empty(store, run_id, deal, extra["endpoints"], home, exchange, extra["ends_at"])
+    run_until_empty(store, run_id, take, extra["endpoints"], home, exchange, extra["ends_at"])
 
 
-def score_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) -> None:
+def score_shift(store: Store, run_id: str, take: TakeTrials, extra: dict[str, Any]) -> None:
     """Score trials; `extra`: `endpoints` for a local judge, `limits`: their address."""
     from flows.workers.limits import exchange_at
     from stages.score.work import score_until_empty
 
     exchange = exchange_at(extra["limits"])
-    score_until_empty(store, run_id, deal, extra["endpoints"], exchange, extra["ends_at"])
+    score_until_empty(store, run_id, take, extra["endpoints"], exchange, extra["ends_at"])

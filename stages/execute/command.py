@@ -12,7 +12,7 @@ from pathlib import Path
 from environments.metering.ledger import Ledger
 from environments.metering.proxy import MeteringProxy
 from environments.models.wire.arguments import clean_text
-from environments.ports import Completed, Mount, Process, Sandbox, SandboxProvider
+from environments.ports import Completed, Mount, Process, Sandbox
 from environments.reaper.owner import working_folder
 from environments.sandbox.mounts import masked
 from stages.execute.assignment import Assignment
@@ -62,24 +62,6 @@ def require_command(agent: AgentSpec) -> None:
             f"agent {agent.name!r}: its program would see tasks with their solutions in {folder}; "
             "move it to a folder of its own"
         )
-
-
-def provider_for(agent: AgentSpec, provider: SandboxProvider) -> SandboxProvider:
-    """Return what makes the agent's sandbox: `provider`, or one with the agent's own image.
-
-    Raises:
-        Misuse: It brings an image, and the run's sandbox has none.
-    """
-    if agent.image is None:
-        return provider
-    if provider.name != "docker":
-        raise Misuse(
-            f"agent {agent.name!r}: its image needs sandbox 'docker', and this run has "
-            f"{provider.name!r}; set --sandbox docker, or leave the image out"
-        )
-    from environments.sandbox.docker.provider import Docker
-
-    return Docker(agent.image)
 
 
 def with_room(agent: AgentSpec, asked: Resources) -> Resources:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from environments.ports import SandboxProvider
 from stages.execute.adapters.installed import require_adapter
 from stages.execute.assignment import Harness
 from stages.execute.command import Command, require_command, with_room
@@ -158,6 +159,24 @@ def require_agent(agent: AgentSpec) -> None:
         raise Misuse(f"agent {agent.name!r}: harness {agent.harness!r} {wants}")
     if kind.require is not None:
         kind.require(agent)
+
+
+def provider_for(agent: AgentSpec, provider: SandboxProvider) -> SandboxProvider:
+    """Return what makes the agent's sandbox: `provider`, or one with the agent's own image.
+
+    Raises:
+        Misuse: It brings an image, and the run's sandbox has none.
+    """
+    if agent.image is None:
+        return provider
+    if provider.name != "docker":
+        raise Misuse(
+            f"agent {agent.name!r}: its image needs sandbox 'docker', and this run has "
+            f"{provider.name!r}; set --sandbox docker, or leave the image out"
+        )
+    from environments.sandbox.docker.provider import Docker
+
+    return Docker(agent.image)
 
 
 def harness_takes_feedback(name: str) -> bool:

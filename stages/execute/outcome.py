@@ -1,7 +1,8 @@
-"""What is recorded of a trial: its counts, and why it failed where it did."""
+"""What is recorded of a trial: a draft while it runs, then its counts, and why it failed if so."""
 
 import logging
 import traceback
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,50 +10,117 @@ from environments.models.faults import one_line
 from environments.models.wire.arguments import clean_text
 from stages.execute.dialogue.journal import Journal
 from taskdata.errors import NightshiftError
-from taskdata.schema.run import TrialOutcome
-from taskdata.schema.transcript import ModelEvent, ToolEvent, Usage
+from taskdata.schema.limits import SandboxLimits
+from taskdata.schema.run import Deliverable, OutcomeStatus, TrialOutcome
+from taskdata.schema.transcript import ModelEvent, ToolEvent, Transcript
+from taskdata.schema.usage import Usage
 from taskdata.store import Store
+from taskdata.version import code_version
 
 _logger = logging.getLogger(__name__)
 _CAUSE_CHARS = 500
 _DETAIL_CHARS = 20_000
-_LEAST = (
-    *("trial_id", "attempt", "status", "error", "error_detail", "wall_seconds"),
-    *("sandbox", "code_version", "started_at"),
-)
-"""What every outcome of a failed trial says."""
-_COUNTS = ("usage", "cost_usd", "turns", "tool_calls", "tool_errors")
 
 
-def outcome_of(facts: dict[str, Any]) -> TrialOutcome:
-    """Return the outcome of a trial that has just ended, with these fields."""
-    return TrialOutcome.model_validate(facts | {"finished_at": datetime.now(UTC)})
+@dataclass(frozen=True)
+class Counts:
+    """What an attempt used; None: unknown, never 0."""
+
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    turns: int | None = None
+    tool_calls: int | None = None
+    tool_errors: int | None = None
+    model_id: str | None = None
+
+    @classmethod
+    def of(cls, journal: Journal) -> "Counts":
+        """Return the counts of what is on record, also where the trial was cut short."""
+        models = [event for event in journal.events if isinstance(event, ModelEvent)]
+        tools = [event for event in journal.events if isinstance(event, ToolEvent)]
+        errors = sum(1 for event in tools if event.error is not None)
+        costs = [event.cost_usd for event in journal.events if event.cost_usd is not None]
+        return cls(
+            usage=sum((event.usage for event in models), Usage()),
+            cost_usd=sum(costs) if len(costs) == len(journal.events) else None,
+            turns=len(models) or len(tools),
+            tool_calls=len(tools) if journal.calls_are_seen else None,
+            tool_errors=errors if journal.calls_are_seen else None,
+            model_id=models[-1].model if models else None,
+        )
 
 
-def failed_outcome(facts: dict[str, Any], journal: Journal) -> TrialOutcome:
-    """Return the outcome of a trial that failed; where it does not hold all, the cause at least."""
-    try:
-        return outcome_of(facts | totals(journal))
-    # Without an outcome the trial would stay due for ever, and nobody would learn why.
-    except Exception as exc:  # noqa: BLE001
-        _logger.warning("trial %s: its counts are lost: %s", facts["trial_id"], cause(exc))
-        return outcome_of({name: facts[name] for name in _LEAST} | dict.fromkeys(_COUNTS))
+@dataclass(frozen=True)
+class Stored:
+    """What a trial left, as it is in the store."""
+
+    transcript: Transcript
+    transcript_sha256: str
+    deliverables: tuple[Deliverable, ...]
+    rejected: tuple[str, ...]
+    """Files that were refused, with reasons."""
 
 
-def totals(journal: Journal) -> dict[str, Any]:
-    """Return the outcome's counts; also of a trial that was cut short, for its calls cost too."""
-    models = [event for event in journal.events if isinstance(event, ModelEvent)]
-    tools = [event for event in journal.events if isinstance(event, ToolEvent)]
-    errors = sum(1 for event in tools if event.error is not None)
-    costs = [event.cost_usd for event in journal.events if event.cost_usd is not None]
-    return {
-        "usage": sum((event.usage for event in models), Usage()),
-        "cost_usd": sum(costs) if len(costs) == len(journal.events) else None,
-        "turns": len(models) or len(tools),
-        "tool_calls": len(tools) if journal.calls_are_seen else None,
-        "tool_errors": errors if journal.calls_are_seen else None,
-        "model_id": models[-1].model if models else None,
-    }
+@dataclass
+class OutcomeDraft:
+    """What is known of an attempt's outcome so far; the phases of the trial fill it in."""
+
+    trial_id: str
+    attempt: int
+    sandbox: str
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    sandbox_image: str | None = None
+    limits: SandboxLimits | None = None
+
+    def finished(
+        self,
+        stored: Stored,
+        counts: Counts,
+        prompt_version: str | None = None,
+        wall_seconds: float | None = None,
+    ) -> TrialOutcome:
+        """Return the outcome of an attempt that has come to its end."""
+        return self._outcome(
+            OutcomeStatus.FINISHED,
+            counts,
+            ending=stored.transcript.ending,
+            final_answer=stored.transcript.final_answer,
+            transcript_sha256=stored.transcript_sha256,
+            deliverables=stored.deliverables,
+            rejected_files=stored.rejected,
+            prompt_version=prompt_version,
+            wall_seconds=wall_seconds,
+        )
+
+    def failed(
+        self,
+        error: str,
+        journal: Journal,
+        error_detail: str | None = None,
+        wall_seconds: float = 0.0,
+    ) -> TrialOutcome:
+        """Return the outcome of an attempt that failed for a reason which is not the agent's.
+
+        Where the outcome cannot hold everything that is known, it holds the cause at least.
+        """
+        facts = {"error": error, "error_detail": error_detail, "wall_seconds": wall_seconds}
+        try:
+            return self._outcome(OutcomeStatus.INFRASTRUCTURE, Counts.of(journal), **facts)
+        # Without an outcome the trial would stay due for ever, and nobody would learn why.
+        except Exception as exc:  # noqa: BLE001
+            _logger.warning("trial %s: its counts are lost: %s", self.trial_id, cause(exc))
+            least = replace(self, sandbox_image=None, limits=None)
+            return least._outcome(OutcomeStatus.INFRASTRUCTURE, Counts(), **facts)
+
+    def _outcome(self, status: OutcomeStatus, counts: Counts, **facts: Any) -> TrialOutcome:
+        return TrialOutcome(
+            **vars(self),
+            **vars(counts),
+            **facts,
+            status=status,
+            code_version=code_version(),
+            finished_at=datetime.now(UTC),
+        )
 
 
 def cause(exc: Exception) -> str:
@@ -62,14 +130,14 @@ def cause(exc: Exception) -> str:
 
 
 def detail_of(store: Store, journal: Journal, exc: Exception) -> str:
-    """Return the traceback, and where the events up to the failure are kept."""
+    """Return the traceback, and the artifact that holds the events up to the failure; blocks."""
     detail = clean_text("".join(traceback.format_exception(exc)))[-_DETAIL_CHARS:]
     if not journal.events:
         return detail
     try:
         lines = "\n".join(event.model_dump_json() for event in journal.events)
         kept = store.artifacts.put_bytes(lines.encode())
-    # What is lost here must not take the cause along.
+    # Failing to keep the events must not hide the cause.
     except Exception as error:  # noqa: BLE001
         return f"{detail}\nThe events up to here could not be kept: {cause(error)}"
     return f"{detail}\nThe events up to here: artifact {kept}"

@@ -19,10 +19,9 @@ from environments.tools.session.turns import TurnSize
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.budget import Meter
-from stages.execute.dialogue.context import Context
-from stages.execute.dialogue.delivered import missing_files
+from stages.execute.dialogue.context import Context, ContextWindow
+from stages.execute.dialogue.corrections import missing_files
 from stages.execute.dialogue.inputs import ShownInput
-from stages.execute.dialogue.window import ContextWindow
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.transcript import Ending, GivenStep, Prediction, ToolCall, Transcript

@@ -1,5 +1,6 @@
 """A trial that failed has an outcome with its cause, whatever else cannot be said of it."""
 
+from stages.execute import collecting
 from stages.execute import outcome as outcomes
 from stages.execute import trial as trials
 from stages.execute.dialogue.journal import Journal
@@ -7,7 +8,7 @@ from stages.execute.outcome import cause, detail_of
 from taskdata.errors import SandboxFailed
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import OutcomeStatus
-from taskdata.schema.transcript import MessageEvent
+from taskdata.schema.transcript import Ending, MessageEvent
 
 NOP = AgentSpec.parse("nop")
 
@@ -21,7 +22,7 @@ def test_a_cause_that_no_store_holds_is_cleaned(evaluate, task, monkeypatch):
     def lost(*asked):
         raise SandboxFailed("cannot read output/\udcff\0")
 
-    monkeypatch.setattr(trials, "collect", lost)
+    monkeypatch.setattr(collecting, "collect", lost)
     outcome, _ = evaluate(NOP, task)
     assert outcome.status is OutcomeStatus.INFRASTRUCTURE
     assert outcome.error == "cannot read output/?\N{REPLACEMENT CHARACTER}"
@@ -37,10 +38,10 @@ def test_events_that_cannot_be_kept_leave_the_cause(store):
 
 
 def test_work_that_no_outcome_holds_is_a_failure_of_ours(evaluate, task, monkeypatch):
-    async def odd(*_args):
-        return {"status": "finished", "wall_seconds": -1.0}
+    async def odd(attempt, _ready):
+        return trials.AgentWork(attempt.journal.close(Ending.FINISHED), -1.0)
 
-    monkeypatch.setattr(trials, "_done", odd)
+    monkeypatch.setattr(trials, "run_agent", odd)
     outcome, _ = evaluate(NOP, task)
     assert outcome.status is OutcomeStatus.INFRASTRUCTURE
     assert "wall_seconds" in outcome.error
@@ -50,8 +51,7 @@ def test_counts_that_are_lost_are_unknown_and_the_cause_is_told(evaluate, task, 
     def broken(events):
         raise OverflowError("too many")
 
-    monkeypatch.setattr(trials, "totals", broken)
-    monkeypatch.setattr(outcomes, "totals", broken)
+    monkeypatch.setattr(outcomes.Counts, "of", broken)
     outcome, _ = evaluate(NOP, task)
     assert (outcome.status, outcome.error) == (
         OutcomeStatus.INFRASTRUCTURE,

@@ -1,4 +1,4 @@
-"""The deadline of one trial: it moves from part to part, and knows what is being done."""
+"""The deadline of one trial: every phase has its own time limit, within that of the stage."""
 
 import asyncio
 import logging
@@ -11,34 +11,34 @@ from taskdata.schema.agent import AgentSpec
 from taskdata.schema.deadlines import Deadlines
 
 CLEAN_UP_SECONDS = 60.0
-"""What was cut off has so long to remove what it holds; then it is left to itself."""
+"""A cancelled trial has so long to clean up; then it is abandoned."""
 
 _logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
 class Deadline:
-    """When the part of a trial that is being done must be over; belongs to one event loop."""
+    """When the current phase of a trial must be over; belongs to one event loop."""
 
     def __init__(self, allowed: Deadlines, stage_ends: float = math.inf) -> None:
-        """Begin with the stage's deadline alone, a time of the loop's clock."""
+        """Begin with the stage's deadline alone; `stage_ends` is a time of the loop's clock."""
         self._loop = asyncio.get_running_loop()
         self._allowed = allowed
         self._stage_ends = stage_ends
         self._timer: asyncio.TimerHandle | None = None
         self.step = "beginning"
-        """What is being done now."""
+        """What the trial is doing now, for the message if it is stopped."""
         self.passed: asyncio.Future[str] = self._loop.create_future()
-        """Why the trial has to end, once it has to."""
+        """Set to the reason once a deadline has passed."""
         self._set(math.inf, "")
 
     def set_up(self, step: str) -> None:
-        """From now on everything is made ready for the agent, beginning with `step`."""
+        """Begin the phase that prepares everything for the agent; `step` is its first step."""
         seconds = self._allowed.setup_seconds
         self._part(step, seconds, f"setup_seconds = {seconds:g}")
 
     def work(self, agent: AgentSpec) -> None:
-        """From now on the agent works, and stands in line where its model's provider has one."""
+        """Begin the phase in which the agent works; it includes waiting for rate limits."""
         own = agent.budget.max_seconds
         has_line = agent.model is not None and agent.model.provider != "local"
         line = self._allowed.line_seconds if has_line else 0.0
@@ -51,16 +51,17 @@ class Deadline:
         )
 
     def collect(self, step: str) -> None:
-        """From now on what the agent left is collected and all else removed, `step` first.
+        """Begin the phase that collects the agent's work and cleans up; `step` is its first step.
 
-        Its work is done and paid for: `CLEAN_UP_SECONDS` beyond the stage's deadline are left.
+        The work is done and paid for, so this phase may go on for `CLEAN_UP_SECONDS` beyond the
+        stage's deadline.
         """
         self._stage_ends += CLEAN_UP_SECONDS
         seconds = self._allowed.collect_seconds
         self._part(step, seconds, f"collect_seconds = {seconds:g}")
 
     def end(self) -> None:
-        """Have no deadline any more."""
+        """Cancel the deadline."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -83,10 +84,10 @@ class Deadline:
 async def in_time(work: Coroutine[Any, Any, T], deadline: Deadline) -> T:
     """Return the result of `work`; cancel it once the deadline has passed.
 
-    What does not end though it was cancelled is left to itself after `CLEAN_UP_SECONDS`.
+    Work that does not end within `CLEAN_UP_SECONDS` after it was cancelled is abandoned.
 
     Raises:
-        DeadlinePassed: names what was being done.
+        DeadlinePassed: The deadline has passed; the message names the step.
     """
     task = asyncio.ensure_future(work)
     either: tuple[asyncio.Future[Any], ...] = (task, deadline.passed)
@@ -102,7 +103,7 @@ async def in_time(work: Coroutine[Any, Any, T], deadline: Deadline) -> T:
 
 
 async def _ended(task: asyncio.Future[Any], deadline: Deadline) -> None:
-    """End the task, cancelled or not, within a bounded time."""
+    """Cancel the task unless it is done, and wait for its end for a bounded time."""
     if task.done():
         return
     step = deadline.step
@@ -119,6 +120,6 @@ async def _ended(task: asyncio.Future[Any], deadline: Deadline) -> None:
 
 
 def _look_at(task: asyncio.Future[Any]) -> None:
-    """Retrieve what it came to, which nobody waits for any more."""
+    """Retrieve the exception of an abandoned task, so that asyncio does not warn about it."""
     if not task.cancelled():
         task.exception()

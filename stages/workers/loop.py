@@ -1,4 +1,4 @@
-"""Keeping the slots of one event loop filled, and ending a loop in which something hangs."""
+"""Keep the slots of one event loop filled, and end a loop in which something hangs."""
 
 import asyncio
 import logging
@@ -9,12 +9,12 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from stages.execute.slots.backlog import Holder, SlotGrant
+from stages.workers.backlog import Holder, SlotGrant
 
 CLOSING_SECONDS = 60.0
-"""What is still running when the work is over has so long to end."""
+"""Tasks and threads that still run after the work have so long to end."""
 SECONDS_BETWEEN_ASKS = 5.0
-"""While there are trials left that nobody may begin yet: their provider is in doubt."""
+"""While trials are waiting that may not begin yet: their provider's circuit breaker is open."""
 
 _logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -27,53 +27,54 @@ async def keep_filled(
     ends_at: float,
     run: Callable[[str], Coroutine[Any, Any, bool]],
 ) -> None:
-    """Run trials, so many at once, until there are none or the time is up.
+    """Run trials, `slots` at a time, until there are none or the deadline has passed.
 
     Args:
-        holder: Asks for the trials.
-        first: What it was dealt already.
+        holder: Requests trials from the backlog.
+        first: The trials that were granted already.
         slots: Trials in flight at once.
-        ends_at: Nothing is begun from then on, by the loop's clock; what runs minds it itself.
-        run: Runs one and returns whether it was recorded; raises nothing.
+        ends_at: No trial is begun after this time of the loop's clock; a trial in flight watches
+            its own deadline.
+        run: Runs one trial and returns whether it was recorded; raises nothing.
     """
     loop, in_flight = asyncio.get_running_loop(), 0
     ended: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
-    out_of_reach: Exception | None = None
+    backlog_error: Exception | None = None
     all_recorded = True
 
     async def one(trial_id: str) -> None:
         ended.put_nowait((trial_id, await run(trial_id)))
 
     async with asyncio.TaskGroup() as group:
-        dealt = first
+        granted = first
         while True:
-            for trial_id in dealt.trial_ids:
+            for trial_id in granted.trial_ids:
                 group.create_task(one(trial_id))
-            in_flight += len(dealt.trial_ids)
+            in_flight += len(granted.trial_ids)
             may_begin = in_flight < slots and loop.time() < ends_at
-            # One that was not recorded keeps its slot, and its provider from being probed, until
-            # the holder leaves.
-            more_may_come = dealt.waiting and may_begin and all_recorded
+            # The backlog counts a trial that was not recorded as in flight until the holder leaves,
+            # and never probes its provider meanwhile; so waiting for more would not end.
+            more_may_come = granted.waiting and may_begin and all_recorded
             if not in_flight and not more_may_come:
                 break
             over = await _all_in(ended, SECONDS_BETWEEN_ASKS if more_may_come else None)
-            in_flight, dealt = in_flight - len(over), SlotGrant()
-            if out_of_reach is not None:
+            in_flight, granted = in_flight - len(over), SlotGrant()
+            if backlog_error is not None:
                 continue
             done = [trial_id for trial_id, was_recorded in over if was_recorded]
             all_recorded = all_recorded and len(done) == len(over)
             free = 0 if loop.time() >= ends_at else slots - in_flight
             try:
-                dealt = await asyncio.to_thread(holder.next, free, done)
-            # Whatever carries the word: what runs must not be lost with it.
+                granted = await asyncio.to_thread(holder.next, free, done)
+            # The transport decides what it raises. Trials in flight go on; then this is raised.
             except Exception as exc:  # noqa: BLE001
-                out_of_reach = exc
-    if out_of_reach is not None:
-        raise out_of_reach
+                backlog_error = exc
+    if backlog_error is not None:
+        raise backlog_error
 
 
 async def _all_in(ended: asyncio.Queue[T], seconds: float | None) -> list[T]:
-    """Wait until something is in the queue, so long at most; return all that is."""
+    """Wait for something in the queue, at most `seconds`; return everything that is in it."""
     found: list[T] = []
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
@@ -86,8 +87,8 @@ async def _all_in(ended: asyncio.Queue[T], seconds: float | None) -> list[T]:
 def run_loop(work: Coroutine[Any, Any, T]) -> T:
     """Return the result of `work`, run in a new event loop that something may hang in.
 
-    As `asyncio.run`, but what neither ends when it is cancelled nor by itself, be it a task or a
-    thread, is waited for `CLOSING_SECONDS` and then left behind.
+    Like `asyncio.run`, but a task or thread that does not end, not even when it is cancelled, is
+    waited for at most `CLOSING_SECONDS` and then abandoned.
     """
     runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
     try:

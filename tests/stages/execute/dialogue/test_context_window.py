@@ -1,4 +1,4 @@
-from stages.execute.dialogue.window import ContextWindow
+from stages.execute.dialogue.context import ContextWindow
 from taskdata.schema.transcript import Usage
 
 COUNTED = Usage(input_tokens=900, output_tokens=100)

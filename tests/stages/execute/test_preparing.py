@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from environments.sandbox.providers import PROVIDERS, sandbox_provider
-from stages.execute import preprocess, work
+from stages.execute import preparing as phase
+from stages.execute import work
 from stages.prepare import work as preparing
 from taskdata.schema.run import OutcomeStatus, TrialOutcome
 from taskdata.schema.task import InputFile, ReferenceSolution, ReferenceStep, TaskEnvironment
@@ -101,7 +102,7 @@ def test_the_agent_finds_what_the_program_left_and_not_the_program(tried, store,
 def test_a_program_that_fails_is_not_the_agents_failure(
     tried, monkeypatch: pytest.MonkeyPatch, program: str, reason: str
 ):
-    monkeypatch.setattr(preprocess, "WALL_SECONDS", 1.0)
+    monkeypatch.setattr(phase, "WALL_SECONDS", 1.0)
 
     outcome = tried(program)
 

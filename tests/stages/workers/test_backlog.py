@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.execute.slots.backlog import (
+from stages.workers.backlog import (
     LOST,
     MOST_LOSSES,
     Backlog,
@@ -16,7 +16,7 @@ from stages.execute.slots.backlog import (
     by_provider,
     holding,
 )
-from stages.execute.slots.provider import (
+from stages.workers.circuit_breaker import (
     NO_MODEL,
     SECONDS_BETWEEN_PROBES,
     SILENT_SECONDS,

@@ -1,9 +1,9 @@
-"""Which trial is next, whoever has a slot for it.
+"""The backlog of a stage: which trial is begun next when a worker has a free slot.
 
-The providers of a stage's agents share all slots: the next one goes to the provider with the fewest
-trials in slots. One whose trials never end thus keeps its share and no more while another has
-trials waiting, and no slot stands empty while there is any work. One that answers no trial at all
-is only probed (`provider`), and what is left of its trials is given up when nothing else is.
+The model providers of a stage's agents share all slots. The next slot goes to the provider with the
+fewest trials in flight, so a provider whose trials never end cannot take the slots that others
+need, and no slot stays empty while any trial is waiting. A provider that answers no trial at all is
+only probed (`circuit_breaker`); its trials are given up once no other trials are left.
 """
 
 import logging
@@ -17,55 +17,55 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from stages.execute.slots.provider import NO_MODEL, ProviderQueue
+from stages.workers.circuit_breaker import NO_MODEL, ProviderQueue
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.base import Value
 
 _LOCAL = "local"
 
 MOST_LOSSES = 5
-"""A trial that was lost with its holder so often is begun no more: it may be what kills them."""
+"""A trial that was lost with its worker so often is not begun again: it may be what kills them."""
 LOST = "the trial was lost with its worker again and again"
 
 _logger = logging.getLogger(__name__)
 
 
 class SlotRequest(Value):
-    """What somebody with slots says to the backlog."""
+    """What a worker reports to the backlog, and for how many slots it wants trials."""
 
     holder: str
-    """Of the slots; a name that no other has, nor had."""
+    """Name of the worker's shift; unique over all shifts."""
     free: int = Field(default=0, ge=0)
     """Slots to fill."""
     done: tuple[str, ...] = ()
-    """Trials that were recorded since it said something last."""
+    """Trials that were recorded since the last request."""
     answered: tuple[str, ...] = ()
-    """Trials that their provider has answered since then, be it once more."""
+    """Trials with at least one model reply since the last request."""
     unanswered: tuple[str, ...] = ()
-    """Trials that have ended since then because their provider gave not one answer."""
+    """Trials that ended since the last request without a single model reply."""
     leaves: bool = False
-    """Whether it is gone: what it has begun and not done is for others."""
+    """Whether the shift ends: other workers get the trials that it has begun and not recorded."""
 
 
 class SlotGrant(Value):
-    """What the backlog answers."""
+    """The trials that a worker is to begin."""
 
     trial_ids: tuple[str, ...] = ()
     waiting: int = Field(default=0, ge=0)
-    """Trials that are left; where others take them as well, its share. If there was a free slot
-    for them all the same, they are worth asking for again."""
+    """How many trials are still waiting; with several workers, this worker's share of them. A
+    worker that has free slots while trials wait asks again later."""
 
 
-Deal = Callable[[SlotRequest], SlotGrant]
-"""Carries a word to the backlog and its answer back; blocks, and raises when it cannot."""
+TakeTrials = Callable[[SlotRequest], SlotGrant]
+"""Sends a request to the backlog and returns the grant; blocks, and raises if that fails."""
 
 
 def by_provider(
     trials: Iterable[tuple[str, AgentSpec | None]],
 ) -> dict[str, list[str]]:
-    """Return trial ids by the provider that their agents ask, the agents of each in turn.
+    """Return trial ids by the provider of their agents' models.
 
-    Neighbours (one agent's trials) are thus apart, so that cheap and dear agents mix.
+    Within a provider the agents take turns, so that cheap and expensive agents mix.
     """
     nth: dict[str, int] = {}
     places: dict[str, list[tuple[int, str]]] = {}
@@ -81,7 +81,7 @@ def by_provider(
 
 
 def provider_of(model: ModelSpec | None, base_url: str | None = None) -> str:
-    """Return the name under which a backlog has the trials that ask this model."""
+    """Return the name of the provider under which a backlog keeps the trials of this model."""
     if model is None:
         return NO_MODEL
     return model.provider if base_url is None else f"{model.provider} at {base_url}"
@@ -89,14 +89,14 @@ def provider_of(model: ModelSpec | None, base_url: str | None = None) -> str:
 
 @dataclass
 class Backlog:
-    """The trials that wait for a slot, and who has which of the others."""
+    """The trials that wait for a slot, and which shift has begun which of the others."""
 
     providers: dict[str, ProviderQueue]
     clock: Callable[[], float] = time.monotonic
     done: int = 0
     """Trials that were begun here and are recorded."""
     given_up: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """Trials that are begun no more, by the cause: lost too often, or their provider is silent."""
+    """Trials that will not be begun again, by cause: lost too often, or the provider is silent."""
     _lost: Counter[str] = field(default_factory=Counter)
     """How often, by trial."""
     _begun: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class Backlog:
     def of(
         cls, trials: Mapping[str, Sequence[str]], clock: Callable[[], float] = time.monotonic
     ) -> "Backlog":
-        """Return the backlog of these trial ids by provider; each is in it once."""
+        """Return a backlog of trial ids given by provider; duplicates are dropped."""
         lines = {
             name: ProviderQueue(name, deque(dict.fromkeys(ids))) for name, ids in trials.items()
         }
@@ -115,38 +115,38 @@ class Backlog:
 
     @property
     def waiting(self) -> int:
-        """Trials that nobody has begun."""
+        """How many trials have not been begun."""
         return sum(len(provider.waiting) for provider in self.providers.values())
 
     @property
     def holders(self) -> frozenset[str]:
-        """Those who have begun trials that are not done."""
+        """The shifts that have begun trials which are not recorded yet."""
         return frozenset(holder for _, holder in self._begun.values())
 
-    def exchange(self, ask: SlotRequest) -> SlotGrant:
-        """Take note of what is done and give as many trials as are asked for and left."""
+    def exchange(self, request: SlotRequest) -> SlotGrant:
+        """Note what the worker reports, and grant it up to as many trials as it has free slots."""
         now = self.clock()
-        for provider, _ in self._of_begun(ask.answered):
+        for provider, _ in self._of_begun(request.answered):
             provider.answer()
-        for provider, trial_id in self._of_begun(ask.unanswered):
+        for provider, trial_id in self._of_begun(request.unanswered):
             provider.miss(trial_id, now)
-        for trial_id in ask.done:
+        for trial_id in request.done:
             self._end(trial_id, now)
-        if ask.leaves:
-            self.put_back(ask.holder)
+        if request.leaves:
+            self.put_back(request.holder)
         self._give_up_silent(now)
         trial_ids: list[str] = []
-        while len(trial_ids) < ask.free and (ready := self._next(now)) is not None:
-            trial_ids.append(self._begin(ready, ask.holder))
+        while len(trial_ids) < request.free and (ready := self._next(now)) is not None:
+            trial_ids.append(self._begin(ready, request.holder))
         return SlotGrant(trial_ids=tuple(trial_ids), waiting=self.waiting)
 
     def put_back(self, holder: str) -> None:
-        """Let others have, before anything else, what a holder has begun and not done."""
+        """Return a holder's unfinished trials to the front of the backlog."""
         for provider, trial_id in self._taken_from(holder):
             provider.waiting.appendleft(trial_id)
 
     def lose(self, holder: str) -> None:
-        """Let others have, after anything else, what a holder had begun that is dead."""
+        """Return the unfinished trials of a holder whose worker died to the end of the backlog."""
         for provider, trial_id in self._taken_from(holder):
             self._lost[trial_id] += 1
             if self._lost[trial_id] < MOST_LOSSES:
@@ -167,7 +167,7 @@ class Backlog:
         return taken
 
     def _give_up_silent(self, now: float) -> None:
-        """Give up what waits for providers that do not answer, if there is nothing else to do."""
+        """Give up the trials of silent providers once no other trials are left."""
         left = [one for one in self.providers.values() if one.waiting or one.begun]
         if not all(provider.is_in_doubt for provider in left):
             return
@@ -183,8 +183,8 @@ class Backlog:
         return min(ready, key=self._rank, default=None)
 
     def _rank(self, provider: ProviderQueue) -> tuple[bool, int, int]:
-        # A model on this machine's CPU and the sandboxes of agents that do nothing but use tools
-        # would slow each other down.
+        # Agents without a model keep the CPU busy with their tools. A local model on the same CPU
+        # would slow them down and be slowed down, so its trials are begun after theirs.
         others = self.providers.get(NO_MODEL)
         is_last = provider.name == _LOCAL and others is not None and bool(others.waiting)
         return is_last, provider.begun, provider.served
@@ -195,7 +195,7 @@ class Backlog:
         return trial_id
 
     def _end(self, trial_id: str, now: float) -> None:
-        # Somebody who was given up for gone may tell of a trial that others have done as well.
+        # A worker declared lost may still report a trial that another worker finished.
         if trial_id in self._begun:
             self._leave_slot(trial_id, now)
             self.done += 1
@@ -206,58 +206,61 @@ class Backlog:
 
 
 class Holder:
-    """Somebody with slots, as it speaks to the backlog."""
+    """One shift's side of the conversation with the backlog."""
 
-    def __init__(self, deal: Deal) -> None:
-        self._deal = deal
+    def __init__(self, take: TakeTrials) -> None:
+        self._take = take
         self._name = uuid4().hex
         self._heard: set[str] = set()
-        """Trials that were answered and are not done."""
+        """Trials in flight that had a model reply."""
         self._answered: set[str] = set()
         self._unanswered: deque[str] = deque()
 
     def answered(self, trial_id: str) -> None:
-        """Note that its provider has answered a trial, be it once more."""
+        """Note that a trial had a model reply."""
         self._heard.add(trial_id)
         self._answered.add(trial_id)
 
     def unanswered(self, trial_id: str) -> None:
-        """Note that a trial ends for want of an answer, be it that it had others before."""
+        """Note that a trial ends because its provider did not answer.
+
+        A trial that had a reply earlier does not count against the provider.
+        """
         if trial_id not in self._heard:
             self._unanswered.append(trial_id)
 
     def next(self, free: int, done: Iterable[str] = ()) -> SlotGrant:
-        """Return trials for free slots, if there are any; tell which were recorded, and noted."""
+        """Report what was recorded and noted since the last call; return trials for free slots."""
         recorded = tuple(done)
         self._heard.difference_update(recorded)
-        word = SlotRequest(
+        request = SlotRequest(
             holder=self._name,
             free=free,
             done=recorded,
             answered=_all_of(self._answered),
             unanswered=_all_of(self._unanswered),
         )
-        return self._deal(word)
+        return self._take(request)
 
     def leave(self) -> None:
-        """Give back what was begun and not done."""
-        self._deal(SlotRequest(holder=self._name, leaves=True))
+        """Give the trials back that were begun and not recorded."""
+        self._take(SlotRequest(holder=self._name, leaves=True))
 
 
 def _all_of(noted: deque[str] | set[str]) -> tuple[str, ...]:
-    """Empty what is noted, which another thread may be adding to."""
+    """Empty the notes and return them; another thread may be adding to them meanwhile."""
     return tuple(noted.pop() for _ in range(len(noted)))
 
 
 @contextmanager
-def holding(deal: Deal) -> Iterator[Holder]:
-    """Yield a new holder; afterwards others have what it has begun and not done."""
-    holder = Holder(deal)
+def holding(take: TakeTrials) -> Iterator[Holder]:
+    """Yield a new holder; afterwards its unfinished trials are available to other workers."""
+    holder = Holder(take)
     try:
         yield holder
     finally:
         try:
             holder.leave()
-        # Whatever carries the word: a backlog that is out of reach has no use for it.
+        # The transport decides what it raises. A lost backlog needs no notice, so this only logs.
         except Exception as exc:  # noqa: BLE001
-            _logger.warning("the backlog was not told that its trials are left: %s", exc)
+            _logger.warning("could not give unfinished trials back to the backlog: %s", exc)
