@@ -9,7 +9,7 @@ from prefect.input import RunInput
 from pydantic import Field
 
 from flows.publishing import plain
-from stages.construct.releasing.review import approve_all, awaiting, decide
+from stages.release.review import approve_all, awaiting, decide
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import Candidate
 from taskdata.store import Store

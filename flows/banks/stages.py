@@ -19,9 +19,9 @@ from flows.stage_flows import held, local_model_servers
 from stages.construct import balance, checkpoints, classify, generate, rewrite, validate
 from stages.construct.atomic import expand
 from stages.construct.proof import prove
-from stages.construct.releasing.release import compose
-from stages.construct.releasing.review import AUTOMATIC, awaiting
 from stages.construct.work import Connect
+from stages.release.release import compose
+from stages.release.review import AUTOMATIC, awaiting
 from taskdata.errors import StageFailed
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import RefreshStatus

@@ -12,18 +12,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
-class Closable(Protocol):
-    """What can be closed again: a local Dask cluster."""
-
-    def close(self) -> object:
-        """End its workers and its scheduler."""
-        ...
-
-
-Cluster = TypeVar("Cluster", bound=Closable)
 
 INTERRUPTION = frozenset({signal.SIGINT})
 
@@ -47,7 +40,7 @@ def dask_setup(worker: Any) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def started_out_of_reach(start: Callable[[], Cluster]) -> Cluster:
+def started_out_of_reach(start: "Callable[[], LocalCluster]") -> "LocalCluster":
     """Return the cluster that `start` makes, in a thread that is never interrupted.
 
     Neither are the threads and the processes that are started from there, now or later. An

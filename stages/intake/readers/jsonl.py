@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from stages.construct.intake.readers.raw import (
+from stages.intake.readers.raw import (
     TOO_LONG,
     Fault,
     Line,

@@ -18,15 +18,15 @@ from typing import BinaryIO
 
 from pydantic import Field
 
-from stages.construct.intake.attachments import AttachmentFolder
-from stages.construct.intake.duplicates import DuplicateIndex
-from stages.construct.intake.embedding import Embedder
-from stages.construct.intake.readers.delimited import read_csv
-from stages.construct.intake.readers.jsonl import read_jsonl
-from stages.construct.intake.readers.raw import Fault, RawRow
-from stages.construct.intake.readers.yaml_list import read_yaml
-from stages.construct.intake.rows import Defaults, UnknownFields, read_row
-from stages.construct.intake.spool import Spool
+from stages.intake.attachments import AttachmentFolder
+from stages.intake.duplicates import DuplicateIndex
+from stages.intake.embedding import Embedder
+from stages.intake.readers.delimited import read_csv
+from stages.intake.readers.jsonl import read_jsonl
+from stages.intake.readers.raw import Fault, RawRow
+from stages.intake.readers.yaml_list import read_yaml
+from stages.intake.rows import Defaults, UnknownFields, read_row
+from stages.intake.spool import Spool
 from taskdata.banks.loader import bundled_banks, load_bank
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.base import Value

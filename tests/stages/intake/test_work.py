@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stages.construct.intake.duplicates import DuplicateIndex
-from stages.construct.intake.rows import Defaults
-from stages.construct.intake.work import ROWS_TOLD, SeedFile, add_file, add_files
+from stages.intake.duplicates import DuplicateIndex
+from stages.intake.rows import Defaults
+from stages.intake.work import ROWS_TOLD, SeedFile, add_file, add_files
 from taskdata.banks.loader import load_bank
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.store import Store

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stages.construct.releasing.review import awaiting, decide, edit, find, sheet
+from stages.release.review import awaiting, decide, edit, find, sheet
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import CandidateStatus, Construction
 

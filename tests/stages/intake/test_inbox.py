@@ -1,7 +1,7 @@
 import pytest
 
-from stages.construct.intake.inbox import take_in
-from stages.construct.intake.rows import Defaults
+from stages.intake.inbox import take_in
+from stages.intake.rows import Defaults
 
 GOOD = '{"text": "sum the figures", "source": "internal", "attachments": ["files/a.csv"]}\n'
 

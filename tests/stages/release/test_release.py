@@ -2,7 +2,7 @@
 
 import pytest
 
-from stages.construct.releasing.release import (
+from stages.release.release import (
     Composition,
     changes,
     compose,
@@ -10,7 +10,7 @@ from stages.construct.releasing.release import (
     diff,
     release,
 )
-from stages.construct.releasing.review import approve_all
+from stages.release.review import approve_all
 from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.construct import CandidateStatus
 from taskdata.schema.release import Lineage

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from stages.construct.releasing.importing import import_bank
+from stages.release.importing import import_bank
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.formats.registry import writer
 from taskdata.schema.outline import TaskFilter

@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 import yaml
 
-from stages.construct.intake.readers.raw import Fault, RawRow, first_words, not_utf8, short_name
+from stages.intake.readers.raw import Fault, RawRow, first_words, not_utf8, short_name
 from taskdata.errors import BadTaskData
 from taskdata.plain_yaml import composed
 

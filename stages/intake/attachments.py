@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from stages.construct.intake.readers.raw import Fault, short_name
+from stages.intake.readers.raw import Fault, short_name
 from taskdata.archives import archive_fault
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import BadTaskData

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from stages.construct.intake.duplicates import DuplicateIndex
-from stages.construct.intake.rows import Defaults
-from stages.construct.intake.work import FileReport, SeedFile, add_file
+from stages.intake.duplicates import DuplicateIndex
+from stages.intake.rows import Defaults
+from stages.intake.work import FileReport, SeedFile, add_file
 
 
 @pytest.fixture

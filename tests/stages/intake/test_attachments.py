@@ -3,9 +3,9 @@ from hashlib import sha256
 
 import pytest
 
-from stages.construct.intake import attachments
-from stages.construct.intake.attachments import AttachmentFolder
-from stages.construct.intake.readers.raw import Fault
+from stages.intake import attachments
+from stages.intake.attachments import AttachmentFolder
+from stages.intake.readers.raw import Fault
 from taskdata.errors import BadTaskData
 
 

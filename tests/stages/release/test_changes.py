@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.construct.answers.drafts import draft_from
-from stages.construct.releasing.changes import constraints_in, counts, rewriting_table
+from stages.release.changes import constraints_in, counts, rewriting_table
 from taskdata.schema.construct import (
     Candidate,
     CandidateStatus,

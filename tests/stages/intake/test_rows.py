@@ -2,8 +2,8 @@ from datetime import date
 
 import pytest
 
-from stages.construct.intake.readers.raw import Fault, RawRow
-from stages.construct.intake.rows import Defaults, UnknownFields, read_row
+from stages.intake.readers.raw import Fault, RawRow
+from stages.intake.rows import Defaults, UnknownFields, read_row
 
 ROW = {"text": "sum the figures", "source": "internal"}
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.construct.intake.readers.delimited import read_csv
-from stages.construct.intake.readers.jsonl import read_jsonl
-from stages.construct.intake.readers.raw import MAX_ROW_BYTES
-from stages.construct.intake.readers.yaml_list import MAX_YAML_BYTES, read_yaml
+from stages.intake.readers.delimited import read_csv
+from stages.intake.readers.jsonl import read_jsonl
+from stages.intake.readers.raw import MAX_ROW_BYTES
+from stages.intake.readers.yaml_list import MAX_YAML_BYTES, read_yaml
 from taskdata.errors import BadTaskData
 from taskdata.schema.seed import EXCERPT_CHARACTERS
 

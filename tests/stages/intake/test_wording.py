@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.construct.intake.wording import shingles, words
+from stages.intake.wording import shingles, words
 
 
 @pytest.mark.parametrize(

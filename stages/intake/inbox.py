@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from stages.construct.intake.embedding import Embedder
-from stages.construct.intake.rows import Defaults
-from stages.construct.intake.work import FORMATS, IntakeReport, SeedFile, add_files
+from stages.intake.embedding import Embedder
+from stages.intake.rows import Defaults
+from stages.intake.work import FORMATS, IntakeReport, SeedFile, add_files
 from taskdata.errors import BadTaskData
 from taskdata.store import Store
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import Field, TypeAdapter, ValidationError
 
 from quality.bank_statistics import bank_statistics
-from stages.construct.releasing.release import changes
+from stages.release.release import changes
 from taskdata.banks.loader import bundled_banks
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.formats.registry import reader

