@@ -4,9 +4,8 @@ import asyncio
 from functools import partial
 
 from environments.sandbox.collect import Collected, collect
-from stages.execute.attempt import RunningAttempt
+from stages.execute.attempt import RunningAttempt, Stored
 from stages.execute.imported.taking import taken_in
-from stages.execute.outcome import Stored
 from stages.execute.preparing import Prepared, Surroundings
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import Deliverable, TrialOutcome

@@ -16,12 +16,19 @@ from environments.ports import Sandbox
 from environments.tools.host.definition import HostToolContext
 from environments.tools.toolbox import RESERVED, Toolbox
 from stages.execute.assignment import Assignment
-from stages.execute.attempt import DueAttempt, ExecuteContext, RunningAttempt
+from stages.execute.attempt import (
+    Counts,
+    DueAttempt,
+    ExecuteContext,
+    OutcomeDraft,
+    RunningAttempt,
+    cause,
+    detail_of,
+)
 from stages.execute.collecting import collect_work, take_in_results
 from stages.execute.dialogue.journal import Journal
 from stages.execute.harness import harness_kind, provider_for
 from stages.execute.metered import metered
-from stages.execute.outcome import Counts, OutcomeDraft, cause, detail_of
 from stages.execute.preparing import Prepared, prepared
 from stages.workers.deadline import Deadline, in_time
 from taskdata.schema.limits import SandboxLimits

@@ -20,9 +20,8 @@ from typing import NamedTuple
 from environments.models.limits.shared import Exchange
 from environments.models.local.serving import local_model_server
 from environments.tools.host.services import open_services
-from stages.execute.attempt import DueAttempt, ExecuteContext
+from stages.execute.attempt import DueAttempt, ExecuteContext, OutcomeDraft
 from stages.execute.dialogue.journal import Journal
-from stages.execute.outcome import OutcomeDraft
 from stages.execute.trial import run_trial
 from stages.workers.backlog import Backlog, TakeTrials
 from stages.workers.backlog import by_provider as by_agents_provider

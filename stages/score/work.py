@@ -29,8 +29,7 @@ from stages.score.rendering.pages import PageDrawer
 from stages.score.rendering.views import Renderer
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
-from stages.workers.backlog import Backlog, TakeTrials, provider_of
-from stages.workers.circuit_breaker import NO_MODEL
+from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, ToolResultCheck

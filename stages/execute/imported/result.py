@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from environments.sandbox.collect import Collected
-from stages.execute.outcome import Counts
+from stages.execute.attempt import Counts
 from taskdata.banks.loader import describe
 from taskdata.errors import BadTaskData
 from taskdata.formats.documents import decode

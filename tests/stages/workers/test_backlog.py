@@ -9,18 +9,16 @@ from hypothesis import strategies as st
 from stages.workers.backlog import (
     LOST,
     MOST_LOSSES,
+    NO_MODEL,
+    SECONDS_BETWEEN_PROBES,
+    SILENT_SECONDS,
+    TRIALS_IN_A_ROW,
     Backlog,
     Holder,
     SlotGrant,
     SlotRequest,
     by_provider,
     holding,
-)
-from stages.workers.circuit_breaker import (
-    NO_MODEL,
-    SECONDS_BETWEEN_PROBES,
-    SILENT_SECONDS,
-    TRIALS_IN_A_ROW,
 )
 from taskdata.schema.agent import AgentSpec
 

@@ -8,9 +8,9 @@ import pytest
 
 from environments.sandbox.shielding import to_the_end
 from stages.workers import deadline as deadlines
-from stages.workers import loop
+from stages.workers import shift
 from stages.workers.deadline import Deadline, in_time
-from stages.workers.loop import run_loop
+from stages.workers.shift import run_loop
 from taskdata.errors import DeadlinePassed
 from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.deadlines import Deadlines
@@ -129,7 +129,7 @@ def test_removal_that_hangs_too_is_left_behind(monkeypatch, caplog):
 
 
 def test_a_thread_that_hangs_keeps_no_loop_from_ending(monkeypatch, caplog):
-    monkeypatch.setattr(loop, "CLOSING_SECONDS", 0.1)
+    monkeypatch.setattr(shift, "CLOSING_SECONDS", 0.1)
     released = threading.Event()
 
     async def work(deadline):

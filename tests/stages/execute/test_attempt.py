@@ -1,10 +1,10 @@
 """A trial that failed has an outcome with its cause, whatever else cannot be said of it."""
 
+from stages.execute import attempt as attempts
 from stages.execute import collecting
-from stages.execute import outcome as outcomes
 from stages.execute import trial as trials
+from stages.execute.attempt import cause, detail_of
 from stages.execute.dialogue.journal import Journal
-from stages.execute.outcome import cause, detail_of
 from taskdata.errors import SandboxFailed
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import OutcomeStatus
@@ -51,7 +51,7 @@ def test_counts_that_are_lost_are_unknown_and_the_cause_is_told(evaluate, task, 
     def broken(events):
         raise OverflowError("too many")
 
-    monkeypatch.setattr(outcomes.Counts, "of", broken)
+    monkeypatch.setattr(attempts.Counts, "of", broken)
     outcome, _ = evaluate(NOP, task)
     assert (outcome.status, outcome.error) == (
         OutcomeStatus.INFRASTRUCTURE,

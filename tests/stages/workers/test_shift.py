@@ -6,10 +6,9 @@ import time
 
 import pytest
 
-from stages.workers import loop
-from stages.workers.backlog import Backlog, Holder, holding
-from stages.workers.circuit_breaker import TRIALS_IN_A_ROW
-from stages.workers.loop import keep_filled, run_loop
+from stages.workers import shift
+from stages.workers.backlog import TRIALS_IN_A_ROW, Backlog, Holder, holding
+from stages.workers.shift import keep_filled, run_loop
 
 
 class Counting:
@@ -50,7 +49,7 @@ def test_a_trial_that_was_not_recorded_is_not_done():
 
 
 def test_nobody_waits_for_a_probe_while_holding_a_trial_that_was_not_recorded(monkeypatch):
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_ASKS", 0.01)
+    monkeypatch.setattr(shift, "SECONDS_BETWEEN_ASKS", 0.01)
     trials = Backlog.of({"silent": [str(n) for n in range(20)]})
     work = Counting("2")
     with holding(trials.exchange) as holder:
@@ -88,7 +87,7 @@ def test_what_runs_is_finished_when_the_backlog_is_out_of_reach():
 
 
 def test_trials_that_nobody_may_begin_yet_are_asked_for_again(monkeypatch):
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_ASKS", 0.01)
+    monkeypatch.setattr(shift, "SECONDS_BETWEEN_ASKS", 0.01)
     trials, work, words = Backlog.of({"any": ["a", "b", "c"]}), Counting(), []
 
     def not_yet(ask):
