@@ -103,7 +103,7 @@ def validate_flow(refresh_id: str) -> None:
 
 @flow(name="checkpoints", flow_run_name="checkpoints-{refresh_id}", on_completion=[wake_parent])
 def checkpoints_flow(refresh_id: str) -> None:
-    """Write checkpoint trees anew where the task has changed."""
+    """Rewrite checkpoint trees where the task has changed."""
     _asking(refresh_id, checkpoints.do)
 
 
@@ -121,7 +121,7 @@ def balance_flow(refresh_id: str) -> None:
 
 @flow(name="prove", flow_run_name="prove-{refresh_id}", on_completion=[wake_parent])
 def prove_flow(refresh_id: str) -> None:
-    """Play every candidate by its reference solution and by nobody."""
+    """Run every candidate's reference solution, and the agent that does nothing, on it."""
     _asking(refresh_id, prove.do)
 
 

@@ -35,8 +35,8 @@ class Assignment:
 class Harness(Protocol):
     """A way of working on a task; one instance per trial.
 
-    The agent's own failures are endings of the transcript. What is not the agent's doing is
-    raised: `ModelUnavailable` of its model alone, `ToolUnavailable`, `ModelRejected`,
+    The agent's own failures are endings of the transcript. Failures that are not the agent's are
+    raised: `ModelUnavailable` (its own model), `ToolUnavailable`, `ModelRejected`,
     `SandboxFailed`.
     """
 

@@ -34,8 +34,8 @@ STAGE = "execute"
 _logger = logging.getLogger(__name__)
 _HOME = Path(".nightshift")
 _COLLECT_AFTER = (5_000, 5, 5)
-"""The collector's thresholds: with its own it looks at the trials in flight all the time, and with
-higher ones the garbage of those that have ended piles up (`benchmarks/throughput.py --soak`)."""
+"""Thresholds of the garbage collector. With Python's defaults it scans the trials in flight all the
+time; with higher ones the memory of finished trials grows (`benchmarks/throughput.py --soak`)."""
 
 
 class BatchCounts(NamedTuple):
@@ -44,7 +44,7 @@ class BatchCounts(NamedTuple):
     finished: int
     infrastructure_errors: int
     skipped: int
-    """Had finished before."""
+    """Trials that had finished before."""
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
@@ -132,10 +132,10 @@ def run_until_empty(
 
 @cache
 def _spare_the_collector() -> None:
-    """Set aside, once per process, what lives as long as it: modules and their classes.
+    """Exclude modules and classes, which live as long as the process, from garbage collection.
 
-    Trials make garbage fast, and every full collection would look through all of it: a sixth of
-    the CPU time of a batch.
+    Trials make garbage fast, and every full collection would scan the modules as well, which took
+    a sixth of the CPU time of a batch.
     """
     gc.collect()
     gc.freeze()
@@ -146,9 +146,9 @@ def _spare_the_collector() -> None:
 def local_models(
     models: Iterable[ModelSpec | None], home: Path
 ) -> Iterator[dict[str, tuple[str, ...]]]:
-    """Serve the local ones of the named models; yield their servers' base URLs by model name.
+    """Serve those of the models that are local; yield their servers' base URLs by model name.
 
-    Each is served once per core, on one thread. Nothing is started where none is local.
+    Each local model has one single-threaded server per core.
     """
     copies = len(os.sched_getaffinity(0))
     local = sorted({spec.model for spec in models if spec and spec.provider == "local"})
@@ -177,9 +177,9 @@ def do(store: Store, run_id: str, round_: int, home: Path) -> StageReport:
 def record_stopped(
     store: Store, run_id: str, round_: int, trial_ids: Iterable[str], cause: str
 ) -> None:
-    """Record why trials have come to nothing that were not begun, or not to their end.
+    """Record the cause for trials that were not begun, or were stopped before their end.
 
-    They are as due as before; those that failed by themselves keep the cause that they have.
+    They stay due. A trial that already has a recorded failure keeps that cause.
     """
     failures, sandbox = store.failures(run_id, round_), store.run(run_id).config.sandbox
     for trial_id in trial_ids:

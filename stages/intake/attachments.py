@@ -118,7 +118,7 @@ def _opened(folder: Path, parts: Sequence[str]) -> Iterator[int]:
             inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
             os.close(here)
             here = inner
-        # Without waiting: opening a pipe would otherwise last until somebody writes to it.
+        # Non-blocking: opening a pipe would otherwise wait until another process writes to it.
         file = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=here)
     finally:
         os.close(here)

@@ -76,10 +76,10 @@ class DuplicateIndex:
                 self._vectors.extend(self._embedder.embed([text for _id, text in page]))
 
     def links(self, seeds: Sequence[Text]) -> list[SeedLink]:
-        """Take in new seeds and return what they repeat, each other included.
+        """Add new seeds to the index and return what each of them repeats, new seeds included.
 
-        Word for word, the first seed and the first task that say it; then those of similar words,
-        then of similar meaning.
+        For equal texts that is the first such seed and the first such task; then come seeds with
+        similar words, then seeds with a similar meaning.
         """
         first = len(self._entries)
         matches = [self._meet("seed", seed_id, text) for seed_id, text in seeds]

@@ -1,8 +1,8 @@
-"""From the fields of a row to a seed query, or to what is wrong with it.
+"""Turn the fields of a row into a seed query, or report what is wrong with the row.
 
-Fields: `text`; `source`; `url`; `date` or `collected_on`; `license` or `licence`; `attachments`.
-A field of another name is left out and told, unless it looks like a misspelling of one of these:
-then the row is refused, for what it says would be lost.
+Fields: `text`; `source`; `url`; `date` or `collected_on`; `license` or `licence`; `attachments`. A
+field of another name is ignored and reported, unless it looks like a misspelling of one of these:
+then the row is refused, because its value would be lost.
 """
 
 import difflib
@@ -135,7 +135,7 @@ def _seed(
 def _named(
     fields: Mapping[str, object], unknown: UnknownFields, faults: list[Fault]
 ) -> tuple[dict[str, str], dict[str, object]]:
-    """Return, by the names of the schema, what the row calls a field and what it gives."""
+    """Return the values of the row by field names of the schema."""
     called: dict[str, str] = {}
     found: dict[str, object] = {}
     for written, value in fields.items():

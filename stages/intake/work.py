@@ -153,7 +153,7 @@ def add_files(
 def add_file(
     store: Store, file: SeedFile, defaults: Defaults, index: Callable[[], DuplicateIndex]
 ) -> FileReport:
-    """Store the seeds of a file, what they repeat, and the rows that are not let through.
+    """Store the seeds of a file, the duplicates that were found, and the rows that were refused.
 
     Adding a file again changes nothing.
 

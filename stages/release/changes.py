@@ -65,7 +65,7 @@ def rewriting_table(
     candidates: Sequence[Candidate],
     seeds: Iterable[StoredSeed],
 ) -> RewritingTable:
-    """Return what became of the candidates, by the source of their seeds, and what was added.
+    """Return how the candidates fared by the source of their seeds, and what the refresh added.
 
     Args:
         steps: Of these candidates, each candidate's in order.
@@ -158,7 +158,7 @@ def _magnitude(source: str | None, kind: str, ways: Sequence[_Way]) -> RewriteMa
 
 
 def _increase(changes: Sequence[tuple[int, int]]) -> Increase:
-    """Return the increase over pairs of what there was and what was added."""
+    """Return the relative increase, from pairs of the old amount and the added amount."""
     before, added = sum(b for b, _ in changes), sum(a for _, a in changes)
     return Increase(mean=added / len(changes), percent=100 * added / before if before else None)
 

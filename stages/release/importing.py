@@ -1,4 +1,4 @@
-"""Take in a bank that somebody exported: read, check, store and release it, all or nothing."""
+"""Import an exported bank: read, check, store and release it, all or nothing."""
 
 import hashlib
 import json
@@ -118,7 +118,7 @@ def _require_free(bank: str) -> None:
 
 @dataclass(frozen=True)
 class _Entry:
-    """Where a task stands in the spool."""
+    """Position of a task in the spool file."""
 
     task_id: str
     hash: str
@@ -190,7 +190,7 @@ class _Spool:
             yield task_row(json.loads(self._tasks.read(entry.outline_bytes)), spec)
 
     def rejected_rows(self) -> Iterator[QuarantinedRow]:
-        """Yield what was not let through."""
+        """Yield the rows that were refused."""
         self._rejected.seek(0)
         for line in self._rejected:
             yield QuarantinedRow.model_validate_json(line)

@@ -94,7 +94,7 @@ def compose_bank(name_or_path: str) -> Composition:
 def release(
     store: Store, composition: Composition, proofs: Mapping[str, Proof] | None = None
 ) -> ReleaseNotes:
-    """Write the release and its notes, once; the same tasks again give the notes of then.
+    """Write the release and its notes; releasing the same tasks again returns the stored notes.
 
     Args:
         store: Where it goes.

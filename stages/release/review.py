@@ -28,7 +28,7 @@ from taskdata.schema.seed import StoredSeed
 from taskdata.store import Store
 
 AUTOMATIC = "auto-approve"
-"""The reviewer of what nobody looked at, by explicit request."""
+"""Recorded as the reviewer of candidates that were approved automatically, on explicit request."""
 
 Decision = Literal["approve", "reject", "edit"]
 

@@ -2,8 +2,8 @@
 
 Scoring looks at what was collected, after the agent's sandbox is gone. Each trial's score is
 recorded in its own transaction; a trial that cannot be scored for a reason of ours stays due.
-Trials that a judge has to see and those that it has not share the slots, so that a judge that does
-not answer holds up its own.
+Trials with judged leaves and trials without share the slots, so that a judge which does not answer
+delays its own trials alone.
 """
 
 import asyncio

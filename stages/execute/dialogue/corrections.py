@@ -5,7 +5,7 @@ from stages.execute.assignment import Assignment
 MOST_ALIKE = 3
 """Replies in a row with the same fault; the last of them ends the trial."""
 _LOOK_SECONDS = 20.0
-# Looked at inside: what a sandbox has written is no path for the host to follow.
+# Run inside the sandbox: the host must not follow paths that untrusted programs made.
 _LOOK = 'for name; do [ -f "output/$name" ] || printf "%s\\n" "$name"; done'
 
 
@@ -20,9 +20,9 @@ class Corrections:
         """Return what to answer to a reply with this fault; None: the agent is stuck.
 
         Args:
-            fault: What is wrong, by which replies are alike.
-            first: The answer to the first reply of the kind.
-            again: The answer to the second, which has not understood the first.
+            fault: What is wrong; replies with equal texts have the same fault.
+            first: The correction after the first such reply.
+            again: The correction after the second one, in other words.
         """
         self._count = self._count + 1 if fault == self._fault else 1
         self._fault = fault

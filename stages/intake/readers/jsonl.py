@@ -1,4 +1,4 @@
-"""One JSON object per line; a line that is none costs that line alone."""
+"""Reads one JSON object per line; a malformed line is reported and the others are read."""
 
 import json
 import math

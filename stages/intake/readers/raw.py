@@ -1,4 +1,4 @@
-"""What every reader hands on: rows as they stand in a file, and lines of bounded length."""
+"""What every reader returns: rows as they are in a file, and lines of bounded length."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class RawRow:
-    """A row as it stands in a file: its fields by name, or the fault that hides them."""
+    """A row of a file: its fields by name, or the fault that made them unreadable."""
 
     number: int
     """Counted from 1: the line of a JSONL file, else the row without the header."""

@@ -58,7 +58,7 @@ class JudgeReply(BaseModel):
 
 @dataclass(frozen=True)
 class RunJudge:
-    """A run's judge; what it was paid for about a trial is kept at once, and never asked again."""
+    """A run's judge. Every reply is stored as soon as it is paid for, and replayed afterwards."""
 
     spec: ModelSpec
     base_url: str | None
@@ -69,9 +69,9 @@ class RunJudge:
     store: Store
 
     async def of_trial(self, trial_id: str, answered: Callable[[], None]) -> "LeafJudge":
-        """Return the judge of one trial, which knows what it has answered about it before.
+        """Return the judge of one trial, which replays the replies it gave about that trial before.
 
-        `answered` is told of every reply that is no kept one.
+        `answered` is called for every reply that is not a replayed one.
         """
         behind = await self._paid(trial_id, answered)
         if behind is not None and self.replies == "ask":
