@@ -18,7 +18,7 @@ from environments.tools.catalogue import catalogue
 from quality.gates import hold
 from quality.suites.checkpoint_trees import checkpoint_trees_suite, tree_rows
 from quality.suites.tasks import TaskRules, task_rows, tasks_suite
-from stages.construct.releasing.importing import ImportReport, import_bank
+from stages.release.importing import ImportReport, import_bank
 from stages.score.library import check_library
 from taskdata.formats.registry import writer
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge

@@ -75,15 +75,16 @@ class Settings(BaseSettings):
     dask_tls: DaskTls | None = None
     """The `[dask_tls]` table, for that scheduler; None: as Dask's own configuration says."""
     dask_unencrypted: bool = False
-    """Whether that scheduler may be one that anybody who reaches it can run code on."""
+    """Whether a scheduler without TLS is allowed; anybody who can connect to it can run code on it.
+    """
     schedule: str = "0 2 * * *"
     """Cron expression of the nightly deployment."""
     schedule_timezone: TimeZone = "UTC"
     """What the schedule's hours are of."""
     nights_at_once: int = Field(default=1, ge=1)
-    """So many flow runs of the deployment `nightly` may run at a time."""
+    """How many flow runs of the deployment `nightly` may run at once."""
     refreshes_at_once: int = Field(default=1, ge=1)
-    """So many flow runs of the deployment `refresh` may run at a time."""
+    """How many flow runs of the deployment `refresh` may run at once."""
     when_busy: Literal["wait", "skip"] = "wait"
     """What becomes of a night or refresh beyond these: it runs later, or is cancelled."""
     stage_seconds: StageDeadlines = StageDeadlines()
@@ -186,7 +187,7 @@ def _found_settings() -> Settings:
 
 
 def _require_encrypted(settings: Settings, scheduler: str) -> None:
-    """Refuse a scheduler that asks nobody for a certificate, unless that is what is wanted."""
+    """Raise `Misuse` for a scheduler without TLS, unless the settings allow that."""
     if settings.dask_unencrypted or scheduler.startswith("tls://"):
         return
     raise Misuse(

@@ -13,10 +13,10 @@ _TAIL_CHARACTERS = 6
 
 
 def own_id() -> str:
-    """Return the id of what this flow run works on; every retry of the flow run gets it again.
+    """Return the id of the run that this flow run works on; its retries get the same id.
 
-    Prefect sets the expected start time of a flow run once, by its first state: neither a retry
-    nor a wait for a free place changes it.
+    Prefect sets the expected start time of a flow run once, by its first state: neither a retry nor
+    a wait for a free place changes it.
     """
     return id_of(UUID(str(flow_run.get_id())), flow_run.get_scheduled_start_time())
 
@@ -31,7 +31,7 @@ def id_of(flow_run_id: UUID, due: datetime) -> str:
 
 
 def require_own(found: Run | Refresh, flow_run_id: str) -> None:
-    """Refuse to let a flow run take what is stored under its `own_id` for its work if it is not.
+    """Raise unless the run stored under this flow run's `own_id` was started by this flow run.
 
     Raises:
         StageFailed: another flow run has started it, or a command.

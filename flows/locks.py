@@ -1,9 +1,10 @@
 """One process works on a run at a time, so that nothing is paid for twice.
 
-A run has two locks. A night that is served holds the first from its first stage to its last, and
-each of its stages, a process of its own, the second. A command holds both.
+A run has two locks. A served night holds the first one from its first stage to its last. Each of
+its stages, which is a process of its own, holds the second one. A command holds both.
 
-Where a server keeps the database the locks are there, for hosts may share it; else they are files.
+With a database server the locks are in the database, because several hosts may share it; otherwise
+they are files.
 """
 
 import fcntl
@@ -53,7 +54,7 @@ def stage_lock(settings: Settings, run_id: str) -> Iterator[None]:
 
 @contextmanager
 def serve_lock(home: Path) -> Iterator[Callable[[str], None]]:
-    """Hold the home for the one `nightshift serve` that it may have; yield what notes its address.
+    """Hold the home for one `nightshift serve`; yield a function that records its address.
 
     Raises:
         Misuse: if another one serves the home; names its address.

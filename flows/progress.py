@@ -17,7 +17,7 @@ class Progress(Protocol):
         ...
 
     def advanced(self, stage: str, done: int) -> None:
-        """So many of the stage's trials are done by now."""
+        """`done` of the stage's trials are done by now."""
         ...
 
     def ended(self, stage: str, report: StageReport) -> None:
@@ -26,14 +26,14 @@ class Progress(Protocol):
 
 
 class LoggedProgress:
-    """Progress in the log, for runs that nobody watches at a terminal."""
+    """Progress in the log, for runs without a terminal."""
 
     def started(self, stage: str, total: int) -> None:
         """Log the beginning."""
         _logger.info("%s: %d due", stage, total)
 
     def advanced(self, stage: str, done: int) -> None:
-        """Say nothing: the Prefect progress artifact shows it."""
+        """Log nothing: the Prefect progress artifact shows it."""
 
     def ended(self, stage: str, report: StageReport) -> None:
         """Log the counts."""

@@ -89,7 +89,7 @@ def gate_report(result: GateResult) -> str:
 
 
 def night_artifact(store: Store, run_id: str) -> None:
-    """Show the headline table and the way to the dashboard on the night's flow run."""
+    """Show the headline table and a link to the dashboard on the night's flow run."""
     if not flow_run.get_id():
         return
     summary = summary_of(store, run_id)

@@ -1,7 +1,7 @@
 """One flow per stage: each can be run again alone, from the CLI, the Prefect UI or the night.
 
-A stage flow opens the store, does what is due for its run, stores a report and says so; what it
-hands over is in the store. Running it again does only what is missing.
+A stage flow opens the store, does what is due for its run and stores a report; the next stage finds
+its results in the store. Running it again does only what is missing.
 """
 
 import time
@@ -49,7 +49,7 @@ served_models: ContextVar[dict[str, tuple[str, ...]] | None] = ContextVar(
 def local_model_servers(
     models: Sequence[ModelSpec | None], home: Path
 ) -> Iterator[dict[str, tuple[str, ...]]]:
-    """Yield the night's local model servers, or start some for this stage alone."""
+    """Yield the run's local model servers, or start some for this stage alone."""
     kept = served_models.get()
     if kept is not None:
         yield kept
@@ -60,7 +60,7 @@ def local_model_servers(
 
 @contextmanager
 def kept_model_servers(models: Sequence[ModelSpec | None], home: Path) -> Iterator[None]:
-    """Keep local model servers for every stage within the block: a prompt once read stays read."""
+    """Keep local model servers, and thus their prompt caches, for the stages within the block."""
     with executing.local_models(models, home) as endpoints:
         token = served_models.set(endpoints)
         try:
@@ -96,9 +96,9 @@ def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageRepo
 
 
 def _require_done(report: StageReport) -> None:
-    """Fail a stage that has got nothing done although it should: red in the UI, with the cause.
+    """Raise `StageFailed` where trials were due and none was done, which shows the cause in the UI.
 
-    Execution is not meant: its errors are recorded trial by trial and the night goes on.
+    The execute stage is exempt: its errors are recorded trial by trial, and the run goes on.
     """
     if report.due and not report.done and not report.stage.startswith("execute"):
         raise StageFailed(
@@ -112,7 +112,7 @@ def _name(stage: str, round_: int) -> str:
 
 @dataclass(frozen=True)
 class _Shared:
-    """A stage's work that all Dask workers do together."""
+    """The work of a stage that is spread over the Dask workers."""
 
     settings: Settings
     store: Store
@@ -124,14 +124,14 @@ class _Shared:
 
     @property
     def too_late(self) -> str:
-        """What is said of trials that were not done by then."""
+        """The recorded cause of trials that were not done by the deadline."""
         return f"the stage was stopped by its deadline of {self.seconds:g} s (stage_seconds)"
 
     def spread(self, trials: Mapping[str, Sequence[str]], extra: dict[str, Any]) -> Spread:
-        """Do the trials, given by provider, telling how far it is; return how it went.
+        """Do the trials, given by provider, and report progress; return how it went.
 
         Raises:
-            StageFailed: Trials were lost, and neither is that their own doing nor was it too late.
+            StageFailed: Trials were lost, other than by the deadline or by being given up.
         """
         listener, total = progress.get(), sum(len(ids) for ids in trials.values())
         listener.started(self.stage, total)

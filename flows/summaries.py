@@ -25,7 +25,7 @@ def headline(summary: RunSummary) -> list[dict[str, str]]:
 
 
 def brief_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
-    """Return what is read first of an agent: columns that fit a terminal of 80."""
+    """Return the headline figures of an agent, in columns that fit a terminal of 80 characters."""
     mean, interval = _number(agent.root_score.mean), agent.root_score.ci95
     return {
         "agent": agent.agent,

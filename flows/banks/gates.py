@@ -19,7 +19,7 @@ from quality.suites.seeds import seed_rows, seeds_suite
 from quality.suites.tasks import TaskRules
 from stages.construct.assembling import assembled
 from stages.construct.proof.verdict import TaskProof
-from stages.construct.releasing.release import Composition
+from stages.release.release import Composition
 from stages.score.library import check_library
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction

@@ -24,10 +24,10 @@ from flows.serving.forms import REFRESH_AS_CONFIGURED, RefreshChanges
 from flows.serving.waking import Service, ServiceGone
 from flows.stage_flows import held_all_night, holds_run, kept_model_servers
 from flows.stage_names import deployment_of
-from stages.construct.intake.inbox import take_in
-from stages.construct.intake.rows import Defaults
-from stages.construct.releasing.review import awaiting
 from stages.construct.start import start_refresh
+from stages.intake.inbox import take_in
+from stages.intake.rows import Defaults
+from stages.release.review import awaiting
 from taskdata.schema.construct import (
     CandidateStatus,
     Construction,

@@ -6,8 +6,8 @@ from flows.banks.gates import hold_bank_gate
 from flows.config import Settings
 from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.verdict import ProofVerdict, TaskProof
-from stages.construct.releasing.changes import rewriting_table
-from stages.construct.releasing.release import Composition, release
+from stages.release.changes import rewriting_table
+from stages.release.release import Composition, release
 from taskdata.errors import GateFailed
 from taskdata.schema.construct import CandidateStatus, RefreshStatus
 from taskdata.schema.release import Proof, ReleaseNotes

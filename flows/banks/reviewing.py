@@ -9,7 +9,7 @@ from prefect.input import RunInput
 from pydantic import Field
 
 from flows.publishing import plain
-from stages.construct.releasing.review import approve_all, awaiting, decide
+from stages.release.review import approve_all, awaiting, decide
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import Candidate
 from taskdata.store import Store
@@ -31,10 +31,10 @@ class ReviewInput(RunInput):
 
 
 def review_by_form(store: Store, refresh_id: str) -> int:
-    """Pause this flow run until nobody waits for a decision any more; return how many were made.
+    """Pause this flow run until no candidate waits for a decision; return how many were made.
 
     Decisions made from the command line meanwhile count too. A form that does not fit is shown
-    again with what is wrong.
+    again with its faults.
     """
     decided, complaint = 0, ""
     while waiting := awaiting(store, refresh_id):
@@ -52,7 +52,7 @@ def review_by_form(store: Store, refresh_id: str) -> int:
 
 
 def apply(store: Store, waiting: list[Candidate], answer: ReviewInput) -> int:
-    """Store what the form decided about those who wait; return how many that were.
+    """Store the decisions of the form; return how many there were.
 
     Raises:
         Misuse: if it names a task that does not wait, names none, or rejects without a reason.
@@ -75,7 +75,7 @@ def apply(store: Store, waiting: list[Candidate], answer: ReviewInput) -> int:
 
 
 def approve_unseen(store: Store, refresh_id: str, reviewer: str) -> int:
-    """Approve all who wait because the refresh was told to; return how many."""
+    """Approve all waiting candidates, as the refresh is configured to; return their number."""
     return approve_all(store, refresh_id, reviewer, "approved without a look, as configured")
 
 

@@ -19,9 +19,9 @@ from flows.stage_flows import held, local_model_servers
 from stages.construct import balance, checkpoints, classify, generate, rewrite, validate
 from stages.construct.atomic import expand
 from stages.construct.proof import prove
-from stages.construct.releasing.release import compose
-from stages.construct.releasing.review import AUTOMATIC, awaiting
 from stages.construct.work import Connect
+from stages.release.release import compose
+from stages.release.review import AUTOMATIC, awaiting
 from taskdata.errors import StageFailed
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import RefreshStatus
@@ -103,7 +103,7 @@ def validate_flow(refresh_id: str) -> None:
 
 @flow(name="checkpoints", flow_run_name="checkpoints-{refresh_id}", on_completion=[wake_parent])
 def checkpoints_flow(refresh_id: str) -> None:
-    """Write checkpoint trees anew where the task has changed."""
+    """Rewrite checkpoint trees where the task has changed."""
     _asking(refresh_id, checkpoints.do)
 
 
@@ -121,7 +121,7 @@ def balance_flow(refresh_id: str) -> None:
 
 @flow(name="prove", flow_run_name="prove-{refresh_id}", on_completion=[wake_parent])
 def prove_flow(refresh_id: str) -> None:
-    """Play every candidate by its reference solution and by nobody."""
+    """Run every candidate's reference solution, and the agent that does nothing, on it."""
     _asking(refresh_id, prove.do)
 
 

@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def _tell_misuse(exc: typer.TyperException) -> None:
-    """Write one line about a wrong command line; none where help was shown for want of a word."""
+    """Write one line about a wrong command line; none where the help was shown instead."""
     said = exc.format_message().strip().rstrip(".")
     context = getattr(exc, "ctx", None)
     if said:

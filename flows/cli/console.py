@@ -1,4 +1,4 @@
-"""How the CLI speaks: Rich for people, JSON for programs, errors in one line."""
+"""Output of the CLI: Rich for people, JSON for programs, errors in one line."""
 
 import json
 import logging
@@ -82,7 +82,7 @@ def heading(text: str) -> None:
 
 
 def block(text: str, indent: int = 2) -> None:
-    """Write text that somebody else wrote, set in and folded where the terminal ends."""
+    """Write untrusted text, indented and wrapped to the width of the terminal."""
     # A `Text` has no markup, so what is visible in it is safe. It is wrapped here, for Rich would
     # fill every line with spaces, which a person copies.
     whole = Text(visible(text).expandtabs(4))
@@ -106,8 +106,8 @@ def _write_error(markup: str) -> None:
 class LogLines(logging.StreamHandler[TextIO]):
     """Writes log records to standard error: sentences for a person, JSON for a program.
 
-    Of what is less than an error only warnings of workers are shown: this process says itself in
-    its own words what concerns the person, and nobody else speaks for them.
+    Below the level of errors only the workers' warnings are shown: this process reports its own
+    progress itself.
     """
 
     def __init__(self, level: int) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C: one line at once, whatever the work is at, and then its end."""
+"""Ctrl-C: one line at once, then the end, whatever is being done."""
 
 import logging
 import os
@@ -15,11 +15,12 @@ EXIT_CODE = 130
 """Of a command that a person interrupted, as shells have it."""
 
 _SECONDS_TO_END = 10.0
-"""What has not been ended by then is left: its processes end with this one, or are removed by the
-next command that starts work."""
+"""How long ending takes at most. Processes that are left end with this one, or are removed by the
+next command that starts work.
+"""
 
 told = threading.Event()
-"""Set once the person was told."""
+"""Set once the advice was shown."""
 
 
 @contextmanager

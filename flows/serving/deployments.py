@@ -107,9 +107,9 @@ def deployments(settings: Settings) -> list[RunnerDeployment]:
 
 
 def sweep_orphans() -> int:
-    """Mark runs of our deployments that nobody can be running as crashed; return how many.
+    """Mark flow runs of our deployments whose process is gone as crashed; return how many.
 
-    One runner owns these deployments, so before it serves none of their runs can be alive.
+    One runner owns these deployments, so before it starts serving none of their runs can be alive.
     """
     unfinished = FlowRunFilterStateType(
         any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
@@ -130,7 +130,7 @@ def sweep_orphans() -> int:
 
 
 def install_heartbeat_automation() -> None:
-    """Have the server crash flow runs of ours whose process has died without a word."""
+    """Have the server mark flow runs of ours as crashed when their heartbeats stop."""
     frequency = get_current_settings().flows.heartbeat_frequency
     if frequency is None:
         _logger.warning(
@@ -152,7 +152,7 @@ def install_heartbeat_automation() -> None:
 
 
 def heartbeat_automation(frequency: int) -> Automation:
-    """Return the automation that crashes silent flow runs of ours, and nobody else's.
+    """Return the automation that marks our flow runs without heartbeats as crashed.
 
     Args:
         frequency: Of their heartbeats, in seconds.

@@ -41,7 +41,7 @@ _LOG = "server.log"
 _LOGIN = "PREFECT_API_AUTH_STRING"
 
 TAG = "nightshift"
-"""On our deployments and on every flow run of ours, for a Prefect server has others, too."""
+"""Tag of our deployments and flow runs, since a Prefect server may have others as well."""
 
 _SETTINGS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -137,13 +137,13 @@ def _tagged() -> Iterator[None]:
 def given_server() -> str | None:
     """Return the API address of the user's own Prefect server, if the environment names one.
 
-    Within `prefect_server` it names the one that is in use, whosever it is.
+    Within `prefect_server` this is the address of the server in use, ours or the user's.
     """
     return os.environ.get(_GIVEN) or None
 
 
 def opening_line() -> str:
-    """Return what people are told before `prefect_server` is entered."""
+    """Return the message to show before `prefect_server` is entered."""
     given = given_server()
     if given is None:
         return "Starting the local Prefect server (a minute on a first start) ..."
@@ -181,7 +181,7 @@ def _fault() -> Exception | None:
 
 
 def let_go(home: Path) -> bool:
-    """Let a server that was kept end with its last user; return whether one was kept."""
+    """Have a kept server end with its last user; return whether one was kept."""
     keep = home.resolve() / "prefect" / KEEP
     was_kept = keep.exists()
     keep.unlink(missing_ok=True)
@@ -205,7 +205,7 @@ def ui_url(api_url: str) -> str:
 
 
 def ui_line(home: Path, api_url: str) -> str:
-    """Return what people are told of the UI at an API address within `prefect_server`."""
+    """Return the message about the UI at an API address within `prefect_server`."""
     address = f"Prefect UI: {ui_url(api_url)}"
     is_ours = os.environ.get("PREFECT_HOME") == str(home.resolve() / "prefect")
     return f"{address} (login: in {login_file(home)})" if is_ours else address
@@ -257,7 +257,7 @@ def _start(folder: Path, ports: tuple[int, int], meanwhile: Callable[[], None]) 
             meanwhile()
             return found
         (folder / KEEP).unlink(missing_ok=True)
-        # The sockets are bound here and handed over: nobody can take a port in between.
+        # The sockets are bound here and handed over, so no other process can take a port.
         with listening(ports[0]) as prefect, listening(ports[1]) as dashboards:
             server = _Server(f"{address_of(prefect)}/api", address_of(dashboards))
             users = _environment(folder, server)
@@ -268,7 +268,7 @@ def _start(folder: Path, ports: tuple[int, int], meanwhile: Callable[[], None]) 
             meanwhile()
             _await_health(process, server.api, folder / _LOG)
         except BaseException:
-            # Nobody would find it, and the next one may not have the database beside it.
+            # Other commands would not find this server, and another one may lack the database.
             process.kill()
             process.wait()
             raise

@@ -1,6 +1,7 @@
-"""When the night begins: a cron expression, and the time zone that it is read in.
+"""When the night begins: a cron expression and its time zone.
 
-Prefect judges the expression itself, and takes seconds to import: only where the night is served.
+Prefect validates the expression itself, but takes seconds to import, so this is done only where the
+night is served.
 """
 
 from typing import TYPE_CHECKING, Annotated

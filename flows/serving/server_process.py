@@ -38,7 +38,7 @@ _NOT_PASSED_ON = frozenset({"PREFECT_API_KEY"})
 
 
 def server_environment(surrounding: Mapping[str, str], port: int, login: str) -> dict[str, str]:
-    """Return the environment of the server: what it needs, and no key to anything else.
+    """Return the environment of the server: the variables that it needs, without any other key.
 
     Args:
         surrounding: Environment of its users.

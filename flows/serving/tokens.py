@@ -19,7 +19,7 @@ def login_of(home: Path) -> str:
 
 
 def kept_token(file: Path, before: str = "") -> str:
-    """Return the secret in that file; the first caller makes it, and all callers get the same.
+    """Return the secret in that file; the first caller creates it, and all callers get the same.
 
     Args:
         file: In a folder that is there.

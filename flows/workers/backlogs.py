@@ -1,8 +1,8 @@
 """The backlog of a stage: it lives in the Dask scheduler, and all workers take trials from it.
 
-A worker has the next trial once a slot is free, whatever the others do, so a stage ends with its
-slowest trial and not with the slowest share of it. What a lost worker had begun is taken by
-the others, unless it was lost too often.
+A worker gets the next trial as soon as it has a free slot. So a stage takes as long as its slowest
+trial, not as long as the slowest of several fixed shares. When a worker is lost, other workers take
+the trials that it had begun; a trial that was lost too often is given up.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flows.workers.hosting import dropped, spoken_to
-from stages.execute.slots.backlog import Backlog, Deal, SlotGrant, SlotRequest
+from stages.workers.backlog import Backlog, SlotGrant, SlotRequest, TakeTrials
 from taskdata.errors import StageFailed
 
 
@@ -20,7 +20,7 @@ class HostedBacklog:
     """A backlog in the scheduler, as the stage sees it."""
 
     address: str
-    """For `deal_at`."""
+    """The argument of `take_from`."""
     _connected: Any
 
     @property
@@ -30,7 +30,7 @@ class HostedBacklog:
 
     @property
     def given_up(self) -> dict[str, list[str]]:
-        """Trials that are begun no more, by the cause."""
+        """Trials that were given up, by cause."""
         return dict(self._connected.run_on_scheduler(_given_up, self.address))
 
 
@@ -38,11 +38,11 @@ class HostedBacklog:
 def hosted(
     connected: Any, name: str, trials: Mapping[str, Sequence[str]]
 ) -> Iterator[HostedBacklog]:
-    """Have the scheduler deal out trials, given by provider, for the length of the block.
+    """Keep a backlog of trials in the scheduler for the length of the block.
 
     Args:
         connected: A Dask client.
-        name: Of the stage and its run.
+        name: The id of the run.
         trials: Trial ids by the provider that their agents ask.
     """
     address = f"nightshift_backlog_{name}"
@@ -53,8 +53,8 @@ def hosted(
         dropped(connected, _end, address)
 
 
-def deal_at(address: str) -> Deal:
-    """Return how this Dask worker speaks to the backlog at `address`."""
+def take_from(address: str) -> TakeTrials:
+    """Return how this Dask worker takes trials from the backlog at `address`."""
     return spoken_to(address, SlotGrant)
 
 
@@ -63,14 +63,14 @@ def _begin(address: str, trials: Mapping[str, Sequence[str]], dask_scheduler: An
     worker_of: dict[str, str] = {}
 
     def exchange(word: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
-        said = SlotRequest.model_validate(word)
-        worker_of[said.holder] = worker
+        request = SlotRequest.model_validate(word)
+        worker_of[request.holder] = worker
         for holder in backlog.holders:
             if worker_of[holder] not in dask_scheduler.workers:
                 backlog.lose(holder)
-        dealt = backlog.exchange(said)
-        share = -(-dealt.waiting // max(1, len(dask_scheduler.workers)))
-        return dealt.model_copy(update={"waiting": share}).model_dump(mode="json")
+        granted = backlog.exchange(request)
+        share = -(-granted.waiting // max(1, len(dask_scheduler.workers)))
+        return granted.model_copy(update={"waiting": share}).model_dump(mode="json")
 
     dask_scheduler.handlers[address] = exchange
     dask_scheduler.extensions[address] = backlog
@@ -87,7 +87,7 @@ def _given_up(address: str, dask_scheduler: Any = None) -> dict[str, list[str]]:
 def _backlog(address: str, dask_scheduler: Any) -> Backlog:
     found: Backlog | None = dask_scheduler.extensions.get(address)
     if found is None:
-        raise StageFailed("the Dask scheduler has begun anew; what is not done stays due")
+        raise StageFailed("the Dask scheduler was restarted; unfinished trials stay due")
     return found
 
 

@@ -1,8 +1,8 @@
 """The Dask cluster under a stage: a local one for as long as it is needed, or the user's own.
 
-Who reaches a scheduler can run code on it and on its workers. A local cluster therefore makes a
-certificate of its own when it starts and speaks TLS to nobody without it; the certificate and its
-key are in the memory of this process and its workers alone.
+Anybody who can connect to a scheduler can run code on it and on its workers. A local cluster
+therefore makes a certificate when it starts and requires it of every connection (TLS); the
+certificate and its key are in the memory of this process and its workers alone.
 """
 
 import logging
@@ -25,20 +25,20 @@ _SECONDS_TO_CONNECT = 10.0
 _SECONDS_BETWEEN_LOOKS = 1.0
 DASK_SETTINGS = {
     "distributed.admin.tick.limit": "1h",
-    # A shift in line at a worker that dies would be blamed, too.
+    # A shift that waits at a worker which dies would be counted as failed, too.
     "distributed.scheduler.worker-saturation": 1.0,
     # It looks at the frames of all threads, which with Python 3.11 can freeze the worker for ever,
     # the lock on the database held (CPython issue 106883).
     "distributed.worker.profile.enabled": False,
-    # Of one shift, which is as long as its stage: the backlog minds what kills workers.
+    # Of one shift, which lasts as long as its stage; the backlog gives up trials that kill workers.
     "distributed.scheduler.allowed-failures": 10,
 }
 """Of a scheduler and its workers; docs/production.md has them for the user's own."""
 
 _LOCAL_SETTINGS = {
-    # Else one that takes long to start again, on a busy machine, is given up.
+    # Without this, a worker that restarts slowly on a busy machine is given up.
     "distributed.deploy.lost-worker-timeout": "1h",
-    # These pages ask nobody for a certificate.
+    # Dask serves these pages without asking for a certificate.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
@@ -65,7 +65,7 @@ def cluster(settings: Settings, workers: int) -> Iterator[None]:
     """
     if settings.dask_scheduler:
         with _connected(settings.dask_scheduler, settings.dask_tls):
-            pass  # better now than after the stages that need no workers
+            pass  # fail now rather than after the stages that need no workers
         yield
         return
     with _local_cluster(workers) as address:
@@ -116,7 +116,7 @@ def _connected(address: str, tls: DaskTls | None) -> Iterator[Any]:
         if not is_lost and address not in str(exc):
             raise
         raise StageFailed(
-            f"dask_scheduler {address}: was lost: {exc}; what is not done stays due"
+            f"dask_scheduler {address}: was lost: {exc}; unfinished trials stay due"
         ) from exc
 
 
@@ -133,7 +133,7 @@ def _security(tls: DaskTls | None) -> "Security | None":
 
 
 def _require_certificate(address: str, security: "Security | None") -> None:
-    """Refuse to ask a scheduler with TLS without a certificate: Dask tries that for long."""
+    """Raise `StageFailed` where TLS is wanted without a certificate: Dask would retry for long."""
     import dask
 
     is_configured = dask.config.get("distributed.comm.tls.client.cert", None) is not None
@@ -179,7 +179,7 @@ def _started(workers: int, security: "Security") -> "LocalCluster":
             processes=True,
             security=security,
             dashboard_address=None,
-            # Else it tells of its own accord that another night has the usual port.
+            # Without this, the scheduler warns when another run uses the usual port.
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.ERROR,
         )
@@ -188,7 +188,7 @@ def _started(workers: int, security: "Security") -> "LocalCluster":
 
 @contextmanager
 def _known(address: str, security: "Security") -> Iterator[str]:
-    """Have this process know, for the length of the block, how to speak to a cluster of its own."""
+    """Keep the credentials of a cluster of this process for the length of the block."""
     _own[address] = security
     try:
         yield address
@@ -198,11 +198,11 @@ def _known(address: str, security: "Security") -> Iterator[str]:
 
 @contextmanager
 def _warming_up(address: str) -> Iterator[None]:
-    """Have the workers import, while other stages are at work, what trials need and takes long."""
+    """Have the workers import slow modules while other stages are running."""
     from distributed import Client
 
     with Client(address, set_as_default=False, security=_own[address]) as connected:
-        # Whoever shows progress in this terminal can then place what workers warn of.
+        # The progress display can then show the workers' warnings above its bars.
         connected.forward_logging(level=logging.WARNING)
         warming = [
             connected.submit(_import_all, workers=[worker], pure=False)
@@ -219,9 +219,9 @@ def _import_all() -> None:
 
 @contextmanager
 def _kept_up(running: Any, workers: int) -> Iterator[None]:
-    """Start a worker anew where Dask has given it up, as it does when one dies while it starts.
+    """Replace workers that Dask has given up, as it does when one dies while it starts.
 
-    A cluster without workers would let its clients wait for ever.
+    The clients of a cluster without workers would wait for ever.
     """
     from distributed import Status
     from tornado.ioloop import PeriodicCallback

@@ -1,6 +1,7 @@
-"""Speaking to what lives in the Dask scheduler: a stage's backlog, and its limits' coordinator.
+"""Calls from Dask workers to objects in the scheduler: the backlog and the limits' coordinator.
 
-Workers reach it over the connection that they have anyway, so it needs no server of its own.
+Workers call them over the connection to the scheduler that they have anyway, so neither needs a
+server of its own.
 """
 
 import logging
@@ -17,11 +18,11 @@ Reply = TypeVar("Reply", bound=Value)
 
 
 def dropped(connected: Any, end: Callable[..., None], address: str) -> None:
-    """Have the scheduler drop what lives at `address`; one that is lost has dropped all.
+    """Have the scheduler drop the object at `address`; a scheduler that is gone needs no call.
 
     Args:
         connected: A Dask client.
-        end: Does it, in the scheduler.
+        end: Drops the object; runs in the scheduler.
         address: As for `spoken_to`.
     """
     try:
@@ -30,11 +31,11 @@ def dropped(connected: Any, end: Callable[..., None], address: str) -> None:
         _logger.info("%s went with its Dask scheduler: %s", address, exc)
 
 
-def spoken_to(address: str, answers: type[Reply]) -> Callable[[Value], Reply]:
-    """Return how this Dask worker says a word to the scheduler's handler at `address`.
+def spoken_to(address: str, reply_type: type[Reply]) -> Callable[[Value], Reply]:
+    """Return a function with which this Dask worker calls the scheduler's handler at `address`.
 
-    The handler gets it as `word`, JSON, and this worker's address as `worker`. It blocks, and
-    raises when it cannot.
+    The handler gets the message, as JSON, in the argument `word`, and the worker's address in
+    `worker`. The function blocks, and raises `OSError` when the scheduler cannot be reached.
     """
     from distributed import get_worker
     from distributed.utils import sync
@@ -42,16 +43,16 @@ def spoken_to(address: str, answers: type[Reply]) -> Callable[[Value], Reply]:
     worker = get_worker()
     handler = getattr(worker.scheduler, address)
 
-    def say(word: Value) -> Reply:
-        answer = sync(
+    def call(message: Value) -> Reply:
+        reply = sync(
             worker.loop,
             handler,
-            word=word.model_dump(mode="json"),
+            word=message.model_dump(mode="json"),
             worker=worker.address,
             callback_timeout=_SECONDS_TO_ANSWER,
         )
-        if answer is None:
+        if reply is None:
             raise ConnectionError("the scheduler has ended")
-        return answers.model_validate(answer)
+        return reply_type.model_validate(reply)
 
-    return say
+    return call

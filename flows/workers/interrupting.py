@@ -1,7 +1,7 @@
 """Ctrl-C in a terminal reaches this process alone; it then ends its Dask workers at once.
 
-A terminal sends the signal to every process in the foreground. Workers that got it, too, would
-each report how they were torn from their work, and would have ended before anybody told them why.
+A terminal sends the signal to every process in the foreground. Workers that got it as well would
+each print a traceback, and would end before the scheduler could tell them to.
 """
 
 import asyncio
@@ -12,18 +12,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
-class Closable(Protocol):
-    """What can be closed again: a local Dask cluster."""
-
-    def close(self) -> object:
-        """End its workers and its scheduler."""
-        ...
-
-
-Cluster = TypeVar("Cluster", bound=Closable)
 
 INTERRUPTION = frozenset({signal.SIGINT})
 
@@ -34,26 +27,26 @@ _running: list[Any] = []
 """The local clusters of this process."""
 
 ending = threading.Event()
-"""Set once the workers are being ended: none is to be started in their place."""
+"""Set once the workers are being ended, so that none is started in their place."""
 
 
 def dask_setup(worker: Any) -> None:
-    """Leave the terminal: what a worker starts gets no signal from there either."""
+    """Leave the terminal, so that neither the worker nor its children get signals from there."""
     with suppress(PermissionError):
         os.setsid()
-    # It was held back while the worker started; one that has come meanwhile was for the command.
+    # The signal was blocked while the worker started; one that came meanwhile was for the command.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTION)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def started_out_of_reach(start: Callable[[], Cluster]) -> Cluster:
-    """Return the cluster that `start` makes, in a thread that is never interrupted.
+def started_out_of_reach(start: "Callable[[], LocalCluster]") -> "LocalCluster":
+    """Return the cluster that `start` makes in a thread where SIGINT is blocked.
 
-    Neither are the threads and the processes that are started from there, now or later. An
-    interruption meanwhile is raised here as soon as the cluster has started and is closed again.
+    The threads and processes that the cluster starts, now or later, inherit that. An interruption
+    during the start is raised once the cluster has started and was closed again.
     """
-    # The first thread that needs it would start it, and let interruptions through from then on.
+    # Whichever thread first needs the resource tracker starts it, and thereby unblocks SIGINT.
     resource_tracker.ensure_running()
     with ThreadPoolExecutor(1, initializer=_hold_back) as thread:
         starting = thread.submit(start)
@@ -81,10 +74,10 @@ def endable(cluster: Any) -> Iterator[None]:
 
 
 def end_workers() -> None:
-    """Kill the workers of this process's clusters, whatever they are at; returns at once.
+    """Kill the workers of this process's clusters, whatever they are doing; returns at once.
 
-    What they had finished is in the store, and what they had started ends with them or is removed
-    by the reaper when their cluster closes.
+    The trials that they had finished are in the store. The processes that they had started end
+    with them, or are removed by the reaper when their cluster closes.
     """
     ending.set()
     for cluster in _running:

@@ -1,8 +1,8 @@
 """Dask under a stage: shifts of workers as plain futures, never a Prefect task run per trial.
 
 In a shift a worker takes trials from the stage's backlog until there are none, and writes each to
-the store itself, so a future returns nothing; what a shift that is lost with its worker had not
-done is for the others.
+the store itself, so its future returns nothing. When a worker is lost, other workers take the
+trials that its shift had not finished.
 """
 
 import logging
@@ -17,25 +17,25 @@ from typing import Any
 
 from environments.models.keys import PAIRS_VARIABLE
 from environments.models.money.prices import PRICES_VARIABLE, user_prices
-from flows.workers.backlogs import HostedBacklog, deal_at, hosted
-from stages.execute.slots.backlog import Deal
+from flows.workers.backlogs import HostedBacklog, hosted, take_from
+from stages.workers.backlog import TakeTrials
 from taskdata.errors import StageFailed
 from taskdata.store import Store, StoreAddress
 
 _logger = logging.getLogger(__name__)
 
-ShiftWork = Callable[[Store, str, Deal, dict[str, Any]], None]
+ShiftWork = Callable[[Store, str, TakeTrials, dict[str, Any]], None]
 """Take trials of a run from a backlog until it has none."""
 
 SECONDS_TO_STOP = 240.0
-"""Workers that are still at it so long after a stage's deadline are ended by force."""
+"""Workers that still run this long after a stage's deadline are killed."""
 
 _RETRIES = 2
-# More than one, so that workers which join later find one; who finds no trials is done at once.
+# More than one, so that workers which join later get one. A shift without trials ends at once.
 _SHIFTS_PER_WORKER = 4
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_TO_RESTART = 30.0
-# Machines of a cluster that grows on demand come up in less.
+# A cluster that grows on demand starts its machines in less time than this.
 _SECONDS_WITHOUT_WORKERS = 600.0
 
 
@@ -46,9 +46,9 @@ class Spread:
     done: int
     """Trials that were recorded."""
     given_up: Mapping[str, Sequence[str]]
-    """Trials that were begun no more, by the cause."""
+    """Trials that were given up, by cause."""
     causes: tuple[str, ...]
-    """Of shifts that failed."""
+    """Errors of the shifts that failed."""
     was_late: bool
     """Whether the stage's deadline had come."""
 
@@ -70,8 +70,8 @@ def run_shifts(
 ) -> Spread:
     """Have the cluster's workers do the trials, and return how that went.
 
-    Failed shifts are not an exception here: their trials stay due, and the stage decides.
-    What the environment says here of this installation's state and prices, it says there.
+    A failed shift raises nothing here: its trials stay due, and the stage decides what that means.
+    The workers get this process's environment variables for the state's folder and the prices.
 
     Args:
         connected: A Dask client.
@@ -79,12 +79,13 @@ def run_shifts(
         address: Of the store.
         run_id: The run they belong to.
         trials: Trial ids by the provider that their agents ask.
-        extra: What `work` is told besides.
-        advanced: Told how many are done.
-        seconds: Of the stage's deadline, from now: then nothing is begun, and what runs is stopped.
+        extra: Further arguments of `work`, by name.
+        advanced: Called with the number of trials that are done.
+        seconds: From now until the stage's deadline. No trial is begun after it, and trials in
+            flight are stopped.
 
     Raises:
-        StageFailed: if there are no workers for long.
+        StageFailed: The cluster had no workers for `_SECONDS_WITHOUT_WORKERS`.
     """
     total, ends = sum(len(ids) for ids in trials.values()), time.monotonic() + seconds
     workers = len(connected.scheduler_info(n_workers=-1)["workers"])
@@ -111,8 +112,8 @@ def _wait(
     advanced: Callable[[int], None],
     until: float,
 ) -> None:
-    """Return once no shift is at work any more, whatever that takes while there are workers."""
-    roll = _Roll(connected)
+    """Return once no shift is running, however long that takes while there are workers."""
+    watch = _WorkerWatch(connected)
     news = threading.Event()
     for future in futures:
         future.add_done_callback(lambda _: news.set())
@@ -120,25 +121,25 @@ def _wait(
         news.wait(_SECONDS_BETWEEN_LOOKS)
         news.clear()
         advanced(backlog.done)
-        roll.call()
+        watch.check()
         if time.monotonic() >= until:
             _stop(connected, at_work)
             return
 
 
 @dataclass
-class _Roll:
-    """Whether the scheduler has workers."""
+class _WorkerWatch:
+    """Watches whether the scheduler has workers."""
 
     connected: Any
     seen: float = field(default_factory=time.monotonic)
     is_empty: bool = False
 
-    def call(self) -> None:
+    def check(self) -> None:
         """Look for workers.
 
         Raises:
-            StageFailed: if there were none for too long.
+            StageFailed: There were none for too long.
         """
         now, address = time.monotonic(), self.connected.scheduler.address
         if self.connected.nthreads():
@@ -155,20 +156,20 @@ class _Roll:
 
 
 def _stop(connected: Any, futures: Sequence[Any]) -> None:
-    """End by force the workers that are at these; nothing else can end a thread."""
+    """Kill the workers that run these shifts; nothing else can end a thread."""
     ours = {future.key for future in futures}
     stuck = [worker for worker, keys in connected.processing().items() if ours.intersection(keys)]
     _logger.error("%d workers did not stop at the stage's deadline; they are ended", len(stuck))
     connected.cancel(list(futures), force=True)
     try:
         connected.restart_workers(stuck, timeout=_SECONDS_TO_RESTART, raise_for_error=False)
-    # A scheduler of somebody else's, whose workers nobody can end from here.
+    # Workers of a scheduler that we did not start cannot be killed from here.
     except (ValueError, TimeoutError) as exc:
-        _logger.error("they go on, and their results count: %s", exc)
+        _logger.error("the workers go on, and their results count: %s", exc)
 
 
 def _cause(future: Any) -> str | None:
-    """Return why a shift failed; None of one that did not, or was cancelled."""
+    """Return why a shift failed; None if it succeeded or was cancelled."""
     if future.status != "error":
         return None
     error = future.exception()
@@ -177,9 +178,10 @@ def _cause(future: Any) -> str | None:
 
 
 def _environment() -> dict[str, str]:
-    """Return what rooms below find in the environment, for workers that were given another one.
+    """Return the environment variables that a worker takes over from this process.
 
-    No key is in it: workers have their own, but which server gets one is for the night to say.
+    No key is among them, because workers have keys of their own; which server may be sent which
+    key, this process decides.
     """
     home, prices = os.environ.get("NIGHTSHIFT_HOME") or ".nightshift", user_prices()
     return {
@@ -198,7 +200,7 @@ def _shift(
     environment: dict[str, str],
 ) -> None:
     os.environ.update(environment)
-    work(_store(address), run_id, deal_at(backlog), extra)
+    work(_store(address), run_id, take_from(backlog), extra)
 
 
 @cache
@@ -207,22 +209,27 @@ def _store(address: StoreAddress) -> Store:
     return Store(address)
 
 
-def execute_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) -> None:
+def execute_shift(store: Store, run_id: str, take: TakeTrials, extra: dict[str, Any]) -> None:
     """Execute trials.
 
-    `extra`: `endpoints` of local models, `home` of MCP servers, `limits`: their address.
+    `extra` holds the `endpoints` of local models, the `home` of MCP servers, the address of the
+    run's `limits`, and `ends_at`.
     """
     from flows.workers.limits import exchange_at
     from stages.execute.work import run_until_empty
 
     exchange, home = exchange_at(extra["limits"]), Path(extra["home"])
-    run_until_empty(store, run_id, deal, extra["endpoints"], home, exchange, extra["ends_at"])
+    run_until_empty(store, run_id, take, extra["endpoints"], home, exchange, extra["ends_at"])
 
 
-def score_shift(store: Store, run_id: str, deal: Deal, extra: dict[str, Any]) -> None:
-    """Score trials; `extra`: `endpoints` for a local judge, `limits`: their address."""
+def score_shift(store: Store, run_id: str, take: TakeTrials, extra: dict[str, Any]) -> None:
+    """Score trials.
+
+    `extra` holds the `endpoints` for a local judge, the address of the run's `limits`, and
+    `ends_at`.
+    """
     from flows.workers.limits import exchange_at
     from stages.score.work import score_until_empty
 
     exchange = exchange_at(extra["limits"])
-    score_until_empty(store, run_id, deal, extra["endpoints"], exchange, extra["ends_at"])
+    score_until_empty(store, run_id, take, extra["endpoints"], exchange, extra["ends_at"])

@@ -1,1 +1,1 @@
-"""Build tasks from seed queries: generate, classify, rewrite, validate, prove, review, release."""
+"""Build tasks from stored seed queries: generate, classify, rewrite, validate and prove."""

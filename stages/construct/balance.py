@@ -144,7 +144,7 @@ def _candidate(refresh_id: str, tool: str, seed_id: str | None, exemplar: str | 
 def _note(
     statistics: BankStatistics, rare: Sequence[str], asked: Sequence[Candidate], floor: float
 ) -> str:
-    """Return the histogram of the choosable tools and what it led to, for the stage's record."""
+    """Return the histogram of the choosable tools and the resulting requests, for the record."""
     counts = sorted(
         ((statistics.tools.get(tool, 0), tool) for tool in choosable_tools()), reverse=True
     )

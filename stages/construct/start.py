@@ -36,14 +36,14 @@ _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True)
 class Repeated:
-    """A seed that is left out, and what it repeats word for word."""
+    """A seed that is left out because its text equals that of another seed or task."""
 
     seed: StoredSeed
     link: SeedLink
 
     @property
     def reason(self) -> str:
-        """Why it is left out."""
+        """Why the seed is left out."""
         return f"says word for word the same as {self.link.other_kind} {self.link.other_id}"
 
 

@@ -5,7 +5,7 @@ import time
 
 from stages.diagnose.labels import diagnose
 from stages.diagnose.signals import Signals, observe
-from stages.execute.outcome import cause
+from stages.execute.attempt import cause
 from taskdata.errors import NightshiftError, StoreUnavailable
 from taskdata.schema.run import StageReport, Trial
 from taskdata.schema.success import SuccessRule

@@ -1,4 +1,4 @@
-"""What a harness is: something that turns an assignment into a transcript."""
+"""What a harness is: it turns an assignment into a transcript."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,46 +6,11 @@ from typing import Protocol
 
 from environments.metering.proxy import MeteringProxy
 from environments.ports import ModelClient, Sandbox
-from environments.tools.host.definition import TrialMoney
-from environments.tools.session.turns import AgentContext
+from environments.tools.toolbox import Toolbox
 from stages.execute.dialogue.journal import Journal
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import TaskBrief
-from taskdata.schema.tool import ToolResult, ToolSpec
-from taskdata.schema.transcript import ToolCall, Transcript
-
-
-class Tools(Protocol):
-    """The tools of one trial."""
-
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools on offer; there may be more during a trial, never fewer."""
-        ...
-
-    def attach(self, context: AgentContext) -> None:
-        """Let the tools about the agent's context act on this one."""
-        ...
-
-    def pay_from(self, money: TrialMoney) -> None:
-        """Let the models of tools be paid from this, and held to what is left of it."""
-        ...
-
-    def offer(self, *names: str) -> None:
-        """Offer more tools of the catalogue from now on."""
-        ...
-
-    def show(self, chars: int) -> None:
-        """Show at most so much of each result from now on; the rest can be read in pages."""
-        ...
-
-    def shown(self, result: ToolResult) -> ToolResult:
-        """Return a result as the agent is shown it."""
-        ...
-
-    async def call(self, call: ToolCall) -> ToolResult:
-        """Run one call; the agent's mistakes come back as error results."""
-        ...
+from taskdata.schema.transcript import Transcript
 
 
 @dataclass(frozen=True)
@@ -54,7 +19,7 @@ class Assignment:
 
     brief: TaskBrief
     agent: AgentSpec
-    tools: Tools
+    tools: Toolbox
     model: ModelClient | None = None
     """None for harnesses that need none."""
     journal: Journal = field(default_factory=Journal)
@@ -70,8 +35,8 @@ class Assignment:
 class Harness(Protocol):
     """A way of working on a task; one instance per trial.
 
-    The agent's own failures are endings of the transcript. What is not the agent's doing is
-    raised: `ModelUnavailable` of its model alone, `ToolUnavailable`, `ModelRejected`,
+    The agent's own failures are endings of the transcript. Failures that are not the agent's are
+    raised: `ModelUnavailable` (its own model), `ToolUnavailable`, `ModelRejected`,
     `SandboxFailed`.
     """
 

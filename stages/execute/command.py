@@ -12,7 +12,7 @@ from pathlib import Path
 from environments.metering.ledger import Ledger
 from environments.metering.proxy import MeteringProxy
 from environments.models.wire.arguments import clean_text
-from environments.ports import Completed, Mount, Process, Sandbox, SandboxProvider
+from environments.ports import Completed, Mount, Process, Sandbox
 from environments.reaper.owner import working_folder
 from environments.sandbox.mounts import masked
 from stages.execute.assignment import Assignment
@@ -31,12 +31,12 @@ _ANSWER_FILE = "output/final.txt"
 _ANSWER_BYTES = 100_000
 _ANSWER_SECONDS = 20.0
 _PRINTED_ANSWER_CHARS = 20_000
-"""Of what was printed, where there is no file with the answer."""
+"""Of the printed output, which is the answer where there is no answer file."""
 _SHOWN_CHARS = 20_000
-"""Of each output stream, in the transcript: the end of it."""
+"""The transcript holds the end of each output stream, up to so many characters."""
 _KEPT_BYTES = 256 * 1024
 _MOST_ERRORS_KB = 8 * 1024
-# Nobody will type anything, and a program that asks must not wait for it.
+# There is no standard input, so a program that asks for some must not wait.
 _WITHOUT_INPUT = ("/bin/sh", "-c", 'exec "$@" </dev/null', "sh")
 
 
@@ -64,24 +64,6 @@ def require_command(agent: AgentSpec) -> None:
         )
 
 
-def provider_for(agent: AgentSpec, provider: SandboxProvider) -> SandboxProvider:
-    """Return what makes the agent's sandbox: `provider`, or one with the agent's own image.
-
-    Raises:
-        Misuse: It brings an image, and the run's sandbox has none.
-    """
-    if agent.image is None:
-        return provider
-    if provider.name != "docker":
-        raise Misuse(
-            f"agent {agent.name!r}: its image needs sandbox 'docker', and this run has "
-            f"{provider.name!r}; set --sandbox docker, or leave the image out"
-        )
-    from environments.sandbox.docker.provider import Docker
-
-    return Docker(agent.image)
-
-
 def with_room(agent: AgentSpec, asked: Resources) -> Resources:
     """Return a tool call's limits, widened to the time of a whole trial on every processor."""
     seconds = agent.budget.max_seconds
@@ -106,8 +88,7 @@ class Command:
         """Run the program until it ends or the time is up.
 
         Raises:
-            ModelUnavailable: The provider left the program without an answer; so does
-                `ModelRejected` say.
+            ModelUnavailable: The provider did not answer the program; `ModelRejected`: it refused.
             SandboxFailed: The sandbox was lost.
         """
         agent, journal, proxy = assignment.agent, assignment.journal, assignment.proxy
@@ -178,7 +159,7 @@ async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, ledger: Ledger) ->
         try:
             async with ledger.in_time():
                 await _read(process, printed)
-            # It may go on without printing; mostly it has ended, too.
+            # A program that has closed its output has usually ended, but it may still be running.
             grace = ledger.seconds_left
         except TimeoutError:
             grace = 0.0
@@ -217,7 +198,7 @@ async def _written_answer(sandbox: Sandbox) -> str:
 
 
 def _described(agent: AgentSpec) -> str:
-    """Return what was run, such that another revision of it can be told apart."""
+    """Return the command and a hash of the program, which identify the revision that ran."""
     line = f"The program: {shlex.join(agent.command)}"
     if agent.program is None:
         return line
@@ -230,11 +211,11 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _state(folder: Path) -> str:
-    """Return a hash that is another one once a file was written, come or gone; reads none."""
+    """Return a hash of names, sizes and times, which changes with any file; reads no contents."""
     digest = hashlib.sha256()
     for path in _files(folder):
         stat = path.stat()
-        # A copy may keep the time of its original's last change, but not that of its own.
+        # A copied file may keep its mtime, but never its ctime.
         stamps = f"{stat.st_size}\0{stat.st_mtime_ns}\0{stat.st_ctime_ns}"
         digest.update(f"{path.relative_to(folder)}\0{stamps}\0".encode())
     return digest.hexdigest()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from environments.ports import SandboxProvider
 from stages.execute.adapters.installed import require_adapter
 from stages.execute.assignment import Harness
 from stages.execute.command import Command, require_command, with_room
@@ -23,24 +24,24 @@ class HarnessKind:
     """What is known of a harness before it runs."""
 
     build: Callable[[AgentSpec, Task], Harness] | None
-    """Makes the instance of one trial; None: the work was done elsewhere, and is taken in."""
+    """Makes the instance of one trial; None: the work was done elsewhere, and is imported."""
     needs_model: bool
     takes_feedback: bool
     """Whether another attempt with feedback can differ from the first."""
     needs_reference: bool = False
-    """Whether it has nothing to play where a task has no reference solution."""
+    """Whether it needs the task's reference solution."""
     predicts: bool = False
-    """Whether it only says what it would do next: it leaves nothing that checkpoints look at."""
+    """Whether it only predicts the next step, so that it leaves nothing to check."""
     repeats: bool = True
     """Whether there is more than one repetition to score."""
     require: Callable[[AgentSpec], None] | None = None
     """Raises `Misuse` where the agent's own settings do not fit."""
     may_have_model: bool = False
-    """Whether it works with a model or without."""
+    """Whether a model is optional."""
     metered: Reach | None = None
-    """From where it calls its model by itself, through a metering proxy; None: it asks ours."""
+    """From where it calls its model through the metering proxy; None: it uses our model client."""
     resources: Callable[[AgentSpec, Resources], Resources] | None = None
-    """The limits of its sandbox, from those of a tool call; None: the same."""
+    """Computes the limits of its sandbox from those of a tool call; None: the same limits."""
 
     @property
     def is_program(self) -> bool:
@@ -115,7 +116,7 @@ HARNESSES: Mapping[str, HarnessKind] = {
 }
 
 MODES = ("end-to-end", "step-by-step")
-"""Of evaluation (GTA, section 4.1)."""
+"""Modes of evaluation (GTA, section 4.1)."""
 
 _PREDICTING = {"react": "react_steps", "function_calling": "function_calling_steps"}
 
@@ -158,6 +159,24 @@ def require_agent(agent: AgentSpec) -> None:
         raise Misuse(f"agent {agent.name!r}: harness {agent.harness!r} {wants}")
     if kind.require is not None:
         kind.require(agent)
+
+
+def provider_for(agent: AgentSpec, provider: SandboxProvider) -> SandboxProvider:
+    """Return what makes the agent's sandbox: `provider`, or one with the agent's own image.
+
+    Raises:
+        Misuse: It brings an image, and the run's sandbox has none.
+    """
+    if agent.image is None:
+        return provider
+    if provider.name != "docker":
+        raise Misuse(
+            f"agent {agent.name!r}: its image needs sandbox 'docker', and this run has "
+            f"{provider.name!r}; set --sandbox docker, or leave the image out"
+        )
+    from environments.sandbox.docker.provider import Docker
+
+    return Docker(agent.image)
 
 
 def harness_takes_feedback(name: str) -> bool:

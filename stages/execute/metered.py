@@ -1,4 +1,4 @@
-"""The way to its model of an agent that brings a loop of its own."""
+"""The metering proxy through which an agent with a loop of its own calls its model."""
 
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
@@ -19,9 +19,9 @@ from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 Reach = Literal["sandbox", "loopback"]
 """From where the proxy is reached: from inside the sandbox, or from this process."""
 UNASKED_REPLY_TOKENS = 32_000
-"""Of a program that names no limit, which may well have its model think."""
+"""Reply limit of a program that names none, since its model may be a reasoning model."""
 _WINDOWS_SHARE = 4
-"""A reply and what it answers share the window of most servers, which refuse a longer one."""
+"""Most servers refuse a request whose input and reply limit together exceed the window."""
 
 
 @asynccontextmanager
@@ -66,14 +66,14 @@ def _terms(
     clients: ModelClients,
     log: CallLog,
 ) -> Terms:
-    # A local model's server has a line of its own, and is paid by nobody.
+    # A local model has neither rate limits nor a price.
     is_local = model.provider == "local"
     return Terms(
         endpoint=model_endpoint(model, base_url),
         ledger=Ledger(
             agent.budget,
             price_of(model),
-            # A program says itself how long its replies may be; an adapter leaves that to us.
+            # A program sets its own reply limit; an adapter leaves that to us.
             replies=_replies(agent, model) if reach == "sandbox" else None,
         ),
         record=journal,
@@ -81,7 +81,7 @@ def _terms(
         run_budget=clients.run_budget,
         log=None if is_local else log,
         policy=RetryPolicy(attempt_seconds=clients.attempt_seconds),
-        # What an adapter tells its model is on record already.
+        # An adapter has recorded its instructions already.
         records_instructions=reach == "sandbox",
     )
 

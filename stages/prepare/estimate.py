@@ -28,7 +28,7 @@ from taskdata.schema.task import Task
 from taskdata.store import Store
 
 _PER = 1_000_000
-"""Prices are per so many tokens."""
+"""Prices are given per so many tokens."""
 
 
 class Effort(Value):
@@ -43,7 +43,7 @@ class Effort(Value):
 
 
 NOTHING = Effort(model_calls=0, tokens=0, cost_usd=0.0)
-"""What those use who ask nobody."""
+"""The effort of agents without a model."""
 
 
 class AgentEstimate(Value):
@@ -123,10 +123,10 @@ def trials_per_task(agent: AgentSpec, config: RunConfig) -> int:
 def likely(
     task_hashes: Collection[str], past: Sequence[PastEffort], per_task: int
 ) -> Effort | None:
-    """Return what so many trials of each task use if they are like the earlier ones; None: unknown.
+    """Return what that many trials of each task use if they are like earlier ones; None: unknown.
 
-    A task that was not tried before is taken to need the mean over those that were. Money is None
-    where an earlier attempt's was unknown.
+    A task that was not tried before is assumed to need the mean of the others. Money is None where
+    the cost of an earlier attempt is unknown.
     """
     if not past:
         return None
@@ -147,7 +147,7 @@ def likely(
 def at_most(
     agent: AgentSpec, trials: int, max_usd: float | None = None, *, by_tools: bool = False
 ) -> Effort:
-    """Return the most that so many trials can use: calls and tokens of their own model, all money.
+    """Return the most that these trials can use: calls and tokens of the model, and all money.
 
     Args:
         agent: Its budget holds for each trial.

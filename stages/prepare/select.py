@@ -73,9 +73,9 @@ def _release_hash(store: Store, config: RunConfig) -> str:
 
 
 def sampled(tasks: Sequence[Task], of_each: int | None) -> list[Task]:
-    """Return at most so many tasks of each category; None: all.
+    """Return at most that many tasks of each category; None: all.
 
-    Which ones depends on their ids alone, so that a bank's sample stays comparable as it grows.
+    The choice depends on the task ids alone, so that the sample stays comparable as a bank grows.
     """
     chosen: list[Task] = []
     taken: Counter[Category] = Counter()

@@ -13,9 +13,9 @@ from environments.sandbox.providers import sandbox_provider
 from environments.services.kinds import READY, service_state
 from environments.tools.catalogue import catalogue
 from environments.tools.states import require_ready
-from stages.execute.command import provider_for
 from stages.execute.harness import (
     harness_kind,
+    provider_for,
     require_agent,
     require_harness,
 )

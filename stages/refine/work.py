@@ -4,8 +4,8 @@ import logging
 import time
 
 from stages.diagnose.work import signals_of
+from stages.execute.attempt import cause
 from stages.execute.harness import harness_takes_feedback
-from stages.execute.outcome import cause
 from stages.refine.feedback import feedback
 from taskdata.errors import Misuse, StoreUnavailable
 from taskdata.schema.run import Run, StageReport, Trial

@@ -15,7 +15,7 @@ class TrialEvidence:
     views: Mapping[str, View]
     """By the deliverable's name."""
     delivered: tuple[str, ...] = ()
-    """Names of all files delivered, also of those nobody asked for."""
+    """Names of all delivered files, including those that the task does not ask for."""
     final_answer: str = ""
     transcript: Transcript | None = None
 

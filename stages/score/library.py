@@ -153,7 +153,7 @@ def _reason(verdict: Verdict, view: View | None) -> str:
 
 
 def no_points(leaf_id: str, check: Check, reason: str) -> LeafScore:
-    """Return the score of a leaf whose check could not be run to its end on what was delivered."""
+    """Return the score of a leaf whose check could not be completed on the delivered file."""
     spec = check_library().get(check.name)
     label = f"check:{check.name}" if spec is None else spec.label
     return LeafScore(leaf_id=leaf_id, score=0.0, verifier=label, reason=reason)

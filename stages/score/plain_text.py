@@ -89,7 +89,7 @@ def _mail_text(view: MailView) -> str:
 
 
 def media_text(view: ImageView | AudioView) -> str:
-    """Return what was measured of a picture or a sound."""
+    """Return the measurements of a picture or a sound as text."""
     if isinstance(view, AudioView):
         return (
             f"(sound: {view.seconds:.2f} s, {view.sample_rate} Hz, {view.channels} channels, "

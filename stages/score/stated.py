@@ -24,7 +24,7 @@ PER_GROUP = 2
 """Candidates more for each thing that is asked for."""
 
 _MAGNITUDE = 10.0
-"""Numbers up to so many times smaller or larger than the one asked for are candidates."""
+"""Numbers within this factor of the expected one are candidates."""
 _ITEM_WORDS = 4
 _TIME = re.compile(r"[0-9]{1,2}[:.h][0-9]{2}(?![0-9])")
 _CODE = re.compile(r"[^\W\d]{1,3}(?=[0-9]{3})")
@@ -129,7 +129,7 @@ def _like(alias: str) -> re.Pattern[str]:
 
 
 def _few_items(lines: Sequence[str], alias: str, more: int) -> bool:
-    """Return whether the alias is not one of many in a list, nor the text itself a list."""
+    """Return whether the alias is not an item of a list, in a text that is no list itself."""
     run, longest, short = set[str](), 0, set[str]()
     # A long item ends the last run, too.
     for part in [*_BETWEEN.split("\n".join(lines)), "a " * (_ITEM_WORDS + 1)]:

@@ -61,6 +61,6 @@ def _mean(seen: list[tuple[float, float | None]], coverage: float) -> float | No
         return None
     scored = [(share, score) for share, score in seen if score is not None]
     mean = sum(share * score for share, score in scored) / coverage
-    # Rounding must not carry a mean out of the range of what it is the mean of.
+    # Rounding errors must not put a mean outside the range of its values.
     scores = [score for share, score in scored if share > 0]
     return min(max(mean, min(scores)), max(scores))

@@ -2,8 +2,8 @@
 
 Scoring looks at what was collected, after the agent's sandbox is gone. Each trial's score is
 recorded in its own transaction; a trial that cannot be scored for a reason of ours stays due.
-Trials that a judge has to see and those that it has not share the slots, so that a judge that does
-not answer holds up its own.
+Trials with judged leaves and trials without share the slots, so that a judge which does not answer
+delays its own trials alone.
 """
 
 import asyncio
@@ -11,30 +11,14 @@ import logging
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from environments.models.limits.coordinator import Coordinator, Exchange
-from environments.models.limits.limiter import ProcessLimiter, run_limiter
-from environments.models.money.shared_budget import spent_usd
-from environments.models.record.recorder import CallRecorder
-from environments.models.registry import ModelClients
+from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
-from environments.reaper.owner import working_folder
-from environments.reaper.reap import reaped
-from environments.sandbox.providers import sandbox_provider
 from stages.execute.harness import harness_kind
-from stages.execute.slots.backlog import (
-    Backlog,
-    Deal,
-    Holder,
-    SlotGrant,
-    holding,
-    provider_of,
-)
-from stages.execute.slots.filling import keep_filled, run_loop
-from stages.execute.slots.provider import NO_MODEL
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
@@ -45,9 +29,11 @@ from stages.score.rendering.pages import PageDrawer
 from stages.score.rendering.views import Renderer
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
+from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
+from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, ToolResultCheck
-from taskdata.schema.run import OutcomeStatus, Run, RunConfig, StageReport, TrialOutcome
+from taskdata.schema.run import OutcomeStatus, StageReport, TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore, Unscored
 from taskdata.schema.task import Task
 from taskdata.schema.views import RenderedDeliverable
@@ -63,19 +49,15 @@ _LEAST_SLOTS = 2
 """One for trials with a judge, one for those without."""
 
 
-@dataclass
-class _Bench:
-    store: Store
-    config: RunConfig
+@dataclass(frozen=True)
+class _ScoreContext:
+    """What scoring the trials of one shift shares."""
+
+    worker: WorkerContext
     renderer: Renderer
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
     judge: RunJudge | None
-    holder: Holder
-    failed: int = 0
-    """Trials that could not be scored."""
-    unrecorded: Exception | None = None
-    """Why a score could not be recorded, the first time."""
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
@@ -112,7 +94,10 @@ def score_trials(
     trial_ids: Sequence[str],
     endpoints: Mapping[str, Sequence[str]] | None = None,
 ) -> int:
-    """Score trials in this process; as `score_until_empty`, but nobody else works on the run."""
+    """Score trials in this process, which is the only worker of the run.
+
+    The arguments and errors are those of `score_until_empty`.
+    """
     backlog = Backlog.of(by_judge(store, run_id, trial_ids))
     failed = score_until_empty(store, run_id, backlog.exchange, endpoints or {})
     record_given_up(store, backlog.given_up)
@@ -122,36 +107,44 @@ def score_trials(
 def score_until_empty(
     store: Store,
     run_id: str,
-    deal: Deal,
+    take: TakeTrials,
     endpoints: Mapping[str, Sequence[str]],
     exchange: Exchange | None = None,
     ends_at: float = math.inf,
 ) -> int:
     """Score trials of a backlog until it has none; return how many failed for our reasons.
 
-    They are scored concurrently in one event loop.
-
     Args:
-        store: Of this process.
-        run_id: The run they belong to.
-        deal: The way to the backlog; of its trials those that are scored already, or have not
-            finished, are skipped.
+        store: This process's store.
+        run_id: The run that the trials belong to.
+        take: Takes trials from the backlog; those that are scored already, or have not finished,
+            are skipped.
         endpoints: Base URLs of local model servers by model, for a local judge.
-        exchange: Carries reports to the coordinator of the run's limits and money, which a judge
-            keeps to; None: there are no other workers.
-        ends_at: The stage's deadline, in seconds since the epoch: from then on nothing is begun.
+        exchange: Carries messages to the coordinator of the run's limits and money, which hold for
+            the judge; None: this worker is the only one.
+        ends_at: The stage's deadline, in seconds since the epoch: no trial is begun after it.
 
     Raises:
         Misuse: The run, its sandbox or its judge cannot be used.
         StoreUnavailable: A score could not be recorded; its trial stays due, the others went on.
     """
-    run = store.run(run_id)
-    if exchange is None:
-        spent = spent_usd(store, run)
-        exchange = Coordinator(run.config.limits, run.config.max_usd, spent).exchange
-    limits = run_limiter(run_id, exchange)
-    with holding(deal) as holder, limits.running():
-        return run_loop(_score(store, run, holder, endpoints, limits, ends_at))
+    run, failed = store.run(run_id), 0
+
+    @asynccontextmanager
+    async def opened(worker: WorkerContext) -> AsyncIterator[WorkOnTrial]:
+        prepare_to_check()
+        shared = _shared(worker, endpoints)
+
+        async def score(trial_id: str) -> None:
+            nonlocal failed
+            was_scored = await _score(shared, trial_id)
+            failed += not was_scored
+
+        yield score
+
+    slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
+    run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends_at=ends_at)
+    return failed
 
 
 def record_given_up(store: Store, given_up: Mapping[str, Sequence[str]]) -> None:
@@ -189,92 +182,47 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
     )
 
 
-async def _score(
-    store: Store,
-    run: Run,
-    holder: Holder,
-    endpoints: Mapping[str, Sequence[str]],
-    limits: ProcessLimiter,
-    ends_at: float,
-) -> int:
-    slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
-    seconds = ends_at - time.time()
-    stops_at = asyncio.get_running_loop().time() + seconds
-    first = await asyncio.to_thread(holder.next, slots) if seconds > 0 else SlotGrant()
-    if not first.trial_ids and not first.waiting:
-        return 0
-    run_budget = None if run.config.max_usd is None else limits.budget
-    attempt_seconds = run.config.deadlines.attempt_seconds
-    prepare_to_check()
-    with reaped(), working_folder() as folder:
-        async with (
-            ModelClients(limits, run_budget, attempt_seconds) as clients,
-            CallRecorder(store) as calls,
-        ):
-            provider = sandbox_provider(run.config.sandbox)
-            draws = run.config.page_pictures and run.config.purpose == "evaluation"
-            bench = _Bench(
-                store=store,
-                config=run.config,
-                renderer=Renderer(provider, store.artifacts, folder, run.id),
-                drawer=PageDrawer(provider, store, folder, run.id) if draws else None,
-                judge=_judge(store, run, clients, calls, endpoints),
-                holder=holder,
-            )
-            await keep_filled(holder, first, slots, stops_at, partial(_recorded, bench))
-    if bench.unrecorded is not None:
-        raise bench.unrecorded
-    return bench.failed
+def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _ScoreContext:
+    store, run, provider, folder = worker.store, worker.run, worker.provider, worker.folder
+    draws = run.config.page_pictures and run.config.purpose == "evaluation"
+    return _ScoreContext(
+        worker=worker,
+        renderer=Renderer(provider, store.artifacts, folder, run.id),
+        drawer=PageDrawer(provider, store, folder, run.id) if draws else None,
+        judge=_judge(worker, endpoints),
+    )
 
 
-def _judge(
-    store: Store,
-    run: Run,
-    clients: ModelClients,
-    calls: CallRecorder,
-    endpoints: Mapping[str, Sequence[str]],
-) -> RunJudge | None:
-    config = run.config
+def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunJudge | None:
+    config = worker.run.config
     if config.judge is None:
         return None
     servers = endpoints.get(str(config.judge))
     base_url = servers[0] if servers else config.judge_base_url
+    asks = config.replies != "replay"
     return RunJudge(
         spec=config.judge,
         base_url=base_url,
-        client=None if config.replies == "replay" else clients.get(config.judge, base_url),
+        client=worker.clients.get(config.judge, base_url) if asks else None,
         replies=config.replies,
-        calls=calls,
-        store=store,
+        calls=worker.calls,
+        store=worker.store,
     )
 
 
-async def _recorded(bench: _Bench, trial_id: str) -> bool:
-    """Score one trial; returns whether it is recorded what came of it."""
-    try:
-        was_scored = await _one(bench, trial_id)
-        bench.failed += not was_scored
-    # A score that cannot be recorded must not keep the other trials from theirs.
-    except Exception as exc:  # noqa: BLE001
-        _logger.warning("trial %s: not recorded: %s: %s", trial_id, type(exc).__name__, exc)
-        bench.unrecorded = bench.unrecorded or exc
-        return False
-    return True
-
-
-async def _one(bench: _Bench, trial_id: str) -> bool:
+async def _score(shared: _ScoreContext, trial_id: str) -> bool:
     """Score and record one trial; False when scoring it failed."""
-    store = bench.store
+    store = shared.worker.store
     outcome = await asyncio.to_thread(store.outcome, trial_id)
     if outcome is None or outcome.status is not OutcomeStatus.FINISHED:
         return True
     if await asyncio.to_thread(store.score, trial_id) is not None:
         return True
     try:
-        score, rendered = await _score_trial(bench, outcome)
+        score, rendered = await _score_trial(shared, outcome)
     except Exception as exc:
         if is_silence(exc):
-            bench.holder.unanswered(trial_id)
+            shared.worker.holder.unanswered(trial_id)
         is_foreseen = isinstance(exc, NightshiftError)
         _logger.warning(
             "trial %s: not scored: %s", trial_id, exc, exc_info=None if is_foreseen else exc
@@ -292,18 +240,19 @@ def _cause(exc: Exception) -> str:
 
 
 async def _score_trial(
-    bench: _Bench, outcome: TrialOutcome
+    shared: _ScoreContext, outcome: TrialOutcome
 ) -> tuple[TrialScore, tuple[RenderedDeliverable, ...]]:
-    store = bench.store
+    store = shared.worker.store
     trial = await asyncio.to_thread(store.trial, outcome.trial_id)
     task = await asyncio.to_thread(store.task, trial.task_hash)
     transcript = await asyncio.to_thread(store.transcript, outcome.trial_id)
-    if transcript is not None and harness_kind(bench.config.agent(trial.agent).harness).predicts:
+    agent = shared.worker.run.config.agent(trial.agent)
+    if transcript is not None and harness_kind(agent.harness).predicts:
         root = predicted_score(task, transcript)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     asked = {spec.name for spec in task.deliverables} | task.state_files
     files = await render_all(
-        outcome.deliverables, asked, bench.renderer, bench.drawer, store.artifacts
+        outcome.deliverables, asked, shared.renderer, shared.drawer, store.artifacts
     )
     evidence = TrialEvidence(
         views={item.name: item.view for item in files},
@@ -311,8 +260,8 @@ async def _score_trial(
         final_answer=outcome.final_answer,
         transcript=transcript,
     )
-    answered = partial(bench.holder.answered, trial.id)
-    judge = None if bench.judge is None else await bench.judge.of_trial(trial.id, answered)
+    answered = partial(shared.worker.holder.answered, trial.id)
+    judge = None if shared.judge is None else await shared.judge.of_trial(trial.id, answered)
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
     leaves = await _all_leaves(task, checked, judge, evidence)
     root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from stages.construct.intake.rows import Defaults
-from stages.construct.intake.work import SeedFile, add_files
 from stages.construct.start import start_refresh
+from stages.intake.rows import Defaults
+from stages.intake.work import SeedFile, add_files
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import CandidateStatus, Construction, RefreshConfig
 from taskdata.store import Store, StoreAddress

@@ -10,8 +10,8 @@ from flows.banks.releasing import publish_bank
 from flows.cli.runs.reading import report
 from flows.config import Settings, load_settings
 from flows.publishing import publish
-from stages.construct.releasing.release import compose, release
-from stages.construct.releasing.review import approve_all
+from stages.release.release import compose, release
+from stages.release.review import approve_all
 from taskdata.schema.construct import (
     Construction,
     ConstructionStep,

@@ -4,7 +4,7 @@ import pytest
 
 from flows.banks.releasing import release_composition
 from flows.config import load_settings
-from stages.construct.releasing.release import Composition
+from stages.release.release import Composition
 from taskdata.errors import GateFailed
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.release import Lineage

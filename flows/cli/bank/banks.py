@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from flows.config import Settings
-    from stages.construct.releasing.importing import ImportReport
+    from stages.release.importing import ImportReport
     from taskdata.schema.outline import TaskFilter, TaskOutline
     from taskdata.schema.task import Task
     from taskdata.store import Store
@@ -108,7 +108,7 @@ def import_(
     as_json: JsonOption = False,
 ) -> None:
     """Take in a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon."""
-    from stages.construct.releasing.importing import import_bank
+    from stages.release.importing import import_bank
 
     wanted = _filter(category=category).category
     report = import_bank(_store(), format if bank is None else bank, format, path, wanted)

@@ -10,7 +10,7 @@ from flows.cli.options import JsonOption
 from taskdata.errors import Misuse, NightshiftError
 
 if TYPE_CHECKING:
-    from stages.construct.releasing.release import Composition
+    from stages.release.release import Composition
     from taskdata.schema.release import ReleaseNotes, TaskChange
     from taskdata.store import Store
 
@@ -54,7 +54,7 @@ def release(
 
 
 def _composition(store: "Store", refresh: str | None, bank: str | None) -> "Composition":
-    from stages.construct.releasing.release import compose, compose_bank
+    from stages.release.release import compose, compose_bank
 
     if bank is not None:
         if refresh is not None:
@@ -98,7 +98,7 @@ def diff(
 ) -> None:
     """Show what changed from one release to another, and why."""
     from flows.config import load_settings
-    from stages.construct.releasing.release import diff as compared
+    from stages.release.release import diff as compared
     from taskdata.store import Store
 
     changes = compared(Store.open(load_settings().address), first, second)

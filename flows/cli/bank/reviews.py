@@ -52,7 +52,7 @@ def list_candidates(
     as_json: JsonOption = False,
 ) -> None:
     """List the candidates that wait for a decision."""
-    from stages.construct.releasing.review import awaiting
+    from stages.release.review import awaiting
 
     store = _store()
     if refresh is not None:
@@ -109,7 +109,7 @@ def show(
 ) -> None:
     """Show a candidate: its seed, its history, the task with what it expects, its solution."""
     from flows.cli.bank.sheets import write_sheet
-    from stages.construct.releasing.review import sheet
+    from stages.release.review import sheet
 
     store = _store()
     found = sheet(store, candidate)
@@ -129,7 +129,7 @@ def approve(
     comment: Annotated[str, typer.Option(help="Why.")] = "",
 ) -> None:
     """Approve candidates: they are part of the next release."""
-    from stages.construct.releasing.review import awaiting
+    from stages.release.review import awaiting
 
     names = list(candidates or ())
     if all_ == bool(names):
@@ -148,7 +148,7 @@ def reject(
 
 
 def _decide(names: list[str], decision: Any, reviewer: str | None, comment: str) -> None:
-    from stages.construct.releasing.review import decide, find, require_decidable
+    from stages.release.review import decide, find, require_decidable
 
     store = _store()
     found = {c.id: c for c in (find(store, name) for name in names)}
@@ -173,9 +173,9 @@ def edit(
     comment: Annotated[str, typer.Option(help="Why.")] = "",
 ) -> None:
     """Change a candidate's draft; it is checked and proven again before it can be approved."""
-    from stages.construct.releasing.review import edit as change
-    from stages.construct.releasing.review import sheet
     from stages.construct.rules.book import review_rules
+    from stages.release.review import edit as change
+    from stages.release.review import sheet
 
     store = _store()
     found = sheet(store, candidate)

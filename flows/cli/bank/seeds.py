@@ -14,8 +14,8 @@ from taskdata.installing import extra_command
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stages.construct.intake.embedding import Embedder
-    from stages.construct.intake.work import FileReport, IntakeReport, SeedFile
+    from stages.intake.embedding import Embedder
+    from stages.intake.work import FileReport, IntakeReport, SeedFile
     from taskdata.schema.seed import QuarantinedRow, StoredSeed
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -53,9 +53,9 @@ def add(
 ) -> None:
     """Store seed queries, link those that repeat others, quarantine bad rows."""
     from flows.config import load_settings
-    from stages.construct.intake import inbox
-    from stages.construct.intake.rows import Defaults
-    from stages.construct.intake.work import add_files
+    from stages.intake import inbox
+    from stages.intake.rows import Defaults
+    from stages.intake.work import add_files
     from taskdata.store import Store
 
     settings = load_settings()
@@ -112,7 +112,7 @@ def list_seeds(
 
 
 def _chosen(names: list[str], format_: str | None) -> "list[SeedFile]":
-    from stages.construct.intake.work import SeedFile, SeedFormat
+    from stages.intake.work import SeedFile, SeedFormat
 
     if format_ is not None and format_ not in list(SeedFormat):
         raise Misuse(f"--format {format_!r} is not known; expected {', '.join(SeedFormat)}")
@@ -130,7 +130,7 @@ def _chosen(names: list[str], format_: str | None) -> "list[SeedFile]":
 
 
 def _embedder(model: Path | None) -> "Embedder | None":
-    from stages.construct.intake.embedding import find_embedder
+    from stages.intake.embedding import find_embedder
 
     found = find_embedder(model)
     if found is None:

@@ -8,7 +8,7 @@ from flows.cli.bank.trees import cut, plain_value, write_tree
 if TYPE_CHECKING:
     from dashboards.pages.trial.caps import Shown
     from dashboards.pages.trial.previews import Block
-    from stages.construct.releasing.review import ReviewSheet
+    from stages.release.review import ReviewSheet
     from taskdata.schema.construct import TaskDraft
     from taskdata.schema.run import TrialResult
     from taskdata.schema.task import Answer, ReferenceSolution

@@ -185,7 +185,7 @@ def _evaluate(settings: "Settings", run_id: str, config: "RunConfig") -> None:
 
 
 def _afterwards(settings: "Settings", keep_server: bool) -> tuple[bool, str]:
-    """Return whether our own servers stay when this command ends, and what is said of that."""
+    """Return whether our own servers keep running after this command, and the message about it."""
     from flows.locks import is_served
     from flows.serving.prefect_server import given_server, is_kept
 

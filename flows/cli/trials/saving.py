@@ -1,7 +1,7 @@
-"""Taking a trial's deliverables out of the store: the agent chose their names and their bytes.
+"""Saves a trial's deliverables from the store to a folder; their names and bytes are untrusted.
 
-A name is followed one part at a time from an open folder, never through a link, so whatever it
-says, what is written lies below the folder that the person named.
+A name is resolved one part at a time from an open folder, never through a link, so every file is
+written below the folder that the user named.
 """
 
 import os
@@ -68,10 +68,10 @@ def _saved(artifacts: ArtifactStore, file: Deliverable, root: int, *, force: boo
 
 
 def harmless(part: str) -> str:
-    """Return one part of a name with what hides, steers or misleads written as `%` and hex.
+    """Return one part of a name; hidden, control and misleading characters become `%` and hex.
 
-    Different parts stay different. A leading dot would hide a file, or make it a shell's settings
-    where the folder is somebody's home.
+    Different parts stay different. A leading dot is escaped too: it would hide a file, or make it a
+    shell's settings in a home folder.
     """
     escaped = re.sub("%(?=[0-9A-Fa-f]{2})", "%25", part)
     escaped = "".join(c if _is_shown(c) else _hex(c) for c in escaped)

@@ -1,4 +1,4 @@
-"""A transcript as prose: who said what, turn by turn, for somebody who reads it in a terminal."""
+"""A transcript as prose, turn by turn, for reading in a terminal."""
 
 import json
 from typing import Any

@@ -72,12 +72,12 @@ class RefreshEstimate(Value):
     asks: tuple[PlannedAsk, ...]
     candidates: int = Field(ge=0)
     left_out: tuple[str, ...] = ()
-    """Seeds that repeat others word for word, and what they repeat."""
+    """Seeds whose text equals that of another seed or task, and which one."""
     calls: int = Field(ge=0)
     input_tokens: int = Field(ge=0)
     output_tokens: int = Field(ge=0)
     cost_usd: float | None
-    """None: the price of the model, or of so long a prompt, is unknown."""
+    """None: the price of the model, or of a prompt of this length, is unknown."""
     limits: SpendingLimits
     beyond: tuple[str, ...] = ()
     """Limits that the whole could reach; calls beyond them are not made."""

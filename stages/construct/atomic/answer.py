@@ -17,7 +17,7 @@ _FULL = 10.0
 _DECIMALS = re.compile(r"[.,](\d{1,12})\D*$")
 _STATED_WEIGHT = 5.0
 _MEANING_WEIGHT = 3.0
-"""Of how well a subjective answer is put, beside what it states."""
+"""Weight of how well a subjective answer is written, beside what it states."""
 
 
 def misstated(groups: Groups, wrong: Sequence[str], answer: str) -> str | None:

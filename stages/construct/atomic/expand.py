@@ -181,7 +181,7 @@ async def _context(case: Case, exemplar: Task, way: Way, recorder: _Recorder) ->
 
 
 def _shown(task: Task, recording: Recording) -> dict[str, Any]:
-    """Return the exemplar with what its tools answered, which tells what is in its files."""
+    """Return the exemplar with the recorded tool results, which show what its files contain."""
     steps = [step.model_dump(mode="json") for step in recording.solution.steps]
     for step in steps:
         step["result"] = step["result"][:_SHOWN_RESULT]

@@ -1,7 +1,7 @@
-"""Proving tasks: each is played by its reference solution and by nobody, and scored.
+"""Prove tasks: each is run with its reference solution and with the agent that does nothing.
 
 The trials are ordinary ones, executed and scored by the ordinary stages, in a run whose purpose is
-`proof`. They are found again by task hash: what was played once is not played again.
+`proof`. They are found again by task hash, so no task is run twice.
 """
 
 import os
@@ -34,7 +34,7 @@ _REFERENCE, _NOP = AgentSpec(harness="reference"), AgentSpec(harness="nop")
 def prove_bank(
     store: Store, tasks: Sequence[Task], files: Mapping[str, Path], sandbox: SandboxName
 ) -> dict[str, TaskProof]:
-    """Return the proof of each task by content hash; only what was not played before is played.
+    """Return the proof of each task by content hash; earlier proofs are used again.
 
     Args:
         store: Where the trials are kept, and looked up.

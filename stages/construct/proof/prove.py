@@ -1,6 +1,7 @@
-"""The prove stage: candidates are played by their own solution and by nobody before a person looks.
+"""The prove stage: candidates are run before a person reviews them.
 
-Where the refresh wants it, a model first drafts the solutions that are missing.
+Each is run with its reference solution and with the agent that does nothing. Where the refresh asks
+for it, a model first drafts the reference solutions that are missing.
 """
 
 import logging

@@ -9,7 +9,7 @@ from taskdata.schema.task import Task
 
 FULL_SCORE = 10.0
 MOST_FOR_NOTHING = 1.0
-"""A tree that pays more than this for an empty answer gives away what it should ask for."""
+"""A tree that gives an empty answer more than this score does not test the task."""
 
 _ROUNDING = 1e-6
 _MAX_LEAVES_NAMED = 8
@@ -26,7 +26,7 @@ class ProofVerdict(StrEnum):
 
 
 class TaskProof(Value):
-    """The outcome of playing one task by its reference solution and by nobody."""
+    """The outcome of running the reference solution and the agent that does nothing on one task."""
 
     task_id: str
     task_hash: str

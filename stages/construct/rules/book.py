@@ -48,7 +48,7 @@ def rulebook(
 
 
 def require(found: tuple[Violation, ...]) -> None:
-    """Let a draft without violations pass.
+    """Raise if a draft violates a rule.
 
     Raises:
         BadTaskData: naming them, for whoever wrote the draft.

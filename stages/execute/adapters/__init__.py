@@ -1,1 +1,1 @@
-"""Agents of other people's SDKs, over our tools and a metered model."""
+"""Agents built with other SDKs, which use our tools and a metered model."""

@@ -1,4 +1,4 @@
-"""What every adapter lends to its SDK: the tools, the task, the way to the model, and the clock."""
+"""What every adapter gives to its SDK: tools, task, a metered model client, and a time limit."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ class SdkSession:
         self._assignment = assignment
         self._failure: NightshiftError | None = None
         assignment.tools.pay_from(self.proxy.ledger)
-        # An SDK is given its tools once, and a result that was cut tells the model to use this one.
+        # An SDK gets its tools once, and results that are cut later refer to this tool.
         assignment.tools.offer(OVERLONG)
         opening = prompts.opening(PROMPT, assignment.brief, assignment.tools.specs)
         self.instructions, self.task = self._told(opening[0]), self._told(opening[1])
@@ -53,9 +53,9 @@ class SdkSession:
         return openai.AsyncOpenAI(
             api_key=self.proxy.token,
             base_url=f"{self.proxy.url}/v1",
-            # The proxy ends a call with the trial's time; a model may think longer than SDKs wait.
+            # The proxy ends a call in time; the SDK's own timeout may be too short.
             timeout=None,
-            # Whatever proxy the environment names, this one is on our own loopback.
+            # The metering proxy is on loopback, where no proxy of the environment applies.
             http_client=openai.DefaultAsyncHttpxClient(trust_env=False),
         )
 
@@ -63,8 +63,8 @@ class SdkSession:
         """Return what the model reads of a tool's result.
 
         Raises:
-            NightshiftError: What is not the agent's doing; SDKs take it for a tool's failure, so
-                it is kept and raised again at the end.
+            NightshiftError: A fault that is not the agent's. SDKs would report it to the model as
+                a failed tool, so it is kept and raised again at the end of the trial.
         """
         call = ToolCall(
             id=call_id or uuid4().hex, tool=tool, arguments=read_arguments(raw), raw=raw
@@ -90,11 +90,11 @@ class SdkSession:
 
         Args:
             play: Runs the SDK's loop and returns its final answer.
-            own_faults: What it raises for a model that does not do its part.
+            own_faults: The SDK's exceptions for a model that misbehaves.
 
         Raises:
-            ModelUnavailable: The provider's failure ended it; so does `ModelRejected` say.
-            NightshiftError: So did a tool's, which is not the agent's doing either.
+            ModelUnavailable: The provider's failure ended the run; `ModelRejected` likewise.
+            NightshiftError: A tool failed for a reason that is not the agent's.
         """
         journal, ending, answer = self._assignment.journal, Ending.FINISHED, ""
         faults: tuple[type[Exception], ...] = (*own_faults, NightshiftError)

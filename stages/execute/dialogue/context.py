@@ -1,4 +1,4 @@
-"""What a model has before it: the task, which stays, and turns, which may be left out.
+"""The messages sent to a model: the task, the turns, which may be dropped, and the context window.
 
 A turn is a reply and everything up to the next one, so a call is never parted from its result.
 """
@@ -8,12 +8,48 @@ from dataclasses import dataclass, replace
 
 from environments.ports import Message
 from environments.tools.session.turns import TurnSize
+from taskdata.schema.usage import Usage
 
 KEPT_TURNS = 10
-"""What stays of a conversation that has outgrown the window (Toolathlon, appendix B)."""
+"""How many turns stay of a conversation that is too long (Toolathlon, appendix B)."""
 
 _SHORTEST = 400
+_CHARS_PER_TOKEN = 3
+"""A cautious estimate for text and code; used only for what the provider has not counted yet."""
 _MARK = "\n[... {count} characters left out ...]\n"
+
+
+class ContextWindow:
+    """Estimates the tokens of the next request; unknown where the provider counts none."""
+
+    def __init__(self, tokens: int | None) -> None:
+        self.tokens = tokens
+        """Longest input; None: unknown."""
+        self._counted: tuple[int, int] | None = None
+
+    def count(self, usage: Usage, chars: int) -> None:
+        """Note the provider's token count of a request and its reply, together `chars` long."""
+        if usage.input_tokens:
+            self._counted = (usage.total, chars)
+
+    def estimate(self, chars: int) -> int | None:
+        """Return about how many tokens a conversation of `chars` has; None: unknown."""
+        if self._counted is None:
+            return None
+        tokens, counted_chars = self._counted
+        if chars < counted_chars:
+            return tokens * chars // counted_chars
+        return tokens + (chars - counted_chars) // _CHARS_PER_TOKEN
+
+    def holds(self, chars: int, reply_tokens: int = 0) -> bool:
+        """Whether a conversation fits with its reply, as far as is known."""
+        estimate = self.estimate(chars)
+        return self.tokens is None or estimate is None or estimate + reply_tokens <= self.tokens
+
+    def is_half_full(self, chars: int) -> bool:
+        """Whether a conversation takes half of the window, as far as is known."""
+        estimate = self.estimate(chars)
+        return self.tokens is not None and estimate is not None and 2 * estimate >= self.tokens
 
 
 @dataclass
@@ -28,7 +64,7 @@ class _Turn:
 
 
 class Context:
-    """The opening and the turns of one conversation; sizes are kept, not measured again."""
+    """The opening and the turns of one conversation; sizes are computed once."""
 
     def __init__(self, opening: Sequence[Message]) -> None:
         self._opening = list(opening)
@@ -36,7 +72,7 @@ class Context:
         self._number = 0
         self._messages = list(opening)
         self.chars = sum(map(_size, opening))
-        """Of all that is in it."""
+        """Characters of all messages."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -68,7 +104,7 @@ class Context:
     def note(self, text: str) -> None:
         """Tell the model something at the end of the newest message.
 
-        Not in a message of its own: some servers insist that roles alternate.
+        It gets no message of its own, because some servers insist that roles alternate.
         """
         messages = self._turns[-1].messages if self._turns else self._opening
         noted = replace(messages[-1], text=f"{messages[-1].text}\n\n[{text}]")
@@ -135,7 +171,7 @@ def _size(message: Message) -> int:
 
 
 def _shortened(message: Message, longest: int) -> Message:
-    # What the provider wants back unchanged may hold the text, too.
+    # A replayed part must go back to the provider unchanged, and may hold the same text.
     if len(message.text) <= longest or message.replay:
         return message
     half = longest // 2

@@ -19,17 +19,16 @@ from environments.tools.session.turns import TurnSize
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.budget import Meter
-from stages.execute.dialogue.context import Context
-from stages.execute.dialogue.delivered import missing_files
+from stages.execute.dialogue.context import Context, ContextWindow
+from stages.execute.dialogue.corrections import missing_files
 from stages.execute.dialogue.inputs import ShownInput
-from stages.execute.dialogue.window import ContextWindow
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.transcript import Ending, GivenStep, Prediction, ToolCall, Transcript
 
 MAX_REPLY_SECONDS = 3600.0
-"""Longest wait for one reply with all its retries, where the trial has more time than that: no
-model thinks for longer, so it is the provider's fault."""
+"""Longest wait for one reply with all its retries, even where the trial has more time left: no
+model thinks for longer, so a longer wait is the provider's fault."""
 
 _REFUSED = "the model refused to answer"
 _LOOK_BACK = f"{HISTORY} finds what happened in them."
@@ -166,9 +165,9 @@ class Conversation:
         """Return the model's next reply, or why there is none.
 
         Raises:
-            ModelUnavailable: Not the agent's doing, as where the provider's failures have used up
-                its money; nor is `ModelRejected`, nor that the run's money is used up
-                (`BudgetExhausted`).
+            ModelUnavailable: The provider does not answer, or its failures have used up the money.
+            ModelRejected: The provider refuses the request for a reason that is not the agent's.
+            BudgetExhausted: The run's money is used up.
         """
         self._watch_window()
         self.refusal = _REFUSED
@@ -203,9 +202,9 @@ class Conversation:
     def _without_reply(
         self, fault: ModelRejected | ModelUnavailable | BudgetExhausted, seconds: float
     ) -> Ending | None:
-        """Return how the trial ends for want of a reply; None: there is another way to ask.
+        """Return how the trial ends without a reply; None: the request was changed, ask again.
 
-        Raises the fault where that is not the agent's doing.
+        Raises the fault where it is not the agent's.
         """
         if isinstance(fault, ConversationTooLong):
             if self._shorten() or self._hide_files():
@@ -214,18 +213,18 @@ class Conversation:
             return self._refused(f"The conversation cannot go on: {fault}")
         if isinstance(fault, ConversationRefused):
             return self._refused(f"The provider refused: {fault}")
-        # Only the agent's own time was too short: no attempt had failed, and the model is slow.
+        # No attempt failed: the model is slow, and the agent's own time ran out.
         own_time = isinstance(fault, NoAnswerInTime) and seconds < MAX_REPLY_SECONDS
         if own_time and not is_hung(seconds, self._journal.slowest_reply_seconds):
             return Ending.OUT_OF_TIME
-        # Once it has answered, the files are not what it turns down.
+        # A provider that has answered before does accept the files, so they are not the reason.
         turned_down = isinstance(fault, ModelRejected) and not self._context.turns
         if turned_down and self._hide_files():
             return None
         raise fault
 
     def _refused(self, notice: str) -> Ending:
-        # A turn, as if the model had refused it itself.
+        # Recorded as a turn, as if the model itself had refused.
         self._context.begin_turn(Message("assistant", ""))
         self._journal.message("system", notice)
         return Ending.REFUSED
@@ -244,7 +243,7 @@ class Conversation:
         return result
 
     def cut_off(self, call: ToolCall) -> ToolResult:
-        """Return the result of a tool call that is not run, for its end is missing."""
+        """Return the result of a tool call that is not run because its end is missing."""
         result = ToolResult(text=_CUT_OFF, error=ToolErrorKind.BAD_ARGUMENTS)
         self._journal.tool_call(call, result, datetime.now(UTC), 0.0)
         return result
@@ -252,7 +251,8 @@ class Conversation:
     async def play(self, call: ToolCall) -> ToolResult:
         """Return what the agent is shown of the result of a call that is not its own.
 
-        Of its budget that uses money alone. It is on record where it cost something.
+        It uses the trial's money, but neither its turns nor its time. It is recorded where it cost
+        something.
         """
         started = time.monotonic()
         result = await self._assignment.tools.call(call)

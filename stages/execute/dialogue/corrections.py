@@ -1,7 +1,12 @@
-"""What a model is told whose replies cannot be used: worded anew, and not for ever."""
+"""When a reply is not taken as it is: it repeats a fault, or promised files are missing."""
+
+from stages.execute.assignment import Assignment
 
 MOST_ALIKE = 3
 """Replies in a row with the same fault; the last of them ends the trial."""
+_LOOK_SECONDS = 20.0
+# Run inside the sandbox: the host must not follow paths that untrusted programs made.
+_LOOK = 'for name; do [ -f "output/$name" ] || printf "%s\\n" "$name"; done'
 
 
 class Corrections:
@@ -15,9 +20,9 @@ class Corrections:
         """Return what to answer to a reply with this fault; None: the agent is stuck.
 
         Args:
-            fault: What is wrong, by which replies are alike.
-            first: The answer to the first reply of the kind.
-            again: The answer to the second, which has not understood the first.
+            fault: What is wrong; replies with equal texts have the same fault.
+            first: The correction after the first such reply.
+            again: The correction after the second one, in other words.
         """
         self._count = self._count + 1 if fault == self._fault else 1
         self._fault = fault
@@ -36,3 +41,20 @@ class Corrections:
             f"The agent is stuck: {self._count} replies in a row had the same fault, though it was "
             f"told each time what to write instead. {self._fault}"
         )
+
+
+async def missing_files(assignment: Assignment) -> tuple[str, ...]:
+    """Return the deliverables that output/ does not hold, as they are named in the task.
+
+    Raises:
+        SandboxFailed: The sandbox was lost.
+    """
+    names = [file.name for file in assignment.brief.deliverables]
+    if not names or assignment.sandbox is None:
+        return ()
+    argv = ("/bin/sh", "-c", _LOOK, "sh", *names)
+    done = await assignment.sandbox.run(argv, wall_seconds=_LOOK_SECONDS)
+    if done.exit_code != 0:
+        return ()
+    printed = set(done.stdout.decode(errors="replace").split("\n"))
+    return tuple(name for name in names if name in printed)

@@ -14,9 +14,9 @@ from taskdata.schema.transcript import ShownFile
 
 MAX_FILES = 10
 MAX_TOGETHER_BYTES = 12_000_000
-"""They are sent again at every turn, and held by every trial in flight."""
+"""Limited because the files are sent again at every turn, and every trial in flight holds them."""
 
-# Below the least that a provider takes: 5 MB of base64 for a picture.
+# Below the smallest limit of the providers: 5 MB of base64 for a picture.
 _MAX_BYTES: dict[InputKind, int] = {"image": 3_600_000, "audio": 10_000_000, "pdf": 10_000_000}
 _KINDS: dict[str, InputKind] = {
     ".png": "image",
@@ -88,7 +88,7 @@ def _shown(name: str, data: bytes, media_type: MediaType) -> ShownInput:
 
 
 def _media_type(data: bytes) -> MediaType | None:
-    """Return what the bytes say they are: a provider turns down what is not what it is called."""
+    """Return the media type by content: providers reject files whose declared type is wrong."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):

@@ -1,4 +1,4 @@
-"""The record of a trial while it runs; what is in it survives whatever ends the trial."""
+"""The record of a trial while it runs; it is stored however the trial ends."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -30,13 +30,13 @@ class Journal:
     """Ordered events of one trial."""
 
     def __init__(self, answered: Callable[[], None] | None = None) -> None:
-        """Begin a record; `answered` is told of the model's replies that are no kept ones."""
+        """Begin a record; `answered` is called for each reply that is not a replayed one."""
         self.events: list[Event] = []
         self.slowest_reply_seconds: float | None = None
         """How long the model took for its slowest reply; None: it gave none yet."""
         self._answered = answered
         self.calls_are_seen = True
-        """Whether every tool call of the agent comes here; not so of a program's own tools."""
+        """Whether every tool call of the agent is recorded; a program's own tools are not seen."""
         self._tools: list[ToolSpec] = []
 
     def message(
@@ -75,7 +75,7 @@ class Journal:
         )
 
     def no_reply(self, attempts: Sequence[FailedAttempt]) -> None:
-        """Record what came of the attempts at a model call that brought no reply."""
+        """Record the attempts at a model call that brought no reply."""
         for number, attempt in enumerate(attempts, start=1):
             status = "" if attempt.status is None else f"HTTP {attempt.status}, "
             usd = attempt.cost_at_most_usd

@@ -1,4 +1,4 @@
-"""The agent that does nothing: what it earns, a task gives away."""
+"""The agent that does nothing: any score it gets, a task gives to everybody."""
 
 from stages.execute.assignment import Assignment
 from taskdata.schema.transcript import Ending, Transcript

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from environments.sandbox.collect import Collected
+from stages.execute.attempt import Counts
 from taskdata.banks.loader import describe
 from taskdata.errors import BadTaskData
 from taskdata.formats.documents import decode
@@ -42,18 +43,18 @@ class Effort(Value):
         return self
 
     @property
-    def of_outcome(self) -> dict[str, Any]:
-        """The fields of a trial's outcome that say this."""
+    def counts(self) -> Counts:
+        """The same as the counts of an outcome."""
         known = self.input_tokens is not None and self.output_tokens is not None
         tokens = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
-        return {
-            "usage": Usage.model_validate(tokens) if known else None,
-            "cost_usd": self.cost_usd,
-            "turns": self.turns,
-            "tool_calls": self.tool_calls,
-            "tool_errors": self.tool_errors,
-            "model_id": self.model,
-        }
+        return Counts(
+            usage=Usage.model_validate(tokens) if known else None,
+            cost_usd=self.cost_usd,
+            turns=self.turns,
+            tool_calls=self.tool_calls,
+            tool_errors=self.tool_errors,
+            model_id=self.model,
+        )
 
 
 @dataclass(frozen=True)

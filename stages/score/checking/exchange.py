@@ -30,7 +30,7 @@ class LeafCheck(Value):
 
 
 class CheckRequest(Value):
-    """Checks of one trial, and what they look at."""
+    """The checks of one trial and the evidence that they check."""
 
     checks: tuple[LeafCheck, ...]
     views: dict[str, View]

@@ -16,7 +16,7 @@ from taskdata.schema.scores import LeafScore
 LIMITS = CheckLimits()
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
-"""Signals by which code breaks off on what it was given; others come from outside."""
+"""Signals that a check's own input can cause (a crash); other signals come from outside."""
 _ATTEMPTS = 2
 
 
@@ -57,7 +57,7 @@ async def _asked(process: CheckProcess, request: CheckRequest, run: "_TrialRun")
     try:
         await asyncio.shield(asking)
     except asyncio.CancelledError:
-        # A thread cannot be cancelled; it ends as soon as nobody can reply to it.
+        # A thread cannot be cancelled; this one ends once its process is dead and cannot reply.
         process.kill()
         await asyncio.wait({asking})
         raise

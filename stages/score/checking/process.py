@@ -88,7 +88,7 @@ class CheckProcess:
         return self._process.poll() is not None
 
     def kill(self) -> None:
-        """Kill the process; whoever waits for a reply of it learns that it has ended."""
+        """Kill the process; pending requests fail with the news that it has ended."""
         self._process.kill()
 
     def close(self) -> None:

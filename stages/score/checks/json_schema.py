@@ -80,7 +80,7 @@ def _unresolved(schema: dict[str, Any]) -> Iterator[str]:
 
     root = DRAFT202012.create_resource(schema)
     uri = root.id() or ""
-    # Crawled once here, or each lookup of an anchor would crawl it anew.
+    # Crawled once here, because otherwise each lookup of an anchor would crawl it again.
     registry = REGISTRY.with_resource(uri, root).crawl()
     waiting = [(root, registry.resolver(uri))]
     while waiting:

@@ -132,7 +132,7 @@ def as_document() -> str:
 
 
 def meaning(args: type[CheckArgs], field: str, name: str) -> str:
-    """Return what an argument means: what its class says of it, else what its name says."""
+    """Return the description of an argument: from its type if that has one, else from its name."""
     for owner in args.__mro__:
         if field in inspect.get_annotations(owner):
             return _said(owner).get(field) or MEANINGS.get(name, "")

@@ -1,8 +1,8 @@
-"""The block in which a judge is shown what an agent left, built so that nothing in it can forge it.
+"""The text block that shows a judge what an agent left, built so that the content cannot forge it.
 
-Every line that is not the agent's begins with a mark, a hash of all that is shown. The hash of a
-text cannot be written inside that text, so no text in the block can begin a file, end one, or say
-that a table or a page begins. Names that the agent chose stand in those lines quoted and escaped.
+Every line that is not the agent's begins with a mark, a hash of all the content. No text can
+contain its own hash, so no text in the block can begin a file, end one, or say that a table or a
+page begins. Names that the agent chose are quoted and escaped in those lines.
 """
 
 import hashlib

@@ -59,7 +59,7 @@ class Renderer:
             if known is not None:
                 return known
             rendered = await self._in_sandbox(deliverable, f"deliverable{ending}")
-            # What could not be read now, for want of time or memory, may be read another time.
+            # A file that could not be read within time or memory may be readable at another time.
             cacheable = not isinstance(rendered.view, UnreadableView)
             if cacheable and rendered.reply_bytes <= _CACHE_BYTES:
                 _rendered[content] = rendered

@@ -16,8 +16,8 @@ from flows.workers import clusters, runners
 from flows.workers.clusters import client, cluster
 from flows.workers.limits import coordinated
 from flows.workers.runners import run_shifts
-from stages.execute.slots import provider
-from stages.execute.slots.backlog import LOST, holding
+from stages.workers import backlog as backlogs
+from stages.workers.backlog import LOST, holding
 from taskdata.errors import StageFailed
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.run import RunConfig
@@ -202,8 +202,8 @@ def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path, monkeypatch, addr
 
 def test_a_provider_that_answers_no_worker_is_given_up_for_all(run, monkeypatch):
     # The scheduler of a local cluster lives in this process.
-    monkeypatch.setattr(provider, "SECONDS_BETWEEN_PROBES", 0.05)
-    monkeypatch.setattr(provider, "SILENT_SECONDS", 0.1)
+    monkeypatch.setattr(backlogs, "SECONDS_BETWEEN_PROBES", 0.05)
+    monkeypatch.setattr(backlogs, "SILENT_SECONDS", 0.1)
     trials = {"one": [f"one-{n}" for n in range(20)], "dead": [f"dead-{n}" for n in range(40)]}
     went, notes = run(half_answered, trials=trials)
     ((cause, given_up),) = went.given_up.items()

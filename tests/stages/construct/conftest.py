@@ -11,7 +11,6 @@ from environments.models.wire.endpoint import Endpoint
 from stages.construct.start import start_refresh
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import (
-    Construction,
     Refresh,
     RefreshConfig,
 )
@@ -24,14 +23,6 @@ NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 def _key(monkeypatch):
     """A key, without which no refresh starts; nothing here asks the provider."""
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-
-
-@pytest.fixture
-def waiting(store, new_task, new_refresh, new_candidate):
-    """A candidate that waits for review in a refresh of the bank `office`."""
-    (seed,) = store.add_seeds([SeedQuery(text="add things up", source="internal")], [], [], "f")
-    new_refresh(bank="office")
-    return new_candidate(new_task("add-things-up"), Construction.REVIEW, id="c1", seed_id=seed)
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from environments.reaper.owner import VARIABLE as OWNER_VARIABLE
 from environments.services.kinds import service_state
 from environments.services.mail import Mail
 from stages.execute import work
-from stages.execute.slots import filling
-from stages.execute.slots import provider as slots
-from stages.execute.slots.backlog import Backlog
 from stages.prepare import work as preparing
+from stages.workers import backlog as backlogs
+from stages.workers import shift
+from stages.workers.backlog import Backlog
 from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.run import OutcomeStatus
 from taskdata.schema.service import MailAccount, MailService
@@ -93,10 +93,10 @@ def test_a_wedged_provider_holds_up_no_other(
 @pytest.fixture
 def at_once(monkeypatch):
     """Let the backlog probe and give up as fast as a test."""
-    monkeypatch.setattr(filling, "SECONDS_BETWEEN_ASKS", 0.05)
-    monkeypatch.setattr(slots, "SECONDS_BETWEEN_PROBES", 0.1)
-    monkeypatch.setattr(slots, "SECONDS_BETWEEN_PROBES_BESIDE_OTHERS", 0.5)
-    monkeypatch.setattr(slots, "SILENT_SECONDS", 0.2)
+    monkeypatch.setattr(shift, "SECONDS_BETWEEN_ASKS", 0.05)
+    monkeypatch.setattr(backlogs, "SECONDS_BETWEEN_PROBES", 0.1)
+    monkeypatch.setattr(backlogs, "SECONDS_BETWEEN_PROBES_BESIDE_OTHERS", 0.5)
+    monkeypatch.setattr(backlogs, "SILENT_SECONDS", 0.2)
 
 
 def test_a_provider_that_answers_nothing_costs_a_few_trials_and_the_others_stay_due(
@@ -124,7 +124,7 @@ def test_a_provider_that_answers_nothing_costs_a_few_trials_and_the_others_stay_
 def test_a_provider_that_answers_a_probe_has_all_slots_again(
     store, new_run, new_answer_task, wire, wedged, tmp_path, at_once, monkeypatch
 ):
-    monkeypatch.setattr(slots, "SILENT_SECONDS", 60)
+    monkeypatch.setattr(backlogs, "SILENT_SECONDS", 60)
     answer = wire.says("Final Answer: 5")
     wedged.respond = lambda seen: never if len(wedged.seen) <= 8 else wire.waits(0.1, answer)
     run = new_run(

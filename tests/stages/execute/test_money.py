@@ -7,6 +7,7 @@ from environments.models.record.recorder import CallRecorder
 from stages.execute import work
 from stages.prepare import work as preparing
 from stages.score import work as scoring
+from stages.workers import shift
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.transcript import Ending
@@ -114,7 +115,7 @@ def test_paid_calls_are_stored_however_a_batch_ends(planned, store, monkeypatch)
     closed = []
     close = CallRecorder.close
     monkeypatch.setattr(CallRecorder, "close", lambda self: (closed.append(self), close(self))[1])
-    monkeypatch.setattr(work, "keep_filled", dies)
+    monkeypatch.setattr(shift, "keep_filled", dies)
     run = planned(max_usd=5.0)
 
     with pytest.raises(RuntimeError, match="a bug of ours"):

@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from stages.execute import work
-from stages.execute.slots.backlog import Holder
 from stages.prepare import work as preparing
+from stages.workers.backlog import Holder
 from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.task import InputFile, ReferenceSolution, ReferenceStep
 from taskdata.schema.tool import ToolErrorKind

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from stages.construct.releasing.importing import import_bank
 from stages.prepare.select import sampled, select
+from stages.release.importing import import_bank
 from taskdata.errors import Misuse
 from taskdata.formats.registry import writer
 from taskdata.schema.agent import AgentSpec

@@ -154,11 +154,11 @@ def test_a_pass_that_was_cut_short_is_taken_up_where_it_stopped(store, bring, su
     real = executing.run_trial
     ended = []
 
-    async def dies_after_one(bench, due):
+    async def dies_after_one(shared, due):
         if ended:
             raise KeyboardInterrupt
         ended.append(due.trial.id)
-        return await real(bench, due)
+        return await real(shared, due)
 
     with monkeypatch.context() as patch:
         patch.setattr(executing, "run_trial", dies_after_one)
@@ -179,7 +179,7 @@ def test_lost_trials_leave_the_candidate_due(store, bring, sums, monkeypatch):
         raise SandboxFailed("the host is out of disk")
 
     with monkeypatch.context() as patch:
-        patch.setattr("stages.execute.trial._work", loses)
+        patch.setattr("stages.execute.trial.run_agent", loses)
         report = prove.do(store, "r1")
     assert (report.due, report.done, report.errors) == (1, 0, 1)
     assert "out of disk" in report.note

@@ -30,7 +30,7 @@ def test_answer_files_and_effort_are_taken(read, put, task):
     assert names(found) == ["out.json"]
     assert found.files.files[0].path.read_bytes() == b'{"sum": 5}'
     assert found.effort.seconds == 61.5
-    assert found.effort.of_outcome == {
+    assert vars(found.effort.counts) == {
         "usage": None,
         "cost_usd": 0.4,
         "turns": 7,
@@ -44,12 +44,12 @@ def test_what_nobody_stated_is_unknown_not_0(read, put, task):
     put(task.id)
     effort = read().effort
     assert effort.seconds is None
-    assert set(effort.of_outcome.values()) == {None}
+    assert set(vars(effort.counts).values()) == {None}
 
 
 def test_tokens_are_taken_when_both_are_there(read, put, task):
     put(task.id, meta={"input_tokens": 900, "output_tokens": 0})
-    assert read().effort.of_outcome["usage"] == Usage(input_tokens=900)
+    assert read().effort.counts.usage == Usage(input_tokens=900)
 
 
 def test_a_task_without_a_folder_has_no_result(read, put):

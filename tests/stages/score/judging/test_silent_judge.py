@@ -5,8 +5,9 @@ import json
 
 import pytest
 
-from stages.execute.slots import filling, provider
 from stages.score import work
+from stages.workers import backlog as backlogs
+from stages.workers import shift
 from taskdata.schema.checkpoint import Checkpoint, Judge
 
 VERDICT = json.dumps({"score": 6, "evidence": "It says so."})
@@ -56,10 +57,10 @@ def test_trials_without_judged_leaves_do_not_wait_for_the_judge(
 def test_trials_of_a_judge_that_never_answers_are_left_for_later(
     store, new_judged_run, judged, task, finished, wire, monkeypatch
 ):
-    monkeypatch.setattr(filling, "SECONDS_BETWEEN_ASKS", 0.05)
+    monkeypatch.setattr(shift, "SECONDS_BETWEEN_ASKS", 0.05)
     # Longer than it takes to score the other trial, which probes are made beside.
-    monkeypatch.setattr(provider, "SECONDS_BETWEEN_PROBES", 0.5)
-    monkeypatch.setattr(provider, "SILENT_SECONDS", 0.1)
+    monkeypatch.setattr(backlogs, "SECONDS_BETWEEN_PROBES", 0.5)
+    monkeypatch.setattr(backlogs, "SILENT_SECONDS", 0.1)
     run = new_judged_run(judged, task)
     waiting = [finished(run, judged, final_answer=f"Memo {n}.") for n in range(20)]
     other = finished(run, task, {"out.json": CORRECT})

@@ -1,0 +1,95 @@
+"""Phase 3 of a trial: collect and store what the agent and the task's services left."""
+
+import asyncio
+from functools import partial
+
+from environments.sandbox.collect import Collected, collect
+from stages.execute.attempt import RunningAttempt, Stored
+from stages.execute.imported.taking import taken_in
+from stages.execute.preparing import Prepared, Surroundings
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.run import Deliverable, TrialOutcome
+from taskdata.schema.service import FOLDER
+from taskdata.schema.task import Task
+from taskdata.schema.transcript import Ending, Transcript
+from taskdata.store import Store
+
+
+async def collect_work(
+    attempt: RunningAttempt, prepared: Prepared, transcript: Transcript
+) -> Stored:
+    """Store what was left, once nothing of the agent's is running that could change it.
+
+    Raises:
+        ServiceFailed: A service was lost, and not through the agent's use of it.
+        SandboxFailed: The deliverables cannot be read.
+    """
+    task, deadline = prepared.task, attempt.deadline
+    store = partial(_store, attempt.shared.worker.store, transcript)
+    deadline.step = "collecting and storing what the agent left"
+    if prepared.kind.predicts:
+        # The files were written by the reference solution, not by the agent.
+        return await asyncio.to_thread(store, Collected((), ()))
+    look = partial(collect, prepared.workspace.output, task.resources)
+    if not task.services:
+        return await asyncio.to_thread(lambda: store(look()))
+    own = await asyncio.to_thread(look)
+    deadline.step = "collecting what its services hold"
+    found = await _with_final_state(own, task, prepared.surroundings)
+    deadline.step = "storing what was collected"
+    return await asyncio.to_thread(store, found)
+
+
+def take_in_results(attempt: RunningAttempt, agent: AgentSpec, task: Task) -> TrialOutcome:
+    """Return the outcome of a system that worked elsewhere, without any sandbox; blocks.
+
+    Raises:
+        BadTaskData: The result cannot be read.
+        NightshiftError: There is no result for the task.
+    """
+    worker, draft = attempt.shared.worker, attempt.draft
+    draft.sandbox = "none"
+    attempt.deadline.step = "taking in its results"
+    with taken_in(agent, task, worker.folder) as result:
+        closed = attempt.journal.close(Ending.FINISHED, result.final_answer)
+        transcript = closed.model_copy(update={"is_outcome_only": True})
+        stored = _store(worker.store, transcript, _without_state(result.files, task))
+    return draft.finished(stored, result.effort.counts, wall_seconds=result.effort.seconds)
+
+
+def _store(store: Store, transcript: Transcript, collected: Collected) -> Stored:
+    """Store a transcript and what was collected; blocks."""
+    deliverables = tuple(
+        Deliverable(
+            name=file.name,
+            sha256=store.artifacts.put_file(file.path),
+            size_bytes=file.path.stat().st_size,
+        )
+        for file in collected.files
+    )
+    written = store.artifacts.put_bytes(transcript.model_dump_json().encode())
+    return Stored(transcript, written, deliverables, collected.rejected)
+
+
+async def _with_final_state(collected: Collected, task: Task, around: Surroundings) -> Collected:
+    """Return what an agent left, and beside it the final state of the services.
+
+    Files that the agent put in the services' folder are left out. To be called once nothing of the
+    agent's runs any more.
+
+    Raises:
+        ServiceFailed: A service was lost, and not through the agent's use of it.
+    """
+    state = await around.services.final_state()
+    own = _without_state(collected, task)
+    return Collected((*own.files, *state.files), (*own.rejected, *state.missing))
+
+
+def _without_state(collected: Collected, task: Task) -> Collected:
+    """Return what an agent left, without files that pose as the final state of a service."""
+    if not task.services:
+        return collected
+    posing = [file for file in collected.files if file.name.partition("/")[0] == FOLDER]
+    reasons = (f"{f.name!a} is in {FOLDER}/, which the task's services have" for f in posing)
+    kept = tuple(file for file in collected.files if file not in posing)
+    return Collected(kept, (*collected.rejected, *reasons))

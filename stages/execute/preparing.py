@@ -1,0 +1,208 @@
+"""Phase 1 of a trial: everything that the agent will work with, up to its workspace.
+
+A task's own preprocess program makes the initial files. It runs before the agent, in a sandbox of
+its own over a workspace of its own, so that nothing but the files it leaves reaches the agent: not
+the program, its data or its processes. It reaches the services of the trial and may change their
+state.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from environments.mcp.offer import Offer, offered
+from environments.models.money.prices import UNPRICED, price_of
+from environments.models.record.client import RecordedClient
+from environments.models.record.log import CallLog, Payer
+from environments.network.allowed import AllowedNetwork, allowed_network
+from environments.ports import Completed, ExposedPort, ModelClient, Sandbox, Workspace
+from environments.sandbox.collect import collect
+from environments.sandbox.workspace import new_workspace
+from environments.services.running import RunningServices, running_services
+from environments.tools.sandboxed import why_stopped
+from environments.tools.states import require_ready
+from stages.execute.assignment import Harness
+from stages.execute.attempt import ExecuteContext, RunningAttempt
+from stages.execute.harness import HarnessKind
+from taskdata.artifacts import ArtifactStore
+from taskdata.errors import Misuse, PreprocessFailed
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.model_call import CallPurpose
+from taskdata.schema.task import InputFile, Task
+
+ENTRY = "preprocess/main.py"
+"""The program, among the task's preprocess files (Toolathlon, section 3)."""
+
+WALL_SECONDS = 300.0
+"""It may take longer than one call of an agent's."""
+
+_MAX_FILES = 5_000
+_WORKSPACE = "/workspace/output"
+
+Files = Mapping[str, Path | bytes]
+"""Files by relative path: where each is, or what is in it."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the sandboxes of a trial may reach: its task's services, and allowed hosts."""
+
+    services: RunningServices
+    network: AllowedNetwork
+
+    @property
+    def exposed_ports(self) -> tuple[ExposedPort, ...]:
+        """The ports under which programs reach all of it."""
+        return (*self.services.exposed_ports, *self.network.exposed_ports)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What phase 1 has made ready for the agent."""
+
+    task: Task
+    agent: AgentSpec
+    kind: HarnessKind
+    harness: Harness
+    model: ModelClient | None
+    """None for agents without a model, and for those that call theirs through a proxy."""
+    offer: Offer
+    """The tools that the task allows."""
+    surroundings: Surroundings
+    workspace: Workspace
+
+
+@asynccontextmanager
+async def prepared(
+    attempt: RunningAttempt,
+    task: Task,
+    agent: AgentSpec,
+    kind: HarnessKind,
+    build: Callable[[AgentSpec, Task], Harness],
+) -> AsyncIterator[Prepared]:
+    """Yield what the agent needs; its services end, and its workspace is removed, with the block.
+
+    Raises:
+        Misuse: The agent's model, or a tool of the task, cannot be used here.
+        ServiceFailed: A service did not become healthy.
+        PreprocessFailed: The task's preprocess program failed.
+        SandboxFailed: A sandbox, or the network's proxy, cannot be made.
+    """
+    shared, deadline, draft = attempt.shared, attempt.deadline, attempt.draft
+    config = shared.worker.run.config
+    offer = offered(task)
+    require_ready(offer.tools, config, config.sandbox)
+    harness = build(agent, task)
+    model = None if kind.metered else _model(attempt, agent)
+    deadline.step = "starting its services"
+    async with (
+        AsyncExitStack() as workspaces,
+        running_services(task.services, shared.service_room) as services,
+        allowed_network(task.resources.network) as network,
+    ):
+        around = Surroundings(services, network)
+        try:
+            deadline.step = "making its workspace"
+            workspace = await _new_workspace(shared, task, around, workspaces)
+            yield Prepared(task, agent, kind, harness, model, offer, around, workspace)
+        finally:
+            if draft.limits is not None:
+                found = {"services": services.facts, "refused_targets": network.refused()}
+                draft.limits = draft.limits.model_copy(update=found)
+
+
+def _model(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient | None:
+    """Return the agent's model; the calls that earlier attempts have paid for are replayed."""
+    if agent.model is None:
+        return None
+    if agent.budget.max_usd is not None and price_of(agent.model) is None:
+        raise Misuse(
+            f"agent {agent.name!r}: a budget in USD needs a known price; {agent.model} {UNPRICED}"
+        )
+    worker, due = attempt.shared.worker, attempt.due
+    replies, log = worker.run.config.replies, due.log(attempt.calls)
+    base_url = attempt.shared.base_url(agent, due.trial)
+    client = None if replies == "replay" else worker.clients.get(agent.model, base_url)
+    if agent.model.provider == "local":
+        if client is not None and replies == "ask":
+            return client
+        # Nobody pays for a model on this machine.
+        log = CallLog(attempt.calls, Payer(CallPurpose.AGENT, owner=due.trial.id))
+    shares, sample = replies != "ask", due.trial.repetition
+    return RecordedClient(client, agent.model, base_url, log, shares, sample)
+
+
+async def _new_workspace(
+    shared: ExecuteContext, task: Task, around: Surroundings, workspaces: AsyncExitStack
+) -> Workspace:
+    """Return a workspace in the state that the task starts from; `workspaces` removes it."""
+    async with _initial_files(shared, task, around) as read:
+        # Making and removing a workspace waits for the disk, which must not hold up other trials.
+        made = ExitStack()
+        workspaces.push_async_callback(asyncio.to_thread, made.close)
+        return await asyncio.to_thread(
+            lambda: made.enter_context(new_workspace(shared.worker.folder, read()))
+        )
+
+
+@asynccontextmanager
+async def _initial_files(
+    shared: ExecuteContext, task: Task, around: Surroundings
+) -> AsyncIterator[Callable[[], Files]]:
+    """Yield what reads the files for the trial's input folder, within the block; it blocks.
+
+    Raises:
+        PreprocessFailed: The program failed, took too long, or left what cannot be taken over.
+        SandboxFailed: The sandbox itself failed.
+    """
+    worker = shared.worker
+    artifacts = worker.store.artifacts
+    read = partial(_bytes_of, task.files, artifacts)
+    programs = task.environment.preprocess if task.environment else ()
+    if not any(file.path == ENTRY for file in programs):
+        yield read
+        return
+    limits = task.resources.model_copy(
+        update={"wall_seconds": WALL_SECONDS, "max_files": _MAX_FILES}
+    )
+    files = await asyncio.to_thread(read)
+    program = await asyncio.to_thread(_bytes_of, programs, artifacts)
+    with new_workspace(worker.folder, program, begun=files) as workspace:
+        async with worker.provider.open(
+            workspace, limits, worker.run.id, around.exposed_ports
+        ) as sandbox:
+            await _preprocess(task, sandbox)
+        collected = await asyncio.to_thread(collect, workspace.output, limits)
+        if collected.rejected:
+            raise PreprocessFailed(
+                f"task {task.id!r}: {ENTRY} left what no workspace may hold: "
+                f"{collected.rejected[0]}"
+            )
+        left: Files = {file.name: file.path for file in collected.files}
+        yield lambda: left
+
+
+def _bytes_of(files: tuple[InputFile, ...], artifacts: ArtifactStore) -> Files:
+    return {file.path: artifacts.read_bytes(file.sha256) for file in files}
+
+
+async def _preprocess(task: Task, sandbox: Sandbox) -> None:
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S %A}"
+    arguments = ["--agent_workspace", _WORKSPACE, "--launch_time", now]
+    done = await sandbox.run([*sandbox.python(), f"input/{ENTRY}", *arguments])
+    if problem := _problem(done):
+        raise PreprocessFailed(f"task {task.id!r}: {ENTRY} {problem}; the task needs mending")
+
+
+def _problem(done: Completed) -> str | None:
+    stopped = why_stopped(done)
+    if stopped:
+        return f"was stopped after {done.seconds:.0f} s: {stopped}"
+    if done.exit_code == 0:
+        return None
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return f"ended with code {done.exit_code}: {lines[-1][:300] if lines else 'no message'}"

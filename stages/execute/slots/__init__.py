@@ -1,1 +1,0 @@
-"""Who gets a slot of a worker next, and for how long."""

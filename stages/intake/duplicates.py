@@ -1,0 +1,180 @@
+"""Which texts say the same: word for word, in nearly the same words, or in other words.
+
+Nothing is dropped here: a seed that repeats another is kept and linked to it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+from zlib import crc32
+
+from stages.intake.wording import shingles, words
+from taskdata.schema.seed import SeedLink
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stages.intake.embedding import Embedder
+
+Kind = Literal["seed", "task"]
+Text = tuple[str, str]
+"""Id and text of a seed or a task."""
+
+SIMILAR_WORDS = 0.8
+"""Least estimated Jaccard similarity of the words and word pairs of two near duplicates."""
+SIMILAR_MEANING = 0.9
+"""Least cosine similarity of the embeddings of two texts that say the same."""
+MAX_LINKS = 10
+"""Links of one seed: the most similar ones."""
+
+_PERMUTATIONS = 128
+# 16 bands of 8: a pair of similarity 0.8 shares a band 95 times in 100, one of 0.9 practically
+# always (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section 3.4.2).
+_BANDS = (16, 8)
+_SEED = 1
+_NEIGHBOURS = 8
+_PAGE = 1_000
+_COMPARED_TOGETHER = 32
+_PLAINEST = ("exact", "minhash", "embedding")
+
+
+@dataclass(frozen=True)
+class _Match:
+    entry: int
+    method: Literal["exact", "minhash", "embedding"]
+    similarity: float
+
+
+class DuplicateIndex:
+    """The texts met so far, and which of them a new one repeats.
+
+    MinHash and LSH (Broder 1997; Indyk and Motwani 1998) with a fixed seed: the same texts in the
+    same order give the same links.
+    """
+
+    def __init__(self, embedder: "Embedder | None" = None) -> None:
+        from datasketch import MinHash, MinHashLSH
+
+        self._blank = MinHash(num_perm=_PERMUTATIONS, seed=_SEED, hashfunc=crc32)
+        self._bands = MinHashLSH(num_perm=_PERMUTATIONS, params=_BANDS)
+        self._banded: list[int] = []
+        self._signatures = _GrowingMatrix()
+        self._embedder = embedder
+        self._vectors = _GrowingMatrix()
+        self._entries: list[tuple[Kind, str]] = []
+        self._exact: dict[tuple[Kind, bytes], int] = {}
+
+    def learn(self, kind: Kind, texts: Iterable[Text]) -> None:
+        """Take in texts that are known already."""
+        remaining = iter(texts)
+        while page := list(islice(remaining, _PAGE)):
+            for other_id, text in page:
+                self._meet(kind, other_id, text)
+            if self._embedder is not None:
+                self._vectors.extend(self._embedder.embed([text for _id, text in page]))
+
+    def links(self, seeds: Sequence[Text]) -> list[SeedLink]:
+        """Add new seeds to the index and return what each of them repeats, new seeds included.
+
+        For equal texts that is the first such seed and the first such task; then come seeds with
+        similar words, then seeds with a similar meaning.
+        """
+        first = len(self._entries)
+        matches = [self._meet("seed", seed_id, text) for seed_id, text in seeds]
+        if self._embedder is not None and seeds:
+            vectors = self._embedder.embed([text for _id, text in seeds])
+            for found, alike in zip(matches, self._same_meaning(first, vectors), strict=True):
+                found.extend(alike)
+        return [
+            link
+            for (seed_id, _text), found in zip(seeds, matches, strict=True)
+            for link in self._best(seed_id, found)
+        ]
+
+    def _meet(self, kind: Kind, own_id: str, text: str) -> list[_Match]:
+        """Return what repeats the words of a text, and take it in."""
+        entry = len(self._entries)
+        self._entries.append((kind, own_id))
+        said = words(text)
+        digest = blake2b(" ".join(said).encode(), digest_size=16).digest()
+        same = [self._exact.get(("seed", digest)), self._exact.get(("task", digest))]
+        exact = [_Match(other, "exact", 1.0) for other in same if other is not None]
+        is_first = self._exact.setdefault((kind, digest), entry) == entry
+        return exact + self._near(entry, said, is_first)
+
+    def _near(self, entry: int, said: list[str], is_first: bool) -> list[_Match]:
+        import numpy as np
+
+        sketch = self._blank.copy()
+        sketch.update_batch(shingles(said))
+        rows = sorted(self._bands.query(sketch))
+        near = []
+        if rows:
+            shares = np.mean(self._signatures.values[rows] == sketch.hashvalues, axis=1)
+            near = [
+                _Match(self._banded[rows[i]], "minhash", float(shares[i]))
+                for i in np.flatnonzero(shares >= SIMILAR_WORDS)
+            ]
+        # A crowd of texts from one template would make every look-up as long as the crowd; what
+        # repeats its newest member repeats, very likely, one of its first.
+        if is_first and len(near) < _NEIGHBOURS:
+            self._bands.insert(len(self._banded), sketch)
+            self._banded.append(entry)
+            self._signatures.extend(sketch.hashvalues[None, :])
+        return near
+
+    def _same_meaning(self, first: int, vectors: "NDArray[Any]") -> Iterator[list[_Match]]:
+        """Yield what each of the entries from `first` on shares its meaning with."""
+        import numpy as np
+
+        self._vectors.extend(vectors)
+        for start in range(0, len(vectors), _COMPARED_TOGETHER):
+            some = vectors[start : start + _COMPARED_TOGETHER]
+            cosines = some @ self._vectors.values.T
+            for offset, row in enumerate(cosines, first + start):
+                earlier = np.flatnonzero(row[:offset] >= SIMILAR_MEANING)
+                yield [_Match(int(i), "embedding", min(1.0, float(row[i]))) for i in earlier]
+
+    def _best(self, seed_id: str, matches: Sequence[_Match]) -> Iterator[SeedLink]:
+        """Yield a seed's links: one for each other text, by the plainest method that finds it."""
+        by_other: dict[tuple[Kind, str], _Match] = {}
+        for match in sorted(matches, key=lambda m: (_PLAINEST.index(m.method), -m.similarity)):
+            by_other.setdefault(self._entries[match.entry], match)
+        for (kind, other_id), match in islice(by_other.items(), MAX_LINKS):
+            yield SeedLink(
+                seed_id=seed_id,
+                other_kind=kind,
+                other_id=other_id,
+                method=match.method,
+                similarity=match.similarity,
+            )
+
+
+class _GrowingMatrix:
+    """Rows of numbers; room is made by doubling, so that growing costs little."""
+
+    def __init__(self) -> None:
+        self._room: NDArray[Any] | None = None
+        self._used = 0
+
+    @property
+    def values(self) -> "NDArray[Any]":
+        """The rows so far."""
+        import numpy as np
+
+        return np.empty((0, 0)) if self._room is None else self._room[: self._used]
+
+    def extend(self, rows: "NDArray[Any]") -> None:
+        """Add rows below the others."""
+        import numpy as np
+
+        needed = self._used + len(rows)
+        if self._room is None or needed > len(self._room):
+            room = np.empty((max(needed, 2 * self._used), rows.shape[1]), dtype=rows.dtype)
+            if self._room is not None:
+                room[: self._used] = self.values
+            self._room = room
+        self._room[self._used : needed] = rows
+        self._used = needed

@@ -1,0 +1,261 @@
+"""The way in: add a file of seeds to the store, all of its good rows or none.
+
+A file is read to its end before anything of it is stored, so one that breaks off leaves no trace.
+What was read waits on disk, and the store is written in one short transaction.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cache, partial
+from itertools import islice, tee
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import Field
+
+from stages.intake.attachments import AttachmentFolder
+from stages.intake.duplicates import DuplicateIndex
+from stages.intake.embedding import Embedder
+from stages.intake.readers.delimited import read_csv
+from stages.intake.readers.jsonl import read_jsonl
+from stages.intake.readers.raw import Fault, RawRow
+from stages.intake.readers.yaml_list import read_yaml
+from stages.intake.rows import Defaults, UnknownFields, read_row
+from stages.intake.spool import Spool
+from taskdata.banks.loader import bundled_banks, load_bank
+from taskdata.errors import BadTaskData, Misuse
+from taskdata.schema.base import Value
+from taskdata.schema.seed import QuarantinedRow, SeedLink, SeedQuery
+from taskdata.store import Store
+
+_logger = logging.getLogger(__name__)
+
+ROWS_TOLD = 50
+"""Quarantined rows that a report carries; the store has them all."""
+
+_TOGETHER = 256
+"""Rows looked up in the store and in the index of duplicates at once."""
+
+
+class SeedFormat(StrEnum):
+    """Formats of a seed file."""
+
+    JSONL = "jsonl"
+    CSV = "csv"
+    YAML = "yaml"
+
+
+FORMATS = {
+    ".jsonl": SeedFormat.JSONL,
+    ".ndjson": SeedFormat.JSONL,
+    ".csv": SeedFormat.CSV,
+    ".yaml": SeedFormat.YAML,
+    ".yml": SeedFormat.YAML,
+}
+"""By the ending of a file's name."""
+
+_READERS = {
+    SeedFormat.JSONL: read_jsonl,
+    SeedFormat.CSV: read_csv,
+    SeedFormat.YAML: read_yaml,
+}
+
+
+@dataclass(frozen=True)
+class SeedFile:
+    """A file of seeds, or a stream of them."""
+
+    origin: str
+    """What the store and messages call it."""
+    format: SeedFormat
+    folder: Path
+    """Where its attachments are."""
+    content: Path | BinaryIO
+
+    @classmethod
+    def at(cls, path: Path, format_: SeedFormat | None = None) -> "SeedFile":
+        """Return the file at `path`; its format is that of its ending where none is given.
+
+        Raises:
+            Misuse: if the ending is of no known format.
+        """
+        found = format_ or FORMATS.get(path.suffix.lower())
+        if found is None:
+            known = ", ".join(FORMATS)
+            raise Misuse(f"{path}: the ending says no format; expected {known}, or give --format")
+        return cls(os.fsencode(path).decode(errors="replace"), found, path.parent, path)
+
+
+class FileReport(Value):
+    """What became of the rows of one file."""
+
+    rows: int = Field(ge=0)
+    added: tuple[str, ...]
+    """Ids of the seeds that are new."""
+    known: int = Field(ge=0)
+    """Rows whose seed the store had, or that an earlier row of the file had given."""
+    duplicates: int = Field(ge=0)
+    """New seeds that repeat another seed or a task."""
+    quarantined: int = Field(ge=0)
+    rejected: tuple[QuarantinedRow, ...] = ()
+    """The first of the rows that were not let through."""
+    notes: tuple[str, ...] = ()
+
+
+class IntakeReport(Value):
+    """What became of several files, each by its origin."""
+
+    files: dict[str, FileReport]
+    errors: dict[str, str]
+    """Why nothing of a file was stored."""
+
+
+class _Arrival(Value):
+    """A good row on its way to the store."""
+
+    row: int
+    seed: SeedQuery
+
+
+def known_texts(store: Store, embedder: Embedder | None = None) -> DuplicateIndex:
+    """Return the index of what seeds can repeat: the tasks of bundled banks and of releases, seeds.
+
+    To be built once and handed from file to file; `add_file` adds what it stores.
+    """
+    index = DuplicateIndex(embedder)
+    for bank in bundled_banks():
+        index.learn("task", ((task.id, task.query) for task in load_bank(bank).tasks))
+    index.learn("task", store.task_queries())
+    index.learn("seed", store.seed_texts())
+    return index
+
+
+def add_files(
+    store: Store, files: Iterable[SeedFile], defaults: Defaults, embedder: Embedder | None = None
+) -> IntakeReport:
+    """Add files one after the other; one that cannot be read does not stop the others."""
+    # Only a new seed makes it worth reading all that is stored.
+    index = cache(partial(known_texts, store, embedder))
+    reports, errors = {}, {}
+    for file in files:
+        try:
+            reports[file.origin] = add_file(store, file, defaults, index)
+        except BadTaskData as exc:
+            errors[file.origin] = str(exc)
+    return IntakeReport(files=reports, errors=errors)
+
+
+def add_file(
+    store: Store, file: SeedFile, defaults: Defaults, index: Callable[[], DuplicateIndex]
+) -> FileReport:
+    """Store the seeds of a file, the duplicates that were found, and the rows that were refused.
+
+    Adding a file again changes nothing.
+
+    Raises:
+        BadTaskData: if the file as a whole cannot be read; nothing of it is stored then.
+    """
+    with Spool(_Arrival) as read, Spool(QuarantinedRow) as rejected, Spool(_Arrival) as new:
+        notes = _read(file, defaults, read, rejected)
+        attachments = AttachmentFolder(file.folder)
+        for arrival in read:
+            attachments.put(arrival.seed.attachments, store.artifacts)
+        with Spool(SeedLink) as links:
+            _look_up(store, index, read, new, links)
+            arrivals, again = tee(new)
+            added = store.add_seeds(
+                (arrival.seed for arrival in arrivals),
+                links,
+                rejected,
+                file.origin,
+                (arrival.row for arrival in again),
+            )
+            repeating = len({link.seed_id for link in links} & set(added))
+        _logger.info("seeds added", extra={"origin": file.origin, "seeds": len(added)})
+        return FileReport(
+            rows=len(read) + len(rejected),
+            added=tuple(added),
+            known=len(read) - len(added),
+            duplicates=repeating,
+            quarantined=len(rejected),
+            rejected=tuple(islice(rejected, ROWS_TOLD)),
+            notes=notes,
+        )
+
+
+def _read(
+    file: SeedFile, defaults: Defaults, read: Spool[_Arrival], rejected: Spool[QuarantinedRow]
+) -> tuple[str, ...]:
+    unknown = UnknownFields()
+    attachments = AttachmentFolder(file.folder)
+    with _opened(file) as stream:
+        for raw in _READERS[file.format](stream, file.origin):
+            seed = _seed(raw, defaults, unknown, attachments)
+            if isinstance(seed, Fault):
+                rejected.add(_quarantined(file.origin, raw, seed))
+            else:
+                read.add(_Arrival(row=raw.number, seed=seed))
+    empty = None if len(read) or len(rejected) else "holds no row"
+    return tuple(note for note in (unknown.note(), empty) if note)
+
+
+def _seed(
+    raw: RawRow, defaults: Defaults, unknown: UnknownFields, attachments: AttachmentFolder
+) -> SeedQuery | Fault:
+    row = read_row(raw, defaults, unknown)
+    if isinstance(row, Fault):
+        return row
+    files = attachments.read(row.attachments)
+    return files if isinstance(files, Fault) else row.seed.model_copy(update={"attachments": files})
+
+
+def _quarantined(origin: str, raw: RawRow, fault: Fault) -> QuarantinedRow:
+    return QuarantinedRow(
+        stage="seeds",
+        origin=origin,
+        row=raw.number,
+        field=fault.field,
+        reason=fault.reason,
+        excerpt=raw.excerpt,
+        at=datetime.now(UTC),
+    )
+
+
+def _look_up(
+    store: Store,
+    index: Callable[[], DuplicateIndex],
+    read: Iterable[_Arrival],
+    new: Spool[_Arrival],
+    links: Spool[SeedLink],
+) -> None:
+    """Sort out which seeds are new and what they repeat."""
+    met: set[str] = set()
+    remaining = iter(read)
+    while page := list(islice(remaining, _TOGETHER)):
+        by_id = {arrival.seed.seed_id: arrival for arrival in reversed(page)}
+        met |= store.known_seeds([seed_id for seed_id in by_id if seed_id not in met])
+        fresh = {i: by_id[i] for i in reversed(by_id) if i not in met}
+        met.update(fresh)
+        for arrival in fresh.values():
+            new.add(arrival)
+        texts = [(i, arrival.seed.text) for i, arrival in fresh.items()]
+        for link in index().links(texts) if texts else ():
+            links.add(link)
+
+
+@contextmanager
+def _opened(file: SeedFile) -> Iterator[BinaryIO]:
+    if not isinstance(file.content, Path):
+        yield file.content
+        return
+    try:
+        stream = file.content.open("rb")
+    except OSError as exc:
+        raise BadTaskData(f"{file.content}: cannot be read: {exc.strerror}") from exc
+    with stream:
+        yield stream

@@ -1,0 +1,263 @@
+"""Releases: what goes in, where each task came from, and what changed since the last one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from quality.bank_statistics import bank_statistics
+from stages.construct.assembling import assembled
+from taskdata.banks.found import LoadedBank, find_bank
+from taskdata.banks.loader import load_bank
+from taskdata.errors import Misuse, StageFailed
+from taskdata.schema.construct import Candidate, CandidateStatus, Construction, Refresh
+from taskdata.schema.release import Lineage, Proof, ReleaseNotes, TaskChange
+from taskdata.schema.task import Task
+from taskdata.store import Store
+
+BASE = "base"
+"""Origin of a task that came with the bank a refresh builds on."""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What a release will hold, before it is one."""
+
+    bank: str
+    tasks: tuple[Task, ...]
+    lineage: tuple[Lineage, ...]
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Input files that are not in the artifact store yet, by sha256."""
+    candidates: tuple[str, ...] = ()
+    """Ids of the candidates among it."""
+    refresh_id: str | None = None
+    previous_hash: str | None = None
+    """The bank's newest release when the refresh composed this one, which builds on it."""
+
+
+def compose(store: Store, refresh: Refresh) -> Composition:
+    """Return what the refresh would release.
+
+    That is the base as it is now, what earlier releases of the bank had made, and the candidates
+    approved in this refresh; a newer task takes the place of an older one of its id.
+
+    Raises:
+        Misuse: if the base is unknown.
+        BadTaskData: if an approved candidate makes no task.
+    """
+    tasks: dict[str, Task] = {}
+    lineage: dict[str, Lineage] = {}
+    files: Mapping[str, Path] = {}
+    previous = store.find_release(refresh.config.bank)
+    if previous is not None:
+        made = {entry.task_id: entry for entry in previous.lineage if entry.origin != BASE}
+        for task in store.tasks_of_release(previous.release_hash).values():
+            if task.id in made:
+                tasks[task.id], lineage[task.id] = task, made[task.id]
+    if refresh.config.base is not None:
+        base = find_bank(store, refresh.config.base)
+        files = base.bank.files if isinstance(base, LoadedBank) else {}
+        for task in base.tasks():
+            tasks[task.id], lineage[task.id] = task, _from_base(task)
+    chosen = _approved(store, refresh.id)
+    for candidate in chosen:
+        task = assembled(store, candidate)
+        tasks[task.id], lineage[task.id] = task, _from_candidate(store, candidate, task)
+    ids = sorted(tasks)
+    return Composition(
+        bank=refresh.config.bank,
+        tasks=tuple(tasks[i] for i in ids),
+        lineage=tuple(lineage[i] for i in ids),
+        files=files,
+        candidates=tuple(c.id for c in chosen),
+        refresh_id=refresh.id,
+        previous_hash=previous.release_hash if previous else None,
+    )
+
+
+def compose_bank(name_or_path: str) -> Composition:
+    """Return what a release of a bundled bank, or of a folder of tasks, holds.
+
+    Raises:
+        Misuse: if there is no such bank.
+        BadTaskData: if a task of it is malformed.
+    """
+    bank = load_bank(name_or_path)
+    return Composition(
+        bank=bank.name,
+        tasks=bank.tasks,
+        lineage=tuple(_from_base(task) for task in bank.tasks),
+        files=bank.files,
+    )
+
+
+def release(
+    store: Store, composition: Composition, proofs: Mapping[str, Proof] | None = None
+) -> ReleaseNotes:
+    """Write the release and its notes; releasing the same tasks again returns the stored notes.
+
+    Args:
+        store: Where it goes.
+        composition: What it holds.
+        proofs: Proof by task hash, where it is better known than the lineage says.
+
+    Raises:
+        Misuse: if there is nothing to release.
+        StageFailed: if the bank was released by somebody else since it was composed.
+    """
+    if not composition.tasks:
+        raise Misuse(f"bank {composition.bank!r} would be empty; approve some candidates first")
+    previous = store.find_release(composition.bank)
+    stored = store.add_release(composition.bank, composition.tasks, composition.files)
+    _require_newest(composition, stored.hash, previous)
+    notes = store.add_release_notes(_notes(store, composition, stored.hash, previous, proofs or {}))
+    for candidate_id in composition.candidates:
+        store.set_candidate(
+            candidate_id,
+            status=CandidateStatus.RELEASED,
+            reason=f"{notes.bank}@{notes.version}",
+        )
+    return notes
+
+
+def _notes(
+    store: Store,
+    composition: Composition,
+    release_hash: str,
+    previous: ReleaseNotes | None,
+    proofs: Mapping[str, Proof],
+) -> ReleaseNotes:
+    lineage = tuple(
+        entry.model_copy(update={"proof": proofs.get(entry.task_hash, entry.proof)})
+        for entry in composition.lineage
+    )
+    before = (
+        () if previous is None else tuple(store.tasks_of_release(previous.release_hash).values())
+    )
+    return ReleaseNotes(
+        release_hash=release_hash,
+        bank=composition.bank,
+        version=1,
+        previous_hash=previous.release_hash if previous else None,
+        snapshot_sha256=store.artifacts.put_bytes(snapshot(composition.tasks)),
+        changes=changes(before, composition.tasks, lineage),
+        statistics=bank_statistics(composition.tasks),
+        lineage=lineage,
+        refresh_id=composition.refresh_id,
+        created_at=datetime.now(UTC),
+    )
+
+
+def _require_newest(composition: Composition, own_hash: str, newest: ReleaseNotes | None) -> None:
+    """Two refreshes of a bank may end at once, and neither must drop what the other has made."""
+    if composition.refresh_id is None or newest is None:
+        return
+    if newest.release_hash not in (composition.previous_hash, own_hash):
+        raise StageFailed(
+            f"release: {newest.bank}@{newest.version} came out while this one was being proven; "
+            "release again to build on it"
+        )
+
+
+def snapshot(tasks: Sequence[Task]) -> bytes:
+    """Return the tasks as JSON Lines in order of their ids: equal banks give equal bytes."""
+    lines = [task.canonical_json() for task in sorted(tasks, key=lambda task: task.id)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def changes(
+    before: Sequence[Task], after: Sequence[Task], lineage: Sequence[Lineage]
+) -> tuple[TaskChange, ...]:
+    """Return what differs between two sets of tasks, by task id, and why as far as is known."""
+    old, new = {t.id: t for t in before}, {t.id: t for t in after}
+    origin = {entry.task_id: entry for entry in lineage}
+    found = []
+    for task_id in sorted(old.keys() | new.keys()):
+        if task_id not in new:
+            why = "no longer in the bank it came from"
+            found.append(TaskChange(task_id=task_id, kind="removed", why=why))
+        elif task_id not in old:
+            why = _why(origin.get(task_id))
+            found.append(TaskChange(task_id=task_id, kind="added", why=why))
+        elif old[task_id].content_hash != new[task_id].content_hash:
+            fields = _differing(old[task_id], new[task_id])
+            why = _why(origin.get(task_id))
+            found.append(TaskChange(task_id=task_id, kind="changed", fields=fields, why=why))
+    return tuple(found)
+
+
+def diff(store: Store, first: str, second: str) -> tuple[TaskChange, ...]:
+    """Return what changed from the first release to the second.
+
+    Raises:
+        Misuse: if one of them is not in the store.
+    """
+    one, two = _require(store, first), _require(store, second)
+    return changes(
+        tuple(store.tasks_of_release(one.release_hash).values()),
+        tuple(store.tasks_of_release(two.release_hash).values()),
+        two.lineage,
+    )
+
+
+def _require(store: Store, name: str) -> ReleaseNotes:
+    found = store.find_release(name)
+    if found is None:
+        known = ", ".join(f"{n.bank}@{n.version}" for n in store.release_notes()[:10]) or "none"
+        raise Misuse(
+            f"release {name!r} is not in the store; there are: {known}; "
+            "`nightshift bank release --bank NAME` makes one of a bundled bank or a folder"
+        )
+    return found
+
+
+def _differing(old: Task, new: Task) -> tuple[str, ...]:
+    names = type(old).model_fields
+    return tuple(name for name in names if getattr(old, name) != getattr(new, name))
+
+
+def _why(entry: Lineage | None) -> str:
+    if entry is None:
+        return "its origin is not recorded"
+    if entry.refresh_id is None:
+        return f"came with {entry.origin}"
+    made = f"seed {entry.seed_id} ({entry.seed_source})" if entry.seed_id else "a task of the base"
+    aim = "" if entry.origin == "seed" else f" by {entry.origin}"
+    reviewer = f", approved by {entry.reviewer}" if entry.reviewer else ""
+    return f"made from {made}{aim} in refresh {entry.refresh_id}{reviewer}"
+
+
+def _approved(store: Store, refresh_id: str) -> list[Candidate]:
+    return [
+        candidate
+        for status in (CandidateStatus.APPROVED, CandidateStatus.RELEASED)
+        for candidate in store.candidates(refresh_id, status=status)
+    ]
+
+
+def _from_base(task: Task) -> Lineage:
+    # `unproven` until a proof says otherwise: a base task's own claim is none.
+    return Lineage(task_id=task.id, task_hash=task.content_hash, proof="unproven", origin=BASE)
+
+
+def _from_candidate(store: Store, candidate: Candidate, task: Task) -> Lineage:
+    steps = store.steps(candidate.id)
+    proofs = [step.verdict for step in steps if step.stage is Construction.PROVE]
+    approvals = [r for r in store.reviews(candidate.id) if r.decision == "approve"]
+    return Lineage(
+        task_id=task.id,
+        task_hash=task.content_hash,
+        proof="proven" if proofs[-1:] == ["proven"] else "unproven",
+        origin=candidate.origin.value,
+        seed_id=candidate.seed_id,
+        seed_source=task.provenance.source if candidate.seed_id else None,
+        candidate_id=candidate.id,
+        refresh_id=candidate.refresh_id,
+        prompts=_distinct(step.prompt_version for step in steps),
+        models=_distinct(step.model_id for step in steps),
+        reviewer=approvals[-1].reviewer if approvals else None,
+    )
+
+
+def _distinct(names: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if name))

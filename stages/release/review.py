@@ -1,0 +1,200 @@
+"""Human review: what awaits a decision, what the reviewer sees, and the decision itself.
+
+A person decides once per candidate and can change the draft first; who decided, when and why is
+stored with it (GTA-2, section 3.3.4, human verification).
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from stages.construct.assembling import assembled
+from taskdata.banks.loader import describe
+from taskdata.errors import BadTaskData, Misuse
+from taskdata.places import UNSTORABLE, first_place, is_unstorable
+from taskdata.schema.base import Value
+from taskdata.schema.construct import (
+    Candidate,
+    CandidateStatus,
+    Construction,
+    ConstructionStep,
+    ReviewDecision,
+    TaskDraft,
+)
+from taskdata.schema.run import TrialResult
+from taskdata.schema.seed import StoredSeed
+from taskdata.store import Store
+
+AUTOMATIC = "auto-approve"
+"""Recorded as the reviewer of candidates that were approved automatically, on explicit request."""
+
+Decision = Literal["approve", "reject", "edit"]
+
+Rules = Callable[[Candidate, TaskDraft], tuple[str, ...]]
+"""Returns the rules that a candidate's draft breaks, each as a sentence."""
+
+
+class ReviewSheet(Value):
+    """Everything a reviewer needs to decide about one candidate."""
+
+    candidate: Candidate
+    draft: TaskDraft | None
+    seed: StoredSeed | None
+    steps: tuple[ConstructionStep, ...]
+    decisions: tuple[ReviewDecision, ...]
+    played: TrialResult | None = None
+    """The latest trial of its reference solution; None: it was not played yet, or has none."""
+
+
+def awaiting(store: Store, refresh_id: str | None = None) -> list[Candidate]:
+    """Return the candidates that wait for a decision, of one refresh or of all."""
+    return store.candidates(refresh_id, stage=Construction.REVIEW, status=CandidateStatus.OPEN)
+
+
+def sheet(store: Store, name: str) -> ReviewSheet:
+    """Return the sheet of the candidate with that id or task id.
+
+    Raises:
+        Misuse: if there is none, or the task id fits several.
+    """
+    candidate = find(store, name)
+    steps = tuple(store.steps(candidate.id))
+    return ReviewSheet(
+        candidate=candidate,
+        draft=store.draft(candidate.id),
+        seed=store.seed(candidate.seed_id) if candidate.seed_id else None,
+        steps=steps,
+        decisions=tuple(store.reviews(candidate.id)),
+        played=_played(store, steps),
+    )
+
+
+def _played(store: Store, steps: Sequence[ConstructionStep]) -> TrialResult | None:
+    proofs = [s.facts for s in steps if s.stage is Construction.PROVE and s.facts.get("run_id")]
+    if not proofs:
+        return None
+    run_id, task_hash = proofs[-1]["run_id"], proofs[-1]["task_hash"]
+    for result in store.results(run_id):
+        if result.trial.agent == "reference" and result.trial.task_hash == task_hash:
+            return result
+    return None
+
+
+def find(store: Store, name: str) -> Candidate:
+    """Return the candidate of that id, or of that task id in the newest refresh that has it.
+
+    Raises:
+        Misuse: if there is none.
+    """
+    for refresh in store.refreshes():
+        for candidate in store.candidates(refresh.id):
+            if name in (candidate.id, candidate.task_id):
+                return candidate
+    raise Misuse(f"candidate {name!r} is not in the store; `nightshift review list` names them")
+
+
+def require_decidable(candidate: Candidate, decision: Decision) -> None:
+    """Raise `Misuse` unless the candidate waits for review, or is still open and to be rejected.
+
+    Rejecting is also the way to be rid of a candidate that a stage fails on each time.
+    """
+    is_open = candidate.status is CandidateStatus.OPEN
+    if is_open and (candidate.stage is Construction.REVIEW or decision == "reject"):
+        return
+    where = candidate.stage.value if candidate.status is CandidateStatus.OPEN else candidate.status
+    raise Misuse(f"candidate {candidate.task_id!r} does not wait for review: it is at {where}")
+
+
+def decide(
+    store: Store,
+    candidate: Candidate,
+    decision: Literal["approve", "reject"],
+    reviewer: str,
+    comment: str = "",
+) -> None:
+    """Store a person's decision.
+
+    Raises:
+        Misuse: as `require_decidable`, or if a rejection gives no reason.
+    """
+    require_decidable(candidate, decision)
+    if decision == "reject" and not comment.strip():
+        raise Misuse(f"rejecting {candidate.task_id!r} needs a reason: --comment")
+    if decision == "approve":
+        assembled(store, candidate)
+    store.record_review(
+        _decision(candidate, decision, reviewer, comment),
+        status=CandidateStatus.APPROVED if decision == "approve" else CandidateStatus.REJECTED,
+    )
+
+
+def edit(
+    store: Store,
+    candidate: Candidate,
+    fields: dict[str, Any],
+    reviewer: str,
+    comment: str,
+    rules: Rules,
+) -> TaskDraft:
+    """Store a person's changed draft; the candidate is proven again before it can be approved.
+
+    Args:
+        store: Where the candidate is.
+        candidate: It must wait for review.
+        fields: The whole draft as a mapping.
+        reviewer: Who changed it.
+        comment: Why.
+        rules: Says which rules the new draft breaks.
+
+    Raises:
+        Misuse: if the candidate does not wait for review.
+        BadTaskData: if the fields make no draft, the draft no task, or it breaks a rule.
+    """
+    require_decidable(candidate, "edit")
+    try:
+        draft = TaskDraft.model_validate(fields)
+    except ValidationError as exc:
+        raise BadTaskData(f"draft of {candidate.task_id!r}: {describe(exc)}") from exc
+    place = first_place(draft.model_dump(), is_unstorable)
+    if place is not None:
+        raise BadTaskData(f"draft of {candidate.task_id!r}: field {place.where} {UNSTORABLE}")
+    assembled(store, candidate, draft)
+    broken = rules(candidate, draft)
+    if broken:
+        raise BadTaskData(
+            f"draft of {candidate.task_id!r} breaks {len(broken)} rules: {'; '.join(broken)}"
+        )
+    decision = _decision(candidate, "edit", reviewer, comment)
+    store.record_review(
+        decision.model_copy(update={"draft": draft}),
+        stage=Construction.PROVE,
+        status=CandidateStatus.OPEN,
+    )
+    return draft
+
+
+def approve_all(store: Store, refresh_id: str, reviewer: str, comment: str) -> int:
+    """Approve every candidate of the refresh that waits; return how many."""
+    waiting = awaiting(store, refresh_id)
+    for candidate in waiting:
+        decide(store, candidate, "approve", reviewer, comment)
+    return len(waiting)
+
+
+def _decision(
+    candidate: Candidate,
+    decision: Decision,
+    reviewer: str,
+    comment: str,
+) -> ReviewDecision:
+    if not reviewer.strip():
+        raise Misuse("a decision needs a reviewer: --reviewer NAME")
+    return ReviewDecision(
+        candidate_id=candidate.id,
+        decision=decision,
+        reviewer=reviewer.strip(),
+        comment=comment.strip(),
+        at=datetime.now(UTC),
+    )

@@ -1,0 +1,1 @@
+"""What execute and score share for their workers: backlog, slots, deadlines, circuit breaker."""
