@@ -129,6 +129,7 @@ class ModelCallRow(SQLModel, table=True):
         Index(
             "shared_replies",
             "shared_key",
+            "id",
             sqlite_where=text("shared_key IS NOT NULL"),
             postgresql_where=text("shared_key IS NOT NULL"),
         ),
