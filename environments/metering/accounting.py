@@ -1,7 +1,8 @@
-"""Accounts for the calls of one trial: counts faults, settles the budget, records and journals.
+"""What the calls of a program used: counted, settled in the trial's budget, stored and recorded.
 
-Programs retry by themselves. Failed attempts are journalled with the answer to the next equal
-request, as they are for our own agents, and as attempts without a reply where no answer came.
+Programs repeat failed requests by themselves. A failed attempt is recorded with the answer to the
+next equal request, as it is for our own agents; without such an answer it is recorded as an attempt
+at a call that got no reply.
 """
 
 import asyncio
@@ -25,38 +26,38 @@ from taskdata.errors import (
 from taskdata.schema.usage import FailedAttempt
 
 MAX_FAILED_ATTEMPTS = 500
-"""Journalled of one trial; of further ones, which a fast program may cause, only the number is."""
+"""Of one trial, because a program may call as fast as it can. The others are only counted."""
 _CAUSE_CHARS = 300
 _PART_CHARS = 20_000
 
 
 class CallAccounting:
-    """The accounting of one trial's calls."""
+    """Accounts for the calls of one trial."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._answered_formats: set[str] = set()
         """Names of the formats in which a call was answered."""
         self._failed: dict[str, list[FailedAttempt]] = {}
-        """Failed attempts by request, until the request is answered."""
+        """By digest of the request, until an equal request is answered."""
         self._failures = 0
         self._left_out = 0
         self._was_cut = False
         self._faults = 0
-        """Number of calls that failed through a fault of the provider's or of ours."""
+        """How many calls failed because of the provider, or of us."""
         self._last_fault: Fault | BudgetExhausted | None = None
-        """Why the call that ended last failed; None: it was answered."""
+        """Of the call that ended last; None if it was answered or the program is to blame."""
         self.longest_reply_seconds: float | None = None
-        """How long the slowest reply took; None: there was no reply yet."""
+        """How long the slowest reply took; None: there was none yet."""
         self.store_fault: StoreUnavailable | None = None
-        """Why an answer could not be stored; the proxy makes no further call then."""
+        """Why an answer could not be stored; then no more calls are made."""
 
     def was_answered_in(self, dialect_name: str) -> bool:
-        """Return whether a call in that format was answered."""
+        """Whether a call in that format was answered."""
         return dialect_name in self._answered_formats
 
     def error(self) -> NightshiftError | None:
-        """Return why the program's last call has no answer, if that is not the program's fault."""
+        """Return why the last call has no answer, None if it has one or the program is to blame."""
         if self.store_fault is not None:
             return self.store_fault
         if self._terms.ledger.is_cut_short:
@@ -71,48 +72,48 @@ class CallAccounting:
         return error
 
     def count_fault(self, fault: Fault | BudgetExhausted) -> None:
-        """Count a call that failed through no fault of the program."""
+        """Count a call that failed, of which the program is not to blame."""
         self._faults += 1
         self._last_fault = fault
 
     def clear_fault(self) -> None:
-        """Note that the last call ended without a fault of the provider's or of ours."""
+        """Note that neither the provider nor we made the last call fail."""
         self._last_fault = None
 
     def failed(self, call: Call, fault: Fault) -> None:
-        """Note that a call failed through the provider's fault."""
+        """Note that the provider made a call fail."""
         self.count_fault(fault)
         call.fault, call.outcome = fault, _outcome(fault)
 
     def can_pay_another(self, call: Call) -> bool:
-        """Return whether the trial's money covers this failed attempt and another one."""
+        """Return whether the trial's money covers the failed attempt and the next one, too."""
         lost = _lost(call, self._failure(call))
         return lost == 0 or self._terms.ledger.bears(lost)
 
     def will_retry(self, call: Call) -> None:
-        """Count an attempt that the provider made fail, and reset the call for the next one."""
+        """Count an attempt that the provider made fail, and reset the call for the next attempt."""
         failure = self._failure(call)
         self._terms.ledger.lose(_lost(call, failure))
         if failure is not None:
             self._note(call, failure)
-        # A call that fails counts once, however many attempts it had.
+        # However many attempts fail, it is one call that failed.
         self._faults -= 1
         call.begin_again()
 
     def rejected(self, call: Call, fault: Fault) -> None:
-        """Note that a call failed through the program's fault: its request is not valid."""
+        """Note that the program made a call fail: it asked for what it cannot have."""
         self.clear_fault()
         call.fault, call.is_programs_fault = fault, True
 
     async def answered(
         self, call: Call, answer: Answer, content_type: str, content: bytes | None
     ) -> None:
-        """Count a whole answer; return once it is stored, before the program gets its end."""
+        """Count a complete answer; return once it is stored, before the program gets its end."""
         usage, log = answer.usage, self._terms.log
         if call.replayed is not None:
             cost = call.replayed.cost_usd
         else:
-            # Every call uses tokens, so a server that reports none has not counted them.
+            # A server that reports 0 tokens has not counted them.
             counted = usage if usage is not None and usage.total > 0 else None
             cost = None if counted is None else self._terms.ledger.cost_usd(counted)
         call.whole = call.reply(answer, self._terms.endpoint.spec.model, cost)
@@ -125,7 +126,7 @@ class CallAccounting:
             await log.record(call.key, call.whole, stored, call.room.bound)
 
     def settle(self, call: Call) -> None:
-        """Count once what the call used, and journal what is known of it."""
+        """Settle and record a call; a second time it does nothing."""
         if call.is_settled:
             return
         call.is_settled = True
@@ -141,12 +142,12 @@ class CallAccounting:
             self._note_cut(call, reply)
 
     def paid_usd(self, call: Call) -> float:
-        """Return what the call cost in USD; where that is unknown, the most it may have cost."""
+        """Return the cost of the call in USD, or the most that it may be where it is unknown."""
         failure = self._failure(call)
         return (_spent(call, failure).usd or 0.0) + (_lost(call, failure) or 0.0)
 
     def close(self) -> None:
-        """Journal the failed attempts at requests that were never answered."""
+        """Record the failed attempts that no answer followed."""
         failed, self._failed = self._failed, {}
         for attempts in failed.values():
             self._terms.record.no_reply(attempts)
@@ -156,7 +157,7 @@ class CallAccounting:
             self._left_out = 0
 
     def _failure(self, call: Call) -> FailedAttempt | None:
-        """Return the failed attempt, if the call was sent and has no whole answer."""
+        """Return the attempt of a call that was sent and has no complete answer, else None."""
         if call.whole is not None or not call.was_sent:
             return None
         endpoint, fault = self._terms.endpoint, call.fault
@@ -188,7 +189,7 @@ class CallAccounting:
             )
 
     def _note_cut(self, call: Call, reply: ModelReply) -> None:
-        """Tell the program's journal once that our limit cut a reply."""
+        """Say once per trial that our own limit cut a reply."""
         if reply.stop_reason == "length" and call.asked.reply_tokens is None and not self._was_cut:
             self._was_cut = True
             self._terms.record.message(
@@ -204,12 +205,12 @@ class CallAccounting:
 
 
 def _spent(call: Call, failure: FailedAttempt | None) -> Spending:
-    """Return what a call used; where that is unknown, the most it can have used."""
+    """Return what a call used of the agent's budget, at most where that is unknown."""
     bound = call.room.bound
     if failure is not None:
         if call.fault is None:
             return bound
-        # A provider's fault must not use up the agent's turns, tokens or money.
+        # A fault of the provider uses up none of the agent's turns, tokens and money.
         return Spending(1, 0, failure.cost_at_most_usd) if call.is_programs_fault else Spending()
     if call.whole is None:
         return Spending()
@@ -220,7 +221,7 @@ def _spent(call: Call, failure: FailedAttempt | None) -> Spending:
 
 
 def _outcome(fault: Fault) -> Outcome:
-    """Return what a fault of the provider's or of ours says about the provider's rate limits."""
+    """Return what a fault tells the rate limiter."""
     if not isinstance(fault, AttemptFailed):
         return Outcome(kind="fault")
     return Outcome(
@@ -230,7 +231,7 @@ def _outcome(fault: Fault) -> Outcome:
 
 
 def _lost(call: Call, failure: FailedAttempt | None) -> float | None:
-    """Return what may be charged, in USD, for a call that failed through the provider's fault."""
+    """Return what may be charged in USD for a call that the provider made fail; None: unknown."""
     if failure is None or call.fault is None or call.is_programs_fault:
         return 0.0
     return failure.cost_at_most_usd

@@ -1,4 +1,4 @@
-"""The one door to the facts: `Store.open(address)`, then methods that say what they mean."""
+"""The store of everything that is recorded: `Store.open(address)`, then its methods."""
 
 from typing import Self
 
@@ -23,7 +23,7 @@ class Store(
     RunStore,
     TrialStore,
 ):
-    """Everything that is kept: seeds, tasks, runs, trials, and the artifacts beside them."""
+    """Everything that is recorded: seeds, tasks, runs, trials, calls, and the artifacts."""
 
     @classmethod
     def open(cls, address: StoreAddress) -> Self:

@@ -1,7 +1,7 @@
-"""Attempts at trials in the store: which one is due, and what came of each.
+"""Attempts at trials in the store: which attempt is due, and the outcome of each.
 
-Every trial asks for its attempt and records its outcome, so both are put together once and without
-the ORM, whose objects cost several times what the database does.
+Every trial reads its attempt and records its outcome, so these statements are built once and run
+without the ORM, whose objects cost several times what the database does.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ _ADD_DELIVERABLES = sa.insert(_DELIVERABLES)
 
 
 class AttemptDue(NamedTuple):
-    """An attempt that is to be made."""
+    """The next attempt at a trial."""
 
     trial: Trial
     number: int
@@ -53,7 +53,7 @@ class AttemptDue(NamedTuple):
 
 
 class AttemptStore(StoreConnection):
-    """What the store knows of attempts at trials."""
+    """Stores and finds attempts at trials."""
 
     def trial(self, trial_id: str) -> Trial:
         """Return the trial of that id.
@@ -68,7 +68,7 @@ class AttemptStore(StoreConnection):
         return Trial.model_validate(row.model_dump())
 
     def attempt_due(self, trial_id: str) -> AttemptDue | None:
-        """Return the attempt at the trial that would come now; None if it has finished.
+        """Return the next attempt at the trial; None if the trial has finished.
 
         Raises:
             Misuse: if there is no such trial.
@@ -85,7 +85,7 @@ class AttemptStore(StoreConnection):
         return AttemptDue(Trial.model_validate(fields), (attempts or 0) + 1, was_begun)
 
     def failures(self, run_id: str, round_: int) -> dict[str, str]:
-        """Return the latest cause of each trial of the round in which an attempt has failed."""
+        """Return the latest cause by trial of the round's trials with a failed attempt."""
         query = (
             sa.select(OUTCOMES.c.trial_id, OUTCOMES.c.error)
             .join(TRIALS, TRIALS.c.id == OUTCOMES.c.trial_id)
@@ -98,7 +98,7 @@ class AttemptStore(StoreConnection):
             return {trial_id: error or "" for trial_id, error in rows}
 
     def record_outcome(self, outcome: TrialOutcome) -> bool:
-        """Store what happened; False, changing nothing, if the trial has finished before."""
+        """Store an outcome; return False, changing nothing, if the trial has finished before."""
         fields = outcome.model_dump(exclude={"deliverables", "usage", "limits"})
         fields["limits"] = outcome.limits.model_dump(mode="json") if outcome.limits else None
         fields["rejected_files"] = list(outcome.rejected_files)
@@ -107,7 +107,7 @@ class AttemptStore(StoreConnection):
             with self._plainly_writing() as connection:
                 return _add_outcome(connection, fields, outcome.deliverables)
         except IntegrityError:
-            # Another worker finished the same trial between our look and our write.
+            # Another worker finished the same trial after we read it and before we wrote.
             if self.outcome(outcome.trial_id) is None:
                 raise
             return False
@@ -152,7 +152,7 @@ def _add_outcome(
 
 
 def outcome_id(row: OutcomeRow) -> int:
-    """Return the key of a row that has been written."""
+    """Return the key of a stored row."""
     if row.id is None:
         raise ValueError(f"outcome of trial {row.trial_id} has not been written yet")
     return row.id
@@ -168,7 +168,7 @@ def _usage(row: OutcomeRow) -> Usage | None:
 
 
 def outcome_of(row: OutcomeRow, deliverables: Sequence[DeliverableRow]) -> TrialOutcome:
-    """Return the outcome that a row and those of its deliverables hold."""
+    """Return the outcome of a row and of the rows of its deliverables."""
     fields = row.model_dump(exclude={"id", *Usage.model_fields})
     return TrialOutcome.model_validate(
         fields

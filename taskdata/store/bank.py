@@ -29,7 +29,7 @@ from taskdata.tables import (
 )
 
 _BATCH = 500
-_TASKS_AT_HAND = 256
+_CACHED_TASKS = 256
 _ALL = TaskFilter()
 
 Row = dict[str, Any]
@@ -71,13 +71,13 @@ def task_row(outlined: Mapping[str, Any], spec: Mapping[str, Any]) -> Row:
 
 
 class BankStore(StoreConnection):
-    """What the store knows of tasks and releases."""
+    """Stores and finds tasks and releases."""
 
     def __init__(self, address: StoreAddress) -> None:
         super().__init__(address)
-        # A hash never means another task, and every repetition of every agent asks for it.
-        self._at_hand: LRUCache[str, Task] = LRUCache(_TASKS_AT_HAND)
-        self._at_hand_lock = Lock()
+        # A hash always means the same task, and every repetition of every agent reads it.
+        self._cached_tasks: LRUCache[str, Task] = LRUCache(_CACHED_TASKS)
+        self._cache_lock = Lock()
 
     def add_release(
         self, name: str, tasks: Sequence[Task], files: Mapping[str, Path]
@@ -103,12 +103,12 @@ class BankStore(StoreConnection):
     ) -> None:
         """Store tasks, their release, and rows that did not become tasks, all or nothing.
 
-        A task or release that is there already is left as it is.
+        A task or release that exists is left as it is.
 
         Args:
             release: What the tasks form; if it has none, only the rejected rows are stored.
             rows: Its tasks, as `task_row` makes them; taken a few hundred at a time.
-            rejected: What was not let through.
+            rejected: Rows that were rejected.
         """
         with self._writing() as session:
             self._insert_new(session, TaskRow, rows)
@@ -122,7 +122,7 @@ class BankStore(StoreConnection):
             self._insert_new(session, QuarantineRow, (row.model_dump() for row in rejected))
 
     def _insert_new(self, session: Session, kind: type[SQLModel], rows: Iterable[Row]) -> None:
-        """Insert rows in batches, leaving those whose key is taken as they are."""
+        """Insert rows in batches; rows whose key exists are left as they are."""
         table: Table = kind.__table__  # type: ignore[attr-defined]
         on_sqlite = self._engine.dialect.name == "sqlite"
         insert = sqlite.insert(table) if on_sqlite else postgresql.insert(table)
@@ -136,8 +136,8 @@ class BankStore(StoreConnection):
         Raises:
             Misuse: if the store has no such task.
         """
-        with self._at_hand_lock:
-            known = self._at_hand.get(task_hash)
+        with self._cache_lock:
+            known = self._cached_tasks.get(task_hash)
         if known is not None:
             return known
         with self._reading() as session:
@@ -145,8 +145,8 @@ class BankStore(StoreConnection):
         if row is None:
             raise Misuse(f"task {task_hash} is not in the store")
         found = Task.model_validate(row.spec)
-        with self._at_hand_lock:
-            self._at_hand[task_hash] = found
+        with self._cache_lock:
+            self._cached_tasks[task_hash] = found
         return found
 
     def tasks_of_release(self, release: str) -> dict[str, Task]:

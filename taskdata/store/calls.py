@@ -14,7 +14,7 @@ from taskdata.store.connection import StoreConnection
 from taskdata.tables import ModelCallRow, OutcomeRow, RunRow, TrialRow
 
 _CALLS: sa.Table = ModelCallRow.__table__  # type: ignore[attr-defined]
-# Every call and every trial asks these: put together once, and without the ORM.
+# Every call and every trial runs these, so they are built once and without the ORM.
 _RECORD = sa.insert(_CALLS)
 _RECORDED = sa.select(*(column for column in _CALLS.columns if column.name != "id")).order_by(
     _CALLS.c.id
@@ -31,7 +31,7 @@ _USD_AT_MOST = sa.func.coalesce(_CALLS.c.cost_usd, _CALLS.c.cost_at_most_usd)
 
 
 class CallStore(StoreConnection):
-    """What the store knows of model calls: those of trials, of their judge, and of refreshes."""
+    """Stores and finds model calls: those of trials, of their judges, and of refreshes."""
 
     def record_calls(self, calls: Sequence[ModelCall]) -> None:
         """Store calls that were just paid for, in one transaction."""
@@ -89,7 +89,7 @@ class CallStore(StoreConnection):
         return calls, usd
 
     def judge_efforts(self, run_id: str) -> dict[str, JudgeEffort]:
-        """Return what judging each trial of the run has taken; the others needed no paid call."""
+        """Return what judging took by trial of the run; trials without paid calls are left out."""
         trial = _CALLS.c.trial_id
         query = _judging(trial).where(col(TrialRow.run_id) == run_id).group_by(trial)
         with self._plainly_reading() as connection:
@@ -97,7 +97,7 @@ class CallStore(StoreConnection):
         return {trial_id: _effort(*_known(*sums)) for trial_id, *sums in rows}
 
     def past_judging(self, judge: ModelSpec) -> JudgeEffort:
-        """Return what that judge's calls have taken together, in all runs."""
+        """Return what that judge's calls took together, in all runs."""
         named = [col(RunRow.config)[("judge", name)].as_string() for name in ("provider", "model")]
         query = (
             _judging()

@@ -1,4 +1,4 @@
-"""Opening the database: engine settings, migrations, sessions. The only code that connects."""
+"""Opens the database: engine settings, migrations, sessions. No other code connects."""
 
 import logging
 import sqlite3
@@ -42,7 +42,7 @@ class StoreConnection:
         self.address = address
         self._engine = _engine(address.database_url)
         self._writes = self._engine.execution_options(writes=True)
-        self._turn = RLock()
+        self._sqlite_lock = RLock()
 
     @cached_property
     def artifacts(self) -> ArtifactStore:
@@ -50,7 +50,7 @@ class StoreConnection:
         return ArtifactStore(self.address.artifacts_url)
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._engine.dispose()
 
     @contextmanager
@@ -61,7 +61,7 @@ class StoreConnection:
     @contextmanager
     def _writing(self) -> Iterator[Session]:
         with (
-            self._turn_to_write(),
+            self._write_lock(),
             _translated(self._engine),
             Session(self._writes, expire_on_commit=False) as session,
             session.begin(),
@@ -70,20 +70,20 @@ class StoreConnection:
 
     @contextmanager
     def _plainly_reading(self) -> Iterator[Connection]:
-        """As `_reading`, for what every trial and call asks: a session costs more than it."""
+        """Read without the ORM: a session costs more than the statements of trials and calls."""
         with _translated(self._engine), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def _plainly_writing(self) -> Iterator[Connection]:
-        """As `_writing`, in the same way."""
-        with self._turn_to_write(), _translated(self._engine), self._writes.begin() as connection:
+        """Write without the ORM."""
+        with self._write_lock(), _translated(self._engine), self._writes.begin() as connection:
             yield connection
 
-    def _turn_to_write(self) -> AbstractContextManager[Any]:
-        # SQLite lets one write at a time and has the others look again after a sleep; threads of
-        # one process are woken instead.
-        return self._turn if self._engine.dialect.name == "sqlite" else nullcontext()
+    def _write_lock(self) -> AbstractContextManager[Any]:
+        # SQLite allows one writer at a time, and the others poll. The lock wakes the threads of
+        # this process instead.
+        return self._sqlite_lock if self._engine.dialect.name == "sqlite" else nullcontext()
 
     def migrate(self) -> None:
         """Bring the tables to this code's revision; safe when several processes start at once.
@@ -107,11 +107,11 @@ def _engine(url: str) -> Engine:
             parsed = parsed.set(drivername="postgresql+psycopg")
         if parsed.get_backend_name() == "sqlite" and _is_path(parsed.database):
             _keep_private(Path(parsed.database))
-        # A server may have closed a pooled connection; a file has not, and every look costs.
+        # A server may have closed a pooled connection. A file has not, so it needs no ping.
         is_file = parsed.get_backend_name() == "sqlite"
         engine = create_engine(parsed, pool_pre_ping=not is_file)
     except (ArgumentError, NoSuchModuleError, ImportError, ValueError):
-        # Neither the URL nor what is wrong with it is told: either may hold the password.
+        # The message shows neither the URL nor its fault: either may hold the password.
         scheme, separator, _ = url.partition("://")
         shown = f"{scheme[:_SCHEME_CHARS]}://..." if separator else "without scheme"
         raise Misuse(
@@ -129,20 +129,20 @@ def _is_path(database: str | None) -> TypeGuard[str]:
 
 
 def _keep_private(database: Path) -> None:
-    """Make the database's folder and file, unless they are there, and keep other accounts out."""
+    """Create the database's folder and file if need be, closed to other accounts."""
     if not database.parent.exists():
         private_folder(database.parent)
     # SQLite gives the files that it writes beside a database the mode of the database.
     for path in (database, *(Path(f"{database}{ending}") for ending in ("-wal", "-shm"))):
         tighten(path)
-    # Where none can be made, the first connection says so.
+    # If it cannot be created, the first connection raises the error.
     with suppress(PermissionError):
         private_file(database)
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
-    # We send BEGIN ourselves: the driver's own deferred BEGIN makes a transaction that reads
-    # before it writes fail at once, without waiting, when another process wrote in between.
+    # We send BEGIN ourselves: after the driver's own deferred BEGIN, a transaction that reads
+    # before it writes fails at once, without waiting, if another process wrote in between.
     connection.isolation_level = None
     for pragma in (
         f"busy_timeout={_BUSY_SECONDS * 1000}",

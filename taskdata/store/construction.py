@@ -1,7 +1,7 @@
 """Refreshes, candidates and the steps they took.
 
-A step and where it leaves its candidate are one transaction, so a stage that runs again finds only
-what it has not done.
+A step and the resulting state of its candidate are one transaction, so a stage that runs again does
+only what is missing.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from taskdata.tables import (
 
 
 class ConstructionStore(StoreConnection):
-    """What the store knows of tasks in the making."""
+    """Stores and finds refreshes, candidates, steps and reviews."""
 
     def add_refresh(self, refresh: Refresh) -> None:
         """Store a new refresh."""
@@ -72,7 +72,7 @@ class ConstructionStore(StoreConnection):
         error: str | None = None,
         release_hash: str | None = None,
     ) -> None:
-        """Record where the refresh is; a final status also sets its time."""
+        """Record the status of a refresh; a final status also sets its end time."""
         with self._writing() as session:
             row = session.get_one(RefreshRow, refresh_id)
             row.status, row.error = status.value, error
@@ -95,7 +95,7 @@ class ConstructionStore(StoreConnection):
         stage: Construction | None = None,
         status: CandidateStatus | None = None,
     ) -> list[Candidate]:
-        """Return candidates, of one refresh or of all, by the stage that is due or their status."""
+        """Return candidates, of one refresh or of all, filtered by due stage and status."""
         query = select(CandidateRow).order_by(CandidateRow.refresh_id, CandidateRow.task_id)
         if refresh_id is not None:
             query = query.where(CandidateRow.refresh_id == refresh_id)
@@ -128,13 +128,13 @@ class ConstructionStore(StoreConnection):
         status: CandidateStatus | None = None,
         reason: str = "",
     ) -> None:
-        """Store a step and, in the same transaction, where it leaves the candidate.
+        """Store a step and, in the same transaction, the resulting state of its candidate.
 
         Args:
-            step: What was done.
+            step: The step.
             stage: The stage that is due next; None: the same as before.
-            status: What becomes of the candidate; None: it stays as it is.
-            reason: Why, when it leaves the flow.
+            status: The new status of the candidate; None: the same as before.
+            reason: Why the status changes.
         """
         with self._writing() as session:
             session.add(
@@ -157,7 +157,7 @@ class ConstructionStore(StoreConnection):
         status: CandidateStatus | None = None,
         reason: str = "",
     ) -> None:
-        """Record where a candidate is without a step of its own: a gate, a release."""
+        """Record the state of a candidate after something that is no step: a gate, a release."""
         with self._writing() as session:
             _move(session, candidate_id, stage, status, reason)
 
@@ -184,7 +184,7 @@ class ConstructionStore(StoreConnection):
         stage: Construction | None = None,
         status: CandidateStatus | None = None,
     ) -> None:
-        """Store a decision and, in the same transaction, where it leaves the candidate."""
+        """Store a decision and, in the same transaction, the resulting state of its candidate."""
         draft = None if decision.draft is None else decision.draft.model_dump(mode="json")
         with self._writing() as session:
             session.add(ReviewRow(**decision.model_dump() | {"draft": draft}))

@@ -1,4 +1,4 @@
-"""Holding a name in the database for one process at a time: a run that is being worked on."""
+"""Locks by name in the database, such as the lock on a run that a process works on."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -17,23 +17,23 @@ _IS_TAKEN = text(
 
 
 class HoldStore(StoreConnection):
-    """Names that one process holds, whatever its machine; a file has no such thing."""
+    """Locks that one process of any machine holds; only a database server has them."""
 
     @property
     def is_served(self) -> bool:
-        """Whether a server keeps the database, so that processes anywhere may use it."""
+        """Whether the database is on a server, so that processes of any machine may use it."""
         return self._engine.dialect.name == "postgresql"
 
     @contextmanager
     def hold(self, name: str) -> Iterator[bool]:
-        """Try to hold a name for the length of the block; yield whether it is held.
+        """Try to lock a name for the length of the block; yield whether the lock was taken.
 
-        The hold is the connection's own, so it goes with its process however that ends.
+        The lock belongs to the connection, so it is released however the process ends.
         """
         alone = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         with _translated(self._engine):
             connection = alone.connect()
-        # Given back to the pool it would stay open, and the name held.
+        # A connection in the pool would stay open and keep the lock.
         connection.detach()
         with closing(connection):
             with _translated(self._engine):
@@ -41,11 +41,11 @@ class HoldStore(StoreConnection):
             yield is_ours
 
     def is_held(self, name: str) -> bool:
-        """Return whether some process holds the name."""
+        """Return whether some process has locked the name."""
         with self._reading() as session:
             return bool(session.connection().execute(_IS_TAKEN, {"key": _key(name)}).scalar())
 
 
 def _key(name: str) -> int:
-    """Return the positive 63-bit number that PostgreSQL knows the name by."""
+    """Return the positive 63-bit number that stands for the name in PostgreSQL."""
     return int.from_bytes(sha256(f"nightshift {name}".encode()).digest()[:8]) >> 1

@@ -1,4 +1,4 @@
-"""Releases of a bank: their notes, and finding one by name."""
+"""Notes of the releases of a bank, and how a release is found by its name."""
 
 import re
 
@@ -13,12 +13,12 @@ _VERSION = re.compile(r"[0-9]{1,9}")
 
 
 class ReleaseStore(StoreConnection):
-    """What the store knows of releases beside their tasks."""
+    """Stores and finds what is known of releases beside their tasks."""
 
     def add_release_notes(self, notes: ReleaseNotes) -> ReleaseNotes:
-        """Store the notes of a release and return those that hold: the first ones written.
+        """Store the notes of a release, unless it has some, and return its stored notes.
 
-        The version is counted here; the one given is not looked at.
+        The version is counted here; the version in `notes` is ignored.
 
         Raises:
             StageFailed: if the bank's newest release is not the one that the notes call previous.

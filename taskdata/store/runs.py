@@ -38,7 +38,7 @@ from taskdata.tables import (
 
 
 class RunStore(StoreConnection):
-    """What the store knows of runs."""
+    """Stores and finds runs, their stage reports and their gate results."""
 
     def add_run(self, run: Run) -> None:
         """Store a new run."""
@@ -68,7 +68,7 @@ class RunStore(StoreConnection):
             return [_run(row) for row in session.exec(_evaluations())]
 
     def figures(self, run_id: str | None = None) -> dict[str, RunFigures]:
-        """Return the numbers of all runs by id, or of that one; none of a run without any."""
+        """Return the figures of all runs by id, or of one run; runs without any are left out."""
         queries = [_mean_scores(), _failed(), _unscored(), _paid()]
         if run_id is not None:
             queries = [query.where(col(TrialRow.run_id) == run_id) for query in queries]
@@ -118,7 +118,7 @@ class RunStore(StoreConnection):
             return [Trial.model_validate(row.model_dump()) for row in session.exec(query)]
 
     def past_efforts(self, agent: str) -> list[PastEffort]:
-        """Return what finished attempts of that agent used, as far as it is known; any settings."""
+        """Return what finished attempts of that agent used, where known, whatever its settings."""
         tokens = col(OutcomeRow.input_tokens) + col(OutcomeRow.output_tokens)
         query = (
             select(TrialRow.task_hash, OutcomeRow.turns, tokens, OutcomeRow.cost_usd)
@@ -135,7 +135,7 @@ class RunStore(StoreConnection):
         ]
 
     def set_run_status(self, run_id: str, status: RunStatus, error: str | None = None) -> None:
-        """Record where the run is; a final status also sets its time."""
+        """Record the status of a run; a final status also sets its end time."""
         with self._writing() as session:
             row = session.get_one(RunRow, run_id)
             row.status = status.value
@@ -144,7 +144,7 @@ class RunStore(StoreConnection):
             session.add(row)
 
     def set_max_usd(self, run_id: str, max_usd: float) -> None:
-        """Set what the run's models may cost; nothing that was measured depends on it.
+        """Set what the run's models may cost; no measurement depends on it.
 
         Raises:
             Misuse: if there is no such run, or no run can have such a cap.
@@ -162,7 +162,7 @@ class RunStore(StoreConnection):
             row.config = config.model_dump(mode="json")
 
     def set_dashboard(self, run_id: str, path: str) -> None:
-        """Record where the run's dashboard is."""
+        """Record the path of the run's dashboard."""
         with self._writing() as session:
             row = session.get_one(RunRow, run_id)
             row.dashboard = path
@@ -218,7 +218,7 @@ class RunStore(StoreConnection):
 
 
 def _evaluations() -> SelectOfScalar[RunRow]:
-    # Runs of earlier revisions say nothing: they are evaluations all.
+    # Runs of earlier revisions have no purpose; all of them are evaluations.
     is_evaluation = or_(_purpose().is_(None), _purpose() == "evaluation")
     query = select(RunRow).where(is_evaluation)
     return query.order_by(desc(RunRow.created_at), desc(RunRow.id))

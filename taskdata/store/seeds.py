@@ -1,4 +1,4 @@
-"""Seed queries, what they repeat, and what was not let through."""
+"""Seed queries, their duplicates, and rejected rows."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 class SeedStore(StoreConnection):
-    """What the store knows of seeds."""
+    """Stores and finds seeds."""
 
     def add_seeds(
         self,
@@ -31,13 +31,13 @@ class SeedStore(StoreConnection):
     ) -> list[str]:
         """Store seeds, links and quarantined rows in one transaction; return the new seeds' ids.
 
-        A seed that is there already is left as it is, links and all; a quarantined row that is
-        there already is not told twice.
+        A seed that exists is left as it is, with its links; a quarantined row that exists is not
+        stored again.
 
         Args:
-            seeds: A page of them at a time is held in memory.
+            seeds: The seeds, of which one page at a time is held in memory.
             links: What the new seeds repeat; each pair at most once.
-            rejected: Rows that are not let through.
+            rejected: Rows for the quarantine.
             origin: File that the seeds come from.
             rows: Row of each seed in that file, counted from 1.
         """
@@ -64,12 +64,12 @@ class SeedStore(StoreConnection):
             return {i for page in _pages(seed_ids) for i in session.exec(_known(page))}
 
     def quarantine(self, rows: Sequence[QuarantinedRow]) -> None:
-        """Store what was not let through and is not there already."""
+        """Store rejected rows, except those that are stored already."""
         with self._writing() as session:
             _quarantine(session, rows)
 
     def quarantined(self, origin: str | None = None) -> list[QuarantinedRow]:
-        """Return what was not let through, of one file or refresh or of all, oldest first."""
+        """Return rejected rows, of one file or refresh or of all, oldest first."""
         query = select(QuarantineRow).order_by(col(QuarantineRow.id))
         if origin is not None:
             query = query.where(QuarantineRow.origin == origin)
@@ -146,7 +146,7 @@ def _pages(items: Iterable[_T]) -> Iterator[list[_T]]:
 
 
 def _write_out(session: Session) -> None:
-    """Send what was added and let go of it: the transaction goes on, the memory is free."""
+    """Write the added rows and drop their objects; the transaction goes on."""
     session.flush()
     session.expunge_all()
 
@@ -167,16 +167,16 @@ def _seed_row(seed: SeedQuery, seed_id: str, origin: str, row: int | None) -> Se
 
 
 def _quarantine(session: Session, rows: Iterable[QuarantinedRow]) -> None:
-    told: dict[str, set[tuple[str | int | None, ...]]] = {}
+    stored: dict[str, set[tuple[str | int | None, ...]]] = {}
     for page in _pages(rows):
         for row in page:
-            if row.origin not in told:
+            if row.origin not in stored:
                 found = session.exec(
                     select(QuarantineRow).where(QuarantineRow.origin == row.origin)
                 )
-                told[row.origin] = {_complaint(earlier) for earlier in found}
-            if _complaint(row) not in told[row.origin]:
-                told[row.origin].add(_complaint(row))
+                stored[row.origin] = {_complaint(earlier) for earlier in found}
+            if _complaint(row) not in stored[row.origin]:
+                stored[row.origin].add(_complaint(row))
                 session.add(QuarantineRow(**row.model_dump()))
         _write_out(session)
 

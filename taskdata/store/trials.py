@@ -1,6 +1,6 @@
 """Trials, their outcomes, scores and diagnoses in the store.
 
-Each outcome, score and diagnosis is its own transaction, so whatever is known survives a crash;
+Each outcome, score and diagnosis is a transaction of its own, so what is recorded survives a crash;
 each is written once, so running a stage again does only what is missing.
 """
 
@@ -40,10 +40,10 @@ _AT_ONCE = 500
 
 
 class TrialStore(AttemptStore, CallStore):
-    """What the store knows of trials."""
+    """Stores and finds trials, their scores and their diagnoses."""
 
     def plan_trials(self, trials: Sequence[Trial]) -> int:
-        """Store the trials that are not there yet and return how many were new."""
+        """Store the new ones of these trials and return how many they were."""
         with self._writing() as session:
             known: set[str] = set()
             for start in range(0, len(trials), _AT_ONCE):
@@ -91,14 +91,14 @@ class TrialStore(AttemptStore, CallStore):
         return [t for t in self.trials(run_id, round_) if t.id in scored and t.id not in known]
 
     def transcript(self, trial_id: str) -> Transcript | None:
-        """Return the transcript of the outcome that counts, if it kept one."""
+        """Return the transcript of the trial's current outcome; None if it has none."""
         outcome = self.outcome(trial_id)
         if outcome is None or outcome.transcript_sha256 is None:
             return None
         return Transcript.model_validate_json(self.artifacts.read_bytes(outcome.transcript_sha256))
 
     def record_score(self, score: TrialScore, rendered: Sequence[RenderedDeliverable]) -> bool:
-        """Store a trial's scores and views; False, changing nothing, if it was scored before."""
+        """Store a trial's scores and views; return False, changing nothing, if it has a score."""
         views = [
             RenderedRow(
                 trial_id=score.trial_id,
@@ -140,7 +140,7 @@ class TrialStore(AttemptStore, CallStore):
             )
 
     def score(self, trial_id: str) -> TrialScore | None:
-        """Return what scoring concluded, if it has."""
+        """Return the trial's score; None if it has none yet."""
         with self._reading() as session:
             row = session.get(ScoreRow, trial_id)
             return None if row is None else _score(row)
@@ -156,7 +156,7 @@ class TrialStore(AttemptStore, CallStore):
         )
 
     def page_pictures(self, sha256: str, ending: str, drawer: str) -> PagePictures | None:
-        """Return what `drawer` made of a file of this content and ending, if it was asked to."""
+        """Return the pictures that `drawer` made of a file of this content and ending, or None."""
         with self._reading() as session:
             row = session.get(PagePicturesRow, (sha256, ending, drawer))
         if row is None:
@@ -168,7 +168,7 @@ class TrialStore(AttemptStore, CallStore):
     def keep_page_pictures(
         self, sha256: str, ending: str, drawer: str, pages: PagePictures
     ) -> None:
-        """Keep what `drawer` made of a file, for every trial that delivers it."""
+        """Store the pictures that `drawer` made of a file, for every trial that delivers it."""
         row = PagePicturesRow(
             sha256=sha256, ending=ending, drawer=drawer, **pages.model_dump(mode="json")
         )
@@ -176,7 +176,7 @@ class TrialStore(AttemptStore, CallStore):
             session.merge(row)
 
     def record_diagnosis(self, diagnosis: Diagnosis) -> bool:
-        """Store a trial's labels; False, changing nothing, if it has some."""
+        """Store a trial's labels; return False, changing nothing, if it has some."""
         with self._writing() as session:
             if session.get(DiagnosisRow, diagnosis.trial_id) is not None:
                 return False

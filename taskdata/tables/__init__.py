@@ -1,7 +1,7 @@
 """The SQL tables.
 
-A row that is a measurement names what made it; uniqueness and ranges are the schema's business, so
-running something twice cannot count twice.
+A row that is a measurement names what made it. Uniqueness and ranges are constraints of the tables,
+so running something twice cannot count twice.
 """
 
 from taskdata.tables.columns import UtcDateTime
@@ -37,7 +37,7 @@ from taskdata.tables.evaluation import (
 )
 
 REVISION = "0009"
-"""The Alembic revision these tables are at."""
+"""The Alembic revision of these tables."""
 
 __all__ = [
     "REVISION",

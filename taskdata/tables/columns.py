@@ -8,7 +8,7 @@ from sqlmodel import Field
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A point in time; SQLite forgets time zones, so UTC is put back on reading."""
+    """A point in time; SQLite stores no time zone, so UTC is added on reading."""
 
     impl = DateTime(timezone=True)
     cache_ok = True

@@ -1,4 +1,4 @@
-"""Tables of seeds, refreshes and releases: every decision on the way to a bank can be read back."""
+"""Tables of seeds, refreshes and releases, with every decision on the way to a bank."""
 
 from datetime import datetime
 from typing import Any
@@ -22,7 +22,7 @@ class SeedRow(SQLModel, table=True):
 
 
 class SeedLinkRow(SQLModel, table=True):
-    """A seed says the same as another seed or a task."""
+    """A seed that repeats another seed or a task."""
 
     __tablename__ = "seed_link"
     __table_args__ = (CheckConstraint("similarity BETWEEN 0 AND 1", name="similarity_in_range"),)
@@ -34,7 +34,7 @@ class SeedLinkRow(SQLModel, table=True):
 
 
 class QuarantineRow(SQLModel, table=True):
-    """What was not let through, and why."""
+    """A rejected row, seed, task or candidate, and why it was rejected."""
 
     __tablename__ = "quarantine"
     id: int | None = Field(default=None, primary_key=True)
@@ -64,7 +64,7 @@ class RefreshRow(SQLModel, table=True):
 
 
 class CandidateRow(SQLModel, table=True):
-    """A task in the making, and the stage that is due next."""
+    """A task under construction, and the stage that is due next."""
 
     __tablename__ = "candidate"
     __table_args__ = (UniqueConstraint("refresh_id", "task_id"),)
@@ -82,7 +82,7 @@ class CandidateRow(SQLModel, table=True):
 
 
 class ConstructionStepRow(SQLModel, table=True):
-    """One step that a candidate took; written once, together with where that left it."""
+    """One step of a candidate; written once, together with the candidate's new state."""
 
     __tablename__ = "construction_step"
     __table_args__ = (UniqueConstraint("candidate_id", "stage", "attempt"),)
@@ -96,7 +96,7 @@ class ConstructionStepRow(SQLModel, table=True):
 
 
 class ReviewRow(SQLModel, table=True):
-    """What a person decided about a candidate."""
+    """A person's decision about a candidate."""
 
     __tablename__ = "review"
     id: int | None = Field(default=None, primary_key=True)

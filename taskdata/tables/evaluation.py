@@ -1,8 +1,4 @@
-"""Tables of tasks, runs and trials: what was asked, what happened, what was concluded.
-
-A row that is a measurement names what made it; uniqueness and ranges are the schema's business,
-so running something twice cannot count twice.
-"""
+"""Tables of tasks, runs and trials, of outcomes and model calls, and of scores and diagnoses."""
 
 from datetime import datetime
 from typing import Any
@@ -23,7 +19,7 @@ class TaskRow(SQLModel, table=True):
     category: str = Field(index=True)
     spec: dict[str, Any] = json_column()
     outline: dict[str, Any] | None = json_column(nullable=True)
-    """What a list shows, so that listing reads no trees; None in rows of an earlier revision."""
+    """The fields that lists show, so that listing reads no trees; None in old rows."""
 
 
 class ReleaseRow(SQLModel, table=True):
@@ -60,7 +56,7 @@ class RunRow(SQLModel, table=True):
 
 
 class TrialRow(SQLModel, table=True):
-    """What is asked: one agent, one task, one repetition, one refinement round."""
+    """One agent on one task, in one repetition and one refinement round."""
 
     __tablename__ = "trial"
     __table_args__ = (UniqueConstraint("run_id", "agent", "task_id", "repetition", "round"),)
@@ -78,7 +74,7 @@ class TrialRow(SQLModel, table=True):
 
 
 class OutcomeRow(SQLModel, table=True):
-    """What happened in one attempt; a trial has at most one finished attempt."""
+    """The outcome of one attempt; a trial has at most one finished attempt."""
 
     __tablename__ = "outcome"
     __table_args__ = (
@@ -133,6 +129,7 @@ class ModelCallRow(SQLModel, table=True):
         Index(
             "shared_replies",
             "shared_key",
+            "id",
             sqlite_where=text("shared_key IS NOT NULL"),
             postgresql_where=text("shared_key IS NOT NULL"),
         ),
@@ -168,7 +165,7 @@ class DeliverableRow(SQLModel, table=True):
 
 
 class ScoreRow(SQLModel, table=True):
-    """What scoring concluded about a trial; written once."""
+    """The score of a trial; written once."""
 
     __tablename__ = "trial_score"
     __table_args__ = (
@@ -198,7 +195,7 @@ class LeafScoreRow(SQLModel, table=True):
 
 
 class ScoringErrorRow(SQLModel, table=True):
-    """Why a finished trial could not be scored; goes once it is."""
+    """Why a finished trial could not be scored; deleted once it is."""
 
     __tablename__ = "scoring_error"
     trial_id: str = Field(primary_key=True, foreign_key="trial.id")
@@ -207,7 +204,7 @@ class ScoringErrorRow(SQLModel, table=True):
 
 
 class RenderedRow(SQLModel, table=True):
-    """Where the view of a deliverable is."""
+    """The artifact that holds the view of a deliverable."""
 
     __tablename__ = "rendered_deliverable"
     trial_id: str = Field(primary_key=True, foreign_key="trial.id")

@@ -75,7 +75,7 @@ def upgrade() -> None:
     op.create_index(
         "shared_replies",
         "model_call",
-        ["shared_key"],
+        ["shared_key", "id"],
         sqlite_where=is_shared,
         postgresql_where=is_shared,
     )

@@ -190,7 +190,8 @@ def test_where_a_server_does_not_say_what_was_used_the_most_that_it_can_be_is_ke
     attempt(store, trial, Silent(), ["a"])
     (call,) = store.paid_calls(trial.id)
     assert call.cost_usd is None
-    assert call.cost_at_most_usd == call_bound(request, price_of(SPEC)).usd
+    bound = call_bound(request, price_of(SPEC))
+    assert (call.tokens_at_most, call.cost_at_most_usd) == (bound.tokens, bound.usd)
     assert store.spent_usd(trial.run_id) == call.cost_at_most_usd > 0
     assert store.paid(trial.run_id) == (1, None)
 
