@@ -107,7 +107,7 @@ class CallAccounting:
     async def answered(
         self, call: Call, answer: Answer, content_type: str, content: bytes | None
     ) -> None:
-        """Count a complete answer; return once it is stored, before the program has the end of it."""
+        """Count a complete answer; return once it is stored, before the program gets its end."""
         usage, paid = answer.usage, self._terms.paid
         if call.kept is not None:
             cost = call.kept.cost_usd
@@ -156,7 +156,7 @@ class CallAccounting:
             self._left_out = 0
 
     def _failure(self, call: Call) -> FailedAttempt | None:
-        """Return the failed attempt of a call that was sent and has no complete answer, else None."""
+        """Return the attempt of a call that was sent and has no complete answer, else None."""
         if call.whole is not None or not call.was_sent:
             return None
         endpoint, fault = self._terms.endpoint, call.fault
