@@ -6,13 +6,14 @@ one installation that are active at once share provider limits: by a file where 
 scheduler of its own, and inside the scheduler where `dask_scheduler` names one.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from environments.models.limits.coordinator import Answer, Coordinator, Exchange, Report
+from environments.models.limits.coordinator import Answer, Coordinator, Exchange, Opener, Report
 from environments.models.limits.shared_limits import SharedLimits, limits_file
 from flows.config import Settings
 from flows.workers.hosting import dropped, spoken_to
@@ -57,15 +58,6 @@ def _shared_by(settings: Settings) -> str | Path:
     return f"nightshift_limits_of_{sha256(settings.address.database_url.encode()).hexdigest()}"
 
 
-def _opener(
-    shared_by: str | Path, extensions: dict[str, Any]
-) -> Callable[[], AbstractContextManager[SharedLimits]]:
-    if isinstance(shared_by, Path):
-        return lambda: limits_file(shared_by)
-    limits = extensions.setdefault(shared_by, SharedLimits())
-    return lambda: nullcontext(limits)
-
-
 def _begin(
     address: str,
     shared_by: str | Path,
@@ -73,20 +65,22 @@ def _begin(
     spent_usd: float,
     dask_scheduler: Any = None,
 ) -> None:
-    opener = _opener(shared_by, dask_scheduler.extensions)
-    coordinator = Coordinator(config.limits, config.max_usd, spent_usd, opener, address)
-    address_of: dict[str, str] = {}
+    extensions, address_of = dask_scheduler.extensions, dict[str, str]()
+    if isinstance(shared_by, Path):
+        opened: Opener = partial(limits_file, shared_by)
+    else:
+        opened = extensions.setdefault(shared_by, SharedLimits()).opened
+    coordinator = Coordinator(config.limits, config.max_usd, spent_usd, opened, address)
 
     def exchange(word: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
         report = Report.model_validate(word)
         address_of[report.worker] = worker
-        for name in coordinator.workers:
-            if address_of[name] not in dask_scheduler.workers:
-                coordinator.forget(name)
+        gone = (n for n in coordinator.workers if address_of[n] not in dask_scheduler.workers)
+        coordinator.forget(*gone)
         return coordinator.exchange(report).model_dump(mode="json")
 
     dask_scheduler.handlers[address] = exchange
-    dask_scheduler.extensions[address] = coordinator
+    extensions[address] = coordinator
 
 
 def _end(address: str, dask_scheduler: Any = None) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 
 from pydantic import Field
 
@@ -39,6 +39,10 @@ Exchange = Callable[[Report], Answer]
 """Carries a report to the coordinator and brings the answer; blocks, and raises on failure."""
 
 
+Opener = Callable[[], AbstractContextManager[SharedLimits]]
+"""Opens the limits that several runs share, for one change."""
+
+
 class Coordinator:
     """Coordinates the workers of one run, which report by `exchange`."""
 
@@ -47,7 +51,7 @@ class Coordinator:
         ceilings: Mapping[str, Ceilings] | None = None,
         max_usd: float | None = None,
         spent_usd: float = 0.0,
-        limits: Callable[[], AbstractContextManager[SharedLimits]] | None = None,
+        limits: Opener | None = None,
         run: str = "",
     ) -> None:
         """Share the configured limits of each provider, and what is left of `max_usd`.
@@ -56,8 +60,7 @@ class Coordinator:
         `limits` opens what several runs share, in which `run` marks this run's workers; None: this
         run has the limits to itself.
         """
-        own = SharedLimits()
-        self._limits = limits or (lambda: nullcontext(own))
+        self._limits = limits or SharedLimits().opened
         self._ceilings = {limited_as(name): each for name, each in (ceilings or {}).items()}
         self._run = run
         self._budget = SharedBudget(max_usd, spent_usd)

@@ -189,7 +189,8 @@ class ProcessLimiter:
             self._news.set()
 
     def _report_on(self) -> None:
-        is_idle = True
+        # The coordinator may be another than that of the last block.
+        is_idle = False
         while not self._ended.is_set():
             # An idle process has nothing to report; a busy one must hear of pauses and turns.
             self._news.wait(None if is_idle else REPORT_SECONDS)

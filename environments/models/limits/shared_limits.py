@@ -77,6 +77,11 @@ class SharedLimits(_Stored):
     providers: dict[str, _Provider] = {}
     workers: dict[str, _Worker] = {}
 
+    @contextmanager
+    def opened(self) -> Iterator["SharedLimits"]:
+        """Yield itself, for runs that share it in memory; see `limits_file`."""
+        yield self
+
     def shares(
         self, name: str, demands: Mapping[str, Demand], ceilings: Mapping[str, Ceilings], now: float
     ) -> dict[str, Share]:

@@ -26,7 +26,7 @@ _SHORTEST_WITH_THOUGHT = 2048
 """The same for one that was told to reason."""
 
 
-class Meter(TrialBudget):
+class HarnessBudget(TrialBudget):
     """The budget of one trial of an agent of ours; time runs from its creation."""
 
     def __init__(

@@ -18,7 +18,7 @@ from environments.tools.session.managing_context import MANAGE_CONTEXT
 from environments.tools.session.turns import TurnSize
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
-from stages.execute.dialogue.budget import Meter
+from stages.execute.dialogue.budget import HarnessBudget
 from stages.execute.dialogue.context import Context, ContextWindow
 from stages.execute.dialogue.corrections import missing_files
 from stages.execute.dialogue.inputs import ShownInput
@@ -70,7 +70,7 @@ class Conversation:
         self._model: ModelClient = assignment.model
         self._assignment = assignment
         self._journal = assignment.journal
-        self._meter = Meter(assignment.agent.budget, price=price_of(model))
+        self._meter = HarnessBudget(assignment.agent.budget, price=price_of(model))
         self._native_tools = native_tools
         self._stop = stop
         self._reply_schema = reply_schema

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from environments.models.money.prices import price_of
 from environments.ports import ModelReply, ModelRequest
-from stages.execute.dialogue.budget import Meter
+from stages.execute.dialogue.budget import HarnessBudget
 from stages.prepare.estimate import Effort, at_most, estimate, likely, totals
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 from taskdata.schema.run import PastEffort, RunConfig
@@ -93,7 +93,7 @@ def test_no_trial_uses_more_than_the_estimate_says(turns, max_tokens, reply_toke
     budget = Budget(max_turns=turns, max_tokens=max_tokens, max_reply_tokens=reply_tokens)
     spec = AgentSpec(harness="react", model=model, window_tokens=window, budget=budget)
     most, price = at_most(spec, trials=1), price_of(model)
-    meter, tokens, usd = Meter(budget), 0, 0.0
+    meter, tokens, usd = HarnessBudget(budget), 0, 0.0
     for read, written, failures in used:
         if meter.exhausted() is not None:
             break

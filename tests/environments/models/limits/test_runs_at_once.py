@@ -2,7 +2,6 @@
 
 import multiprocessing
 import time
-from contextlib import nullcontext
 
 import pytest
 
@@ -23,8 +22,7 @@ TEN = {"openai": Ceilings(concurrency=10, requests_per_minute=600, tokens_per_mi
 def opened(request, tmp_path):
     """How two runs open what they share: an object of one scheduler, or a file."""
     if request.param == "in memory":
-        limits = SharedLimits()
-        return lambda: nullcontext(limits)
+        return SharedLimits().opened
     return lambda: limits_file(tmp_path / "limits.json")
 
 
