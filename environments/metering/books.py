@@ -8,8 +8,8 @@ import asyncio
 from dataclasses import replace
 
 from environments.metering.calls import Call, Fault, Terms
-from environments.models.client import Answer
 from environments.models.faults import AttemptFailed, NotSent, lost_money, one_line
+from environments.models.formats.reply import ParsedReply
 from environments.models.limits.purse import MoneyHeld
 from environments.models.limits.seam import Outcome
 from environments.models.money.spending import Spending
@@ -104,7 +104,7 @@ class Books:
         call.fault, call.is_programs = fault, True
 
     async def answered(
-        self, call: Call, answer: Answer, content_type: str, content: bytes | None
+        self, call: Call, answer: ParsedReply, content_type: str, content: bytes | None
     ) -> None:
         """Count a whole answer; return once it is kept, before its program has the end of it."""
         usage, paid = answer.usage, self._terms.paid

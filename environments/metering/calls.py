@@ -10,7 +10,7 @@ from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.requests import Asked, limited
 from environments.metering.ledger import Ledger, Reservation
 from environments.metering.paid import PaidAnswer, PaidAnswers
-from environments.models.client import Answer
+from environments.models.formats.reply import ParsedReply
 from environments.models.limits.purse import Purse
 from environments.models.limits.seam import Allowance, Limiter, Outcome
 from environments.models.retry import RetryPolicy
@@ -97,7 +97,7 @@ class Call:
     """With an error status, so nothing is charged."""
     is_settled: bool = False
     """Its room in the budget was given back."""
-    part: Answer | None = None
+    part: ParsedReply | None = None
     """What had come of a stream when it ended early."""
     whole: ModelReply | None = None
     """For the record; set once the answer has come to its end."""
@@ -129,7 +129,7 @@ class Call:
         self.was_sent = self.was_turned_down = self.is_programs = False
         self.fault = self.outcome = None
 
-    def reply(self, answer: Answer, model: str, cost_usd: float | None) -> ModelReply:
+    def reply(self, answer: ParsedReply, model: str, cost_usd: float | None) -> ModelReply:
         """Return a whole answer for the record; `model` is the one that was asked."""
         return ModelReply(
             text=answer.text,

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from environments.metering.books import Books
 from environments.metering.calls import Call, Terms
-from environments.metering.exchange import Exchange
 from environments.metering.formats.dialects import Dialect, error_body, family_of, limited_as
 from environments.metering.formats.requests import Asked
 from environments.metering.ledger import Reservation
 from environments.metering.paid import request_key
+from environments.metering.provider_requests import ProviderRequests
 from environments.models.faults import AttemptFailed
 from environments.models.limits.admission import admitted
 from environments.models.limits.seam import Slot
@@ -45,12 +45,12 @@ _jitter = SystemRandom().random
 class Forwarder:
     """Sends calls on with the real key, and has each of them booked."""
 
-    def __init__(self, terms: Terms, books: Books, exchange: Exchange) -> None:
+    def __init__(self, terms: Terms, books: Books, requests: ProviderRequests) -> None:
         self._terms = terms
         self._endpoint = terms.endpoint
         self._ledger = terms.ledger
         self._books = books
-        self._exchange = exchange
+        self._requests = requests
         self._in_flight: set[asyncio.Task[web.StreamResponse]] = set()
 
     @classmethod
@@ -58,7 +58,7 @@ class Forwarder:
     async def opened(cls, terms: Terms, books: Books) -> "AsyncIterator[Forwarder]":
         """Yield a forwarder with connections of its own."""
         async with open_session() as session:
-            forwarder = cls(terms, books, Exchange(terms, books, session))
+            forwarder = cls(terms, books, ProviderRequests(terms, books, session))
             try:
                 yield forwarder
             finally:
@@ -117,7 +117,7 @@ class Forwarder:
         try:
             async with self._ledger.in_time():
                 if call.kept is not None:
-                    return await self._exchange.again(call, call.kept)
+                    return await self._requests.again(call, call.kept)
                 return await self._asked(call, seconds)
         except TimeoutError:
             said = f"{self._endpoint}: no answer within {call.seconds:.3g} s"
@@ -177,9 +177,9 @@ class Forwarder:
                 )
             call.started = time.monotonic()
             try:
-                return await self._exchange.asked(call)
+                return await self._requests.asked(call)
             except ModelUnavailable as exc:
-                return self._exchange.failed(call, exc)
+                return self._requests.failed(call, exc)
             finally:
                 leave.payment.cost_usd = self._books.paid_usd(call)
                 if call.outcome is not None:

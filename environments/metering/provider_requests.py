@@ -4,17 +4,18 @@ import io
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from environments.metering.books import Books
 from environments.metering.calls import Call, Fault, Terms
-from environments.metering.connection import proxy_for
 from environments.metering.formats.dialects import (
     dialects_of,
     error_body,
     family_of,
     real_headers,
 )
-from environments.metering.formats.replies import all_of, decoded, read_answer
+from environments.metering.formats.replies import all_of, decoded, read_reply
 from environments.metering.paid import PaidAnswer
 from environments.metering.passage import Passage
 from environments.models.faults import (
@@ -26,6 +27,7 @@ from environments.models.faults import (
 )
 from environments.models.limits.headers import allowances, retry_after
 from environments.models.limits.seam import Outcome
+from environments.models.wire.endpoint import Endpoint
 from environments.models.wire.http import CONNECT_SECONDS, connection_fault
 from taskdata.errors import ModelRejected, ModelUnavailable
 
@@ -40,7 +42,7 @@ _OURS_TO_MEND = frozenset({401, 402, 403, 407})
 _PASSED_ON = ("retry-after", "retry-after-ms", "x-should-retry", "request-id", "x-request-id")
 
 
-class Exchange:
+class ProviderRequests:
     """Asks the provider of a trial, and books what comes of it."""
 
     def __init__(self, terms: Terms, books: Books, session: "aiohttp.ClientSession") -> None:
@@ -48,7 +50,7 @@ class Exchange:
         self._silent_seconds = terms.policy.attempt_seconds
         self._books = books
         self._session = session
-        self._proxy = proxy_for(terms.endpoint)
+        self._proxy = _proxy_for(terms.endpoint)
 
     async def asked(self, call: Call) -> "web.StreamResponse":
         """Return what the program gets to see of the provider's answer.
@@ -145,7 +147,7 @@ class Exchange:
         if not isinstance(body, dict):
             raise AttemptFailed(f"{self._endpoint}: the answer is not JSON, {len(content)} bytes")
         if not body.get("error"):
-            await self._books.answered(call, read_answer(call.dialect, body), _JSON, clean)
+            await self._books.answered(call, read_reply(call.dialect, body), _JSON, clean)
             return web.Response(body=clean, content_type=_JSON)
         fault = from_error(str(self._endpoint), body, {}, self._endpoint.key)
         if not _is_programs(fault):
@@ -165,7 +167,7 @@ class Exchange:
                 await response.prepare(call.request)
             await passage.begin(pieces, response)
             if passage.is_whole:
-                answer = read_answer(call.dialect, passage.reply.body())
+                answer = read_reply(call.dialect, passage.reply.body())
                 await self._books.answered(call, answer, _STREAM, passage.content)
                 await passage.end(pieces, response)
                 ends_well = True
@@ -173,7 +175,7 @@ class Exchange:
                 ends_well = self._is_refused(call, passage)
         finally:
             if call.whole is None:
-                call.part = read_answer(call.dialect, passage.reply.body())
+                call.part = read_reply(call.dialect, passage.reply.body())
             if not ends_well:
                 # An end that looks like one would be taken for the provider's.
                 _hang_up(call.request)
@@ -210,6 +212,17 @@ def _is_providers(fault: ModelRejected | AttemptFailed, will_never_fit: bool) ->
 def _is_programs(fault: ModelRejected | AttemptFailed) -> bool:
     """Return whether an error as answer says no to what was asked."""
     return isinstance(fault, ModelRejected) and fault.status not in {*_OURS_TO_MEND, 429}
+
+
+def _proxy_for(endpoint: Endpoint) -> str | None:
+    """Return the proxy that the environment names for the endpoint, looked up once.
+
+    aiohttp would look it up for every request, in another thread, and take logins from `.netrc`.
+    """
+    # A local server is reached directly, whatever the environment says.
+    if endpoint.spec.provider == "local" or proxy_bypass(endpoint.host):
+        return None
+    return getproxies().get(urlsplit(endpoint.base_url).scheme)
 
 
 async def _in_one_piece(content: bytes) -> AsyncIterator[bytes]:
