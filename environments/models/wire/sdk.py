@@ -30,14 +30,15 @@ class SdkClient:
 
         Args:
             endpoint: Where the requests go.
-            new_sdk: Makes the SDK's object, at the first request.
+            new_sdk: Makes the SDK's object; again after a close.
             module: Has the SDK's error classes.
             takes_objects: The SDK moves fields of the body to the URL, so it needs them decoded.
             sign_in_errors: What the SDK raises where the machine's own credentials do not do.
         """
         self._endpoint = endpoint
         self._new_sdk = new_sdk
-        self._sdk: Any = None
+        # Made before the first request, whose time is limited.
+        self._sdk: Any = new_sdk(endpoint)
         self._error: type[Exception] = module.APIError
         self._takes_objects = takes_objects
         self._sign_in_errors = sign_in_errors
