@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from environments.metering.answers import stored_answer
 from environments.metering.calls import Call, Fault, Terms
-from environments.models.client import Answer
 from environments.models.faults import AttemptFailed, NotSent, lost_money, one_line
+from environments.models.formats.reply import ParsedReply
 from environments.models.limits.protocols import Outcome
 from environments.models.money.budget import Spending
 from environments.models.money.run_budget import MoneyHeld
@@ -106,7 +106,7 @@ class CallAccounting:
         call.fault, call.is_programs_fault = fault, True
 
     async def answered(
-        self, call: Call, answer: Answer, content_type: str, content: bytes | None
+        self, call: Call, answer: ParsedReply, content_type: str, content: bytes | None
     ) -> None:
         """Count a complete answer; return once it is stored, before the program gets its end."""
         usage, log = answer.usage, self._terms.log

@@ -10,7 +10,7 @@ from environments.metering.answers import RecordedAnswer
 from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.requests import Asked, limited
 from environments.metering.ledger import Ledger, ReplyReservation
-from environments.models.client import Answer
+from environments.models.formats.reply import ParsedReply
 from environments.models.limits.protocols import Allowance, Limiter, Outcome
 from environments.models.money.run_budget import RunBudget
 from environments.models.record.log import CallLog
@@ -97,7 +97,7 @@ class Call:
     """Whether the provider answered with an error status, for which it charges nothing."""
     is_settled: bool = False
     """Whether its reservation in the budget was settled."""
-    part: Answer | None = None
+    part: ParsedReply | None = None
     """What had arrived of a stream that ended early."""
     whole: ModelReply | None = None
     """For the journal; set once the whole answer has arrived."""
@@ -129,7 +129,7 @@ class Call:
         self.was_sent = self.was_rejected = self.is_programs_fault = False
         self.fault = self.outcome = None
 
-    def reply(self, answer: Answer, model: str, cost_usd: float | None) -> ModelReply:
+    def reply(self, answer: ParsedReply, model: str, cost_usd: float | None) -> ModelReply:
         """Return a whole answer for the journal; `model` is the requested one."""
         return ModelReply(
             text=answer.text,

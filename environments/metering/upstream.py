@@ -4,18 +4,19 @@ import io
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from environments.metering.accounting import CallAccounting
 from environments.metering.answers import RecordedAnswer
 from environments.metering.calls import Call, Fault, Terms
-from environments.metering.connection import proxy_for
 from environments.metering.formats.dialects import (
     dialects_of,
     error_body,
     family_of,
     real_headers,
 )
-from environments.metering.formats.replies import all_of, decoded, read_answer
+from environments.metering.formats.replies import all_of, decoded, read_reply
 from environments.metering.stream_relay import StreamRelay
 from environments.models.faults import (
     AttemptFailed,
@@ -26,6 +27,7 @@ from environments.models.faults import (
 )
 from environments.models.limits.headers import allowances, retry_after
 from environments.models.limits.protocols import Outcome
+from environments.models.wire.endpoint import Endpoint
 from environments.models.wire.http import CONNECT_SECONDS, connection_fault
 from taskdata.errors import ModelRejected, ModelUnavailable
 
@@ -50,7 +52,7 @@ class Upstream:
         self._silent_seconds = terms.policy.attempt_seconds
         self._accounting = accounting
         self._session = session
-        self._proxy = proxy_for(terms.endpoint)
+        self._proxy = _proxy_for(terms.endpoint)
 
     async def send(self, call: Call) -> "web.StreamResponse":
         """Send the call to the provider; return the response for the program.
@@ -147,7 +149,7 @@ class Upstream:
         if not isinstance(body, dict):
             raise AttemptFailed(f"{self._endpoint}: the answer is not JSON, {len(content)} bytes")
         if not body.get("error"):
-            await self._accounting.answered(call, read_answer(call.dialect, body), _JSON, clean)
+            await self._accounting.answered(call, read_reply(call.dialect, body), _JSON, clean)
             return web.Response(body=clean, content_type=_JSON)
         fault = from_error(str(self._endpoint), body, {}, self._endpoint.key)
         if not _is_programs_fault(fault):
@@ -167,7 +169,7 @@ class Upstream:
                 await response.prepare(call.request)
             await relay.begin(pieces, response)
             if relay.is_whole:
-                answer = read_answer(call.dialect, relay.reply.body())
+                answer = read_reply(call.dialect, relay.reply.body())
                 await self._accounting.answered(call, answer, _STREAM, relay.content)
                 await relay.end(pieces, response)
                 ends_well = True
@@ -175,7 +177,7 @@ class Upstream:
                 ends_well = self._is_refused(call, relay)
         finally:
             if call.whole is None:
-                call.part = read_answer(call.dialect, relay.reply.body())
+                call.part = read_reply(call.dialect, relay.reply.body())
             if not ends_well:
                 # A regular end of the response would look as if the stream were complete.
                 _hang_up(call.request)
@@ -211,6 +213,17 @@ def _is_providers(fault: ModelRejected | AttemptFailed, will_never_fit: bool) ->
 def _is_programs_fault(fault: ModelRejected | AttemptFailed) -> bool:
     """Return whether an error in place of an answer is about the request."""
     return isinstance(fault, ModelRejected) and fault.status not in {*_OURS_TO_MEND, 429}
+
+
+def _proxy_for(endpoint: Endpoint) -> str | None:
+    """Return the proxy that the environment names for the endpoint, looked up once.
+
+    aiohttp would look it up for every request, in another thread, and take logins from `.netrc`.
+    """
+    # A local server is reached directly, whatever the environment says.
+    if endpoint.spec.provider == "local" or proxy_bypass(endpoint.host):
+        return None
+    return getproxies().get(urlsplit(endpoint.base_url).scheme)
 
 
 async def _in_one_piece(content: bytes) -> AsyncIterator[bytes]:

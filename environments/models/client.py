@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from environments.models import faults
@@ -14,6 +13,7 @@ from environments.models.faults import (
     ProviderError,
     TooDear,
 )
+from environments.models.formats.reply import ParsedReply
 from environments.models.limits.headers import allowances
 from environments.models.limits.protocols import Limiter, Outcome, Slot, limited_as
 from environments.models.money.prices import price_of
@@ -28,7 +28,7 @@ from environments.models.wire.writing import ToolSets
 from environments.ports import ModelReply, ModelRequest
 from taskdata.errors import Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolSpec
-from taskdata.schema.transcript import ToolCall, Usage
+from taskdata.schema.transcript import Usage
 
 if TYPE_CHECKING:
     import httpx2
@@ -40,24 +40,6 @@ _TOKENS_PER_MEDIA = 1500
 # Below the least that a provider takes: 5 MB of base64 for a picture, 32 MB for a request.
 _MAX_MEDIA_BYTES = {"image": 3_700_000, "audio": 20_000_000, "application": 20_000_000}
 _MAX_MEDIA_TOGETHER = 22_000_000
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a client read from one successful response."""
-
-    text: str
-    model: str
-    stop_reason: str
-    """`stop`, `tool_calls`, `length` or `refused`, whatever the provider calls it; a reason that
-    is none of these stays as it came, and is empty where there is none."""
-    tool_calls: tuple[ToolCall, ...] = ()
-    usage: Usage | None = None
-    """None: the server did not say, or said nonsense."""
-    replay: tuple[dict[str, Any], ...] = ()
-    """See `ModelReply.replay`."""
-    thinking: str = ""
-    """See `ModelReply.thinking`."""
 
 
 class ProviderClient(ABC):
@@ -158,14 +140,14 @@ class ProviderClient(ABC):
         """Return the request as JSON."""
 
     @abstractmethod
-    def _answer(self, body: Any) -> Answer:
+    def _answer(self, body: Any) -> ParsedReply:
         """Read the JSON of an answer with status 200; raise `AttemptFailed` if it is none."""
 
     def _refused_way(self, request: ModelRequest, error: ProviderError) -> str | None:
         """Return the way of asking that an error is about, if another one would do as well."""
         return None
 
-    async def _attempt(self, request: ModelRequest, one: Try) -> Answer:
+    async def _attempt(self, request: ModelRequest, one: Try) -> ParsedReply:
         # Of this attempt: calls at the same time may learn what the server refuses.
         without, slot = self._without, one.slot
         one.cost_usd = 0.0

@@ -10,22 +10,18 @@ from environments.models.anthropic.blocks import FORMAT, turns_of, with_breakpoi
 from environments.models.anthropic.schema import accepted
 from environments.models.anthropic.sdk import anthropic_client
 from environments.models.anthropic.thinking import thinking_fields
-from environments.models.client import Answer, ProviderClient
+from environments.models.client import ProviderClient
+from environments.models.formats.messages import blocks_of, messages_reply
+from environments.models.formats.reply import ParsedReply, read_calls
 from environments.models.wire.reading import (
     CallId,
-    Count,
     Wire,
-    distinct,
-    read_call,
     read_form,
-    read_usage,
 )
 from environments.models.wire.sdk import SdkClient
-from environments.models.wire.thinking import messages_thinking
 from environments.models.wire.writing import in_list, to_json, with_parts
 from environments.ports import ModelRequest
 from taskdata.schema.tool import ToolSpec
-from taskdata.schema.transcript import Usage
 
 
 class _Block(Wire):
@@ -41,18 +37,6 @@ class _Reply(Wire):
     content: str | list[dict[str, Any]]
     stop_reason: str | None = None
     usage: Any = None
-
-
-class _OutputDetails(Wire):
-    thinking_tokens: Count | None = None
-
-
-class _Usage(Wire):
-    input_tokens: Count
-    output_tokens: Count
-    cache_read_input_tokens: Count | None = None
-    cache_creation_input_tokens: Count | None = None
-    output_tokens_details: _OutputDetails | None = None
 
 
 class AnthropicClient(ProviderClient):
@@ -97,55 +81,17 @@ class AnthropicClient(ProviderClient):
         parts["messages"] = turns_of(request.messages, marked=goes_on)
         return with_parts(fields, parts)
 
-    def _answer(self, body: Any) -> Answer:
+    def _answer(self, body: Any) -> ParsedReply:
         where = str(self.endpoint)
         form = read_form(where, body, _Reply)
-        content = form.content
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
+        content = blocks_of(form.content)
         blocks = [read_form(where, block, _Block) for block in content]
-        calls = distinct(
-            read_call(block.id, block.name, block.input)
-            for block in blocks
-            if block.type == "tool_use"
-        )
+        reply = messages_reply(body)
+        calls = read_calls(reply.calls)
         plain = all(block.type in ("text", "tool_use") for block in blocks)
         # What goes back must carry the ids that the results will name, and be fit to be kept.
         given = [block.id for block in blocks if block.type == "tool_use"]
         is_readable = all(call.arguments is not None for call in calls)
         whole = is_readable and given == [call.id for call in calls]
-        reason = form.stop_reason or ""
-        return Answer(
-            text="".join(block.text or "" for block in blocks if block.type == "text"),
-            model=form.model or "",
-            stop_reason=_STOP_REASONS.get(reason, reason),
-            tool_calls=calls,
-            usage=_usage(form.usage),
-            replay=({"format": FORMAT, "content": content},) if whole and not plain else (),
-            thinking=messages_thinking(content),
-        )
-
-
-def _usage(raw: Any) -> Usage | None:
-    usage = read_usage(raw, _Usage)
-    if usage is None:
-        return None
-    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    thought = usage.output_tokens_details and usage.output_tokens_details.thinking_tokens
-    return Usage(
-        input_tokens=usage.input_tokens + read + written,
-        output_tokens=usage.output_tokens,
-        cached_input_tokens=read,
-        cache_write_tokens=written,
-        reasoning_tokens=thought or 0,
-    )
-
-
-_STOP_REASONS = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refused",
-}
+        replay = ({"format": FORMAT, "content": content},) if whole and not plain else ()
+        return ParsedReply.of(reply, calls, replay)

@@ -5,26 +5,24 @@ way is read if it can mean one thing only, and anything else is a failed attempt
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
 
-from environments.models.client import Answer, ProviderClient
+from environments.models.client import ProviderClient
 from environments.models.faults import ProviderError
+from environments.models.formats.chat import chat_reply
+from environments.models.formats.reply import ParsedReply, read_calls
 from environments.models.openai.account import cache_key, data_url, refuses
 from environments.models.openai.sdk import openai_client
-from environments.models.openai.usage import usage_of
-from environments.models.wire.parts import object_of, text_of
 from environments.models.wire.reading import (
     CallId,
     Wire,
-    distinct,
-    read_call,
     read_form,
     replayed,
 )
 from environments.models.wire.sdk import SdkClient
-from environments.models.wire.thinking import chat_thinking
 from environments.models.wire.writing import in_list, message_json, tool_name, with_parts
 from environments.ports import Media, Message, ModelRequest
 from taskdata.schema.tool import ToolSpec
@@ -143,35 +141,16 @@ class OpenAIClient(ProviderClient):
             return _REASONING
         return None
 
-    def _answer(self, body: Any) -> Answer:
-        form = read_form(str(self.endpoint), body, _Completion)
-        choice = form.choices[0]
-        said = choice.message
-        written = said.tool_calls or _older_call(said.function_call)
-        calls = distinct(read_call(c.id, c.function.name, c.function.arguments) for c in written)
-        reason = choice.finish_reason or ""
+    def _answer(self, body: Any) -> ParsedReply:
+        read_form(str(self.endpoint), body, _Completion)
+        reply = chat_reply(body)
+        calls = read_calls(reply.calls)
         signed = {
-            call.id: {"extra_content": given.extra_content}
-            for call, given in zip(calls, written, strict=True)
-            if given.extra_content
+            call.id: {"extra_content": written.extra}
+            for call, written in zip(calls, reply.calls, strict=True)
+            if written.extra
         }
-        return Answer(
-            text=said.refusal or _text(said.content),
-            model=form.model or "",
-            stop_reason="refused" if said.refusal else _STOP_REASONS.get(reason, reason),
-            tool_calls=calls,
-            usage=usage_of(form.usage),
-            replay=_replay(said, signed),
-            thinking=chat_thinking(body["choices"][0]["message"]),
-        )
-
-
-def _older_call(function_call: object) -> list[_Call]:
-    # Servers that know better leave it empty.
-    called = object_of(function_call)
-    if not (name := text_of(called.get("name"))):
-        return []
-    return [_Call(function=_Function(name=name, arguments=called.get("arguments")))]
+        return ParsedReply.of(reply, calls, _replay(body["choices"][0]["message"], signed))
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -222,22 +201,8 @@ def _media_part(media: Media) -> dict[str, Any]:
     return {"type": "input_audio", "input_audio": {"data": encoded, "format": kind}}
 
 
-_STOP_REASONS = {"content_filter": "refused", "function_call": "tool_calls"}
-
-
-def _text(content: str | list[str | _Part] | None) -> str:
-    if content is None or isinstance(content, str):
-        return content or ""
-    # Parts of other types are thoughts, and links to sources: not what was said.
-    return "".join(
-        part if isinstance(part, str) else part.text or ""
-        for part in content
-        if isinstance(part, str) or part.type in ("text", "output_text")
-    )
-
-
-def _replay(said: _Message, signed: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-    thought = {name: value for name in _REASONING_FIELDS if (value := getattr(said, name))}
+def _replay(said: Mapping[str, Any], signed: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    thought = {name: value for name in _REASONING_FIELDS if (value := said.get(name))}
     if not thought and not signed:
         return ()
     return ({"format": _FORMAT} | thought | ({"extra_content": signed} if signed else {}),)

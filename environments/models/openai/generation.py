@@ -34,6 +34,8 @@ from taskdata.schema.transcript import Usage
 
 MAX_IMAGE_BYTES = 24_000_000
 MAX_VIDEO_BYTES = 48_000_000
+_MAX_ANSWER_BYTES = MAX_VIDEO_BYTES + 1_000_000
+"""Room for the largest clip, and for the largest picture in base64, with what stands around it."""
 
 _SIZE = "1024x1024"
 _DRAW_SECONDS = 300.0
@@ -82,7 +84,7 @@ class _Generator:
         self.endpoint = endpoint
         self._policy = policy or RetryPolicy()
         self._limiter = limiter
-        self._sdk = new_sdk(endpoint)
+        self._sdk = new_sdk(endpoint, _MAX_ANSWER_BYTES)
 
     async def close(self) -> None:
         """Close the connections."""

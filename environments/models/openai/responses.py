@@ -8,22 +8,20 @@ import json
 from collections.abc import Sequence, Set
 from typing import Any, Literal
 
-from environments.models.client import Answer, ProviderClient
+from environments.models.client import ProviderClient
 from environments.models.faults import AttemptFailed, ProviderError
+from environments.models.formats.reply import ParsedReply, read_calls
+from environments.models.formats.responses import responses_reply
 from environments.models.openai.account import cache_key, data_url, refuses
 from environments.models.openai.sdk import openai_client
-from environments.models.openai.usage import usage_of
 from environments.models.wire.parts import text_of
 from environments.models.wire.reading import (
     CallId,
     Wire,
-    distinct,
-    read_call,
     read_form,
     replayed,
 )
 from environments.models.wire.sdk import SdkClient
-from environments.models.wire.thinking import responses_thinking
 from environments.models.wire.writing import in_list, message_json, tool_name, with_parts
 from environments.ports import Media, Message, ModelRequest
 from taskdata.schema.tool import ToolSpec
@@ -116,38 +114,15 @@ class OpenAIResponsesClient(ProviderClient):
         alone = request.reasoning_effort is None and refuses(error, "reasoning")
         return _SUMMARY if alone or refuses(error, "summary") else None
 
-    def _answer(self, body: Any) -> Answer:
+    def _answer(self, body: Any) -> ParsedReply:
         where = str(self.endpoint)
         form = read_form(where, body, _Response)
         if form.status not in ("completed", "incomplete"):
             raise AttemptFailed(f"{where}: the response ended as {form.status!r}")
         items = [read_form(where, item, _Item) for item in form.output]
-        parts = [p for item in items if item.type == "message" for p in item.content or ()]
-        refusal = "".join(part.refusal or "" for part in parts if part.type == "refusal")
-        text = "".join(part.text or "" for part in parts if part.type == "output_text")
-        calls = distinct(
-            read_call(item.call_id, item.name, item.arguments)
-            for item in items
-            if item.type == "function_call"
-        )
-        return Answer(
-            text=refusal or text,
-            model=form.model or "",
-            stop_reason="refused" if refusal else _stop_reason(form, calls),
-            tool_calls=calls,
-            usage=usage_of(form.usage),
-            replay=_replay(form.output, items, calls),
-            thinking=responses_thinking(form.output),
-        )
-
-
-def _stop_reason(form: _Response, calls: Sequence[ToolCall]) -> str:
-    if form.status == "incomplete":
-        why = form.incomplete_details.reason if form.incomplete_details else None
-        return {"max_output_tokens": "length", "content_filter": "refused"}.get(
-            why or "", why or ""
-        )
-    return "tool_calls" if calls else "stop"
+        reply = responses_reply(body)
+        calls = read_calls(reply.calls)
+        return ParsedReply.of(reply, calls, _replay(form.output, items, calls))
 
 
 def _replay(

@@ -13,10 +13,13 @@ class _HttpClient(SafeClient, openai.DefaultAioHttpClient):
     """The SDK's HTTP client over aiohttp, with our settings."""
 
 
-def new_sdk(endpoint: Endpoint) -> openai.AsyncOpenAI:
-    """Return the SDK's client object; retries are the business of our retry layer alone."""
+def new_sdk(endpoint: Endpoint, most_bytes: int | None = None) -> openai.AsyncOpenAI:
+    """Return the SDK's client object; retries are the business of our retry layer alone.
+
+    `most_bytes` an answer may have; None: as many as a reply of a language model.
+    """
     timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
-    http_client = _HttpClient(endpoint)
+    http_client = _HttpClient(endpoint, most_bytes)
     azure = azure_deployment(endpoint.base_url, endpoint.spec.model)
     if endpoint.spec.provider == "azure" and azure is not None:
         resource, deployment, version = azure

@@ -55,9 +55,13 @@ class AnswerTooLarge(httpx2.RequestError):
 class SafeClient(httpx2.AsyncClient):
     """Settings for the aiohttp client of an SDK; mixed in before that class."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        """Make a client for one endpoint; its connections belong to the loop of its first use."""
+    def __init__(self, endpoint: Endpoint, most_bytes: int | None = None) -> None:
+        """Make a client for one endpoint; its connections belong to the loop of its first use.
+
+        `most_bytes` an answer may have; None: `MAX_ANSWER_BYTES`.
+        """
         self._endpoint = endpoint
+        self._most_bytes = most_bytes
         super().__init__(
             # A redirect would take the key along to another host.
             follow_redirects=False,
@@ -75,15 +79,18 @@ class SafeClient(httpx2.AsyncClient):
 
     def _safe(self, inner: Any) -> httpx2.AsyncBaseTransport:
         inner.client = open_session
-        return _SafeTransport(inner, self._endpoint)
+        return _SafeTransport(inner, self._endpoint, self._most_bytes or MAX_ANSWER_BYTES)
 
 
 class _SafeTransport(httpx2.AsyncBaseTransport):
     """Reads every answer whole, up to a size, and without the key."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, endpoint: Endpoint) -> None:
+    def __init__(
+        self, inner: httpx2.AsyncBaseTransport, endpoint: Endpoint, most_bytes: int
+    ) -> None:
         self._inner = inner
         self._endpoint = endpoint
+        self._most_bytes = most_bytes
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
@@ -112,8 +119,8 @@ class _SafeTransport(httpx2.AsyncBaseTransport):
         pieces, size = [], 0
         async for piece in answered.aiter_bytes():
             size += len(piece)
-            if size > MAX_ANSWER_BYTES:
-                raise AnswerTooLarge(f"the answer has more than {MAX_ANSWER_BYTES} bytes")
+            if size > self._most_bytes:
+                raise AnswerTooLarge(f"the answer has more than {self._most_bytes} bytes")
             pieces.append(piece)
         return self._endpoint.without_key(b"".join(pieces))
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import httpx2
 
@@ -14,25 +14,13 @@ from environments.models.wire.reading import read_json
 from taskdata.errors import ModelRejected
 
 
-class SdkObject(Protocol):
-    """What the client objects of the SDKs have in common, as far as it is used here."""
-
-    async def post(self, path: str, *, cast_to: Any, **fields: Any) -> Any:
-        """Send a request."""
-        ...
-
-    async def close(self) -> None:
-        """Close the connections."""
-        ...
-
-
 class SdkClient:
     """Sends request bodies through an SDK and returns the answers as they came."""
 
     def __init__(
         self,
         endpoint: Endpoint,
-        new_sdk: Callable[[Endpoint], SdkObject],
+        new_sdk: Callable[[Endpoint], Any],
         module: ModuleType,
         *,
         takes_objects: bool = False,
@@ -42,15 +30,15 @@ class SdkClient:
 
         Args:
             endpoint: Where the requests go.
-            new_sdk: Makes the SDK's object, at the first request.
+            new_sdk: Makes the SDK's object; again after a close.
             module: Has the SDK's error classes.
             takes_objects: The SDK moves fields of the body to the URL, so it needs them decoded.
             sign_in_errors: What the SDK raises where the machine's own credentials do not do.
         """
         self._endpoint = endpoint
         self._new_sdk = new_sdk
-        self._sdk: SdkObject | None = None
-        self._status_error: type[Exception] = module.APIStatusError
+        # Made before the first request, whose time is limited.
+        self._sdk: Any = new_sdk(endpoint)
         self._error: type[Exception] = module.APIError
         self._takes_objects = takes_objects
         self._sign_in_errors = sign_in_errors
@@ -78,10 +66,11 @@ class SdkClient:
                 options={"headers": {"Content-Type": "application/json"}},
             )
         except self._error as exc:
-            if not isinstance(exc, self._status_error) or exc.status_code < 400:  # type: ignore[attr-defined]
+            answered = getattr(exc, "response", None)
+            if not isinstance(answered, httpx2.Response) or answered.status_code < 400:
                 # `from None`: an exception of the SDK quotes the request.
                 raise fault_of(self._endpoint, exc) from None
-            response = exc.response  # type: ignore[attr-defined]
+            response = answered
         except self._sign_in_errors as exc:
             raise _sign_in_fault(self._endpoint, exc) from None
         return response

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from environments.models.faults import ConversationTooLong
-from environments.models.openai.usage import usage_of
+from environments.models.formats.usage import usage_of
 from environments.models.retry import RetryPolicy
 from environments.models.wire.reading import read_call, read_json
 from environments.ports import Message

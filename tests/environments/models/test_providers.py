@@ -1,12 +1,15 @@
 """What each provider of the table gets to see, at a server on this machine."""
 
 import asyncio
+import re
+from pathlib import Path
 
 import pytest
 
 from environments.models.anthropic import AnthropicClient
 from environments.models.keys import pair_keys
 from environments.models.openai import OpenAIClient
+from environments.models.providers import PROVIDERS, ModelProvider
 from environments.models.registry import model_client, model_endpoint, require_model
 from environments.ports import Message, ModelReply, ModelRequest
 from taskdata.errors import Misuse, ModelRejected
@@ -266,3 +269,19 @@ def test_each_is_asked_in_its_format(monkeypatch, model, kind):
     monkeypatch.setenv("ANTHROPIC_VERTEX_PROJECT_ID", "project-1")
 
     assert type(model_client(ModelSpec.parse(model), None)) is kind
+
+
+def test_the_provider_of_contributing_works_as_it_is_written(wire, monkeypatch):
+    page = (Path(__file__).resolve().parents[3] / "CONTRIBUTING.md").read_text()
+    section = page.partition("## Add a provider of models")[2].partition("\n## ")[0]
+    row, contract = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    assert len((row + contract).splitlines()) < 40
+
+    ((name, provider),) = eval(f"{{{row}}}", {"ModelProvider": ModelProvider}).items()
+    monkeypatch.setitem(PROVIDERS, name, provider)
+    found = {"CHAT": CHAT, "asked": asked}
+    exec(contract, found)
+    (test,) = (found[name] for name in found if name.startswith("test_"))
+    test(wire, monkeypatch)
+
+    assert len(wire.seen) == 1

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from environments.metering.formats.dialects import CHAT, MESSAGES, RESPONSES
-from environments.metering.formats.replies import read_answer
+from environments.metering.formats.replies import read_reply
 from environments.metering.formats.streams import EventSplitter, event_data, new_reply
 from environments.models.retry import RetryPolicy
 from taskdata.errors import ModelRejected, ModelUnavailable
@@ -76,7 +76,7 @@ def test_the_events_come_to_the_reply(dialect, events):
     reply = new_reply(dialect)
     for event in events:
         reply.add(event)
-    answer = read_answer(dialect, reply.body())
+    answer = read_reply(dialect, reply.body())
     assert reply.is_whole
     assert (answer.text, answer.model, answer.stop_reason) == ("Hello", "m", "tool_calls")
     assert [(c.id, c.tool, c.arguments) for c in answer.tool_calls] == [("c1", "look", {"at": 1})]
@@ -89,7 +89,7 @@ def test_a_stream_that_lacks_its_end_is_not_whole(dialect, events):
     for event in events[:2]:
         reply.add(event)
     assert not reply.is_whole
-    assert read_answer(dialect, reply.body()).usage is None or dialect is MESSAGES
+    assert read_reply(dialect, reply.body()).usage is None or dialect is MESSAGES
 
 
 NAMES = """type index delta choices message content_block tool_calls function arguments usage model
@@ -120,7 +120,7 @@ def test_no_event_whatever_it_holds_breaks_the_reading(dialect, events):
     reply = new_reply(dialect)
     for event in events:
         reply.add(event)
-    read_answer(dialect, reply.body())
+    read_reply(dialect, reply.body())
 
 
 @given(

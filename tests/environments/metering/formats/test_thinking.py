@@ -3,7 +3,7 @@
 import pytest
 
 from environments.metering.formats.dialects import CHAT, MESSAGES, RESPONSES
-from environments.metering.formats.replies import read_answer
+from environments.metering.formats.replies import read_reply
 from environments.metering.formats.streams import new_reply
 
 SUMMARY = [{"type": "summary_text", "text": "One and one."}]
@@ -52,11 +52,11 @@ def test_thinking_that_is_streamed_is_put_together(dialect, events):
     reply = new_reply(dialect)
     for event in events:
         reply.add(event)
-    answer = read_answer(dialect, reply.body())
+    answer = read_reply(dialect, reply.body())
     assert answer.thinking == "One and one."
     assert answer.text in ("", "2")
 
 
 def test_a_reply_without_thinking_has_none():
     body = {"choices": [{"message": {"content": "2", "reasoning_content": None}}]}
-    assert read_answer(CHAT, body).thinking == ""
+    assert read_reply(CHAT, body).thinking == ""

@@ -12,6 +12,7 @@ from environments.models.openai.generation import OpenAIImages, OpenAIVideos
 from environments.models.registry import image_model, require_generator
 from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
+from environments.models.wire.http import MAX_ANSWER_BYTES
 from environments.ports import Generated
 from taskdata.errors import Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
@@ -162,6 +163,13 @@ def test_a_refused_prompt_is_told_apart_and_the_key_is_not_repeated(wire, key):
 
 def job(status: str, **more) -> dict:
     return {"id": "job-1", "object": "video", "status": status, "model": "wan-2.2", **more}
+
+
+def test_a_clip_may_be_larger_than_any_reply_in_words(wire, key):
+    clip = b"x" * (MAX_ANSWER_BYTES + 1)
+    wire.then(wire.answers(job("completed")), wire.sends(clip, "video/mp4"))
+
+    assert film(wire, key).data == clip
 
 
 def test_a_clip_is_waited_for_and_fetched(wire, key):
