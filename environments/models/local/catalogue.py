@@ -1,7 +1,6 @@
 """Which local models can be installed: the packages that hold their files, and the files' hashes.
 
-Nothing of these packages is imported. They are boxes around files, some of which are one model in
-parts, and their code would need libraries that serving the file does not need.
+None of these packages is imported: their code needs libraries that serving a file does not need.
 """
 
 from collections.abc import Mapping
