@@ -93,7 +93,7 @@ class ModelReply:
     seconds: float = 0.0
     """From the question to the answer, without `waited_seconds`."""
     waited_seconds: float = 0.0
-    """Spent in line for the provider's rate limits and the run's money: not the model's time."""
+    """Spent waiting for the provider's rate limits and the run's money: not the model's time."""
     replay: tuple[dict[str, Any], ...] = ()
     """What the provider wants back with this turn (thinking, reasoning items); opaque JSON."""
     thinking: str = ""

@@ -1,8 +1,8 @@
 """The one layer that retries model calls.
 
 A failed attempt is tried again after an exponential wait with jitter, or after what the provider
-asked for, a bounded number of times and within the request's own time. Time in line for a slot
-of the provider, and for the run's money, is no part of that time; it has the same length for
+asked for, a bounded number of times and within the request's own time. The time spent waiting for
+a slot of the provider, and for the run's money, is no part of that time; it has the same length for
 itself. Money is set aside for one attempt at a time: one that may be charged though it brought no
 answer is paid for at its most, and the next one needs as much again.
 """
@@ -142,14 +142,14 @@ class RetriedCall:
 
     @property
     def seconds(self) -> float:
-        """Since the start, without the time in line."""
+        """Since the start, without the time spent waiting for rate limits and money."""
         return time.monotonic() - self._started - self.waited_seconds
 
     async def run(self, attempt: Callable[[Try], Awaitable[T]]) -> T:
         """Return what `attempt` returns.
 
         Raises:
-            ModelUnavailable: Attempts or time ran out, the time in line included, or another
+            ModelUnavailable: Attempts or time ran out, waiting time included, or another
                 attempt could go beyond `max_usd`.
             NoAnswerInTime: The time ran out during the very first attempt.
             ModelRejected: As raised by `attempt`.
@@ -248,7 +248,7 @@ class RetriedCall:
         self._counted += not _fault(state).at_once
 
     def _is_over(self, state: RetryCallState) -> bool:
-        # Tenacity's own limit would count the time in line.
+        # Tenacity's own limit would count the time spent waiting.
         too_late = self.seconds + state.upcoming_sleep >= self.total_seconds
         return too_late or self._counted >= self.policy.attempts or self._is_too_dear()
 

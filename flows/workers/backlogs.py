@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from flows.workers.hosting import dropped, spoken_to
+from flows.workers.hosting import calls_to, drop_handler
 from stages.workers.backlog import Backlog, SlotGrant, SlotRequest, TakeTrials
 from taskdata.errors import StageFailed
 
@@ -50,20 +50,20 @@ def hosted(
     try:
         yield HostedBacklog(address, connected)
     finally:
-        dropped(connected, _end, address)
+        drop_handler(connected, _end, address)
 
 
 def take_from(address: str) -> TakeTrials:
     """Return how this Dask worker takes trials from the backlog at `address`."""
-    return spoken_to(address, SlotGrant)
+    return calls_to(address, SlotGrant)
 
 
 def _begin(address: str, trials: Mapping[str, Sequence[str]], dask_scheduler: Any = None) -> None:
     backlog = Backlog.of(trials)
     worker_of: dict[str, str] = {}
 
-    def exchange(word: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
-        request = SlotRequest.model_validate(word)
+    def exchange(message: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
+        request = SlotRequest.model_validate(message)
         worker_of[request.holder] = worker
         for holder in backlog.holders:
             if worker_of[holder] not in dask_scheduler.workers:

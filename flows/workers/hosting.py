@@ -17,13 +17,13 @@ _logger = logging.getLogger(__name__)
 Reply = TypeVar("Reply", bound=Value)
 
 
-def dropped(connected: Any, end: Callable[..., None], address: str) -> None:
+def drop_handler(connected: Any, end: Callable[..., None], address: str) -> None:
     """Have the scheduler drop the object at `address`; a scheduler that is gone needs no call.
 
     Args:
         connected: A Dask client.
         end: Drops the object; runs in the scheduler.
-        address: As for `spoken_to`.
+        address: As for `calls_to`.
     """
     try:
         connected.run_on_scheduler(end, address)
@@ -31,10 +31,10 @@ def dropped(connected: Any, end: Callable[..., None], address: str) -> None:
         _logger.info("%s went with its Dask scheduler: %s", address, exc)
 
 
-def spoken_to(address: str, reply_type: type[Reply]) -> Callable[[Value], Reply]:
+def calls_to(address: str, reply_type: type[Reply]) -> Callable[[Value], Reply]:
     """Return a function with which this Dask worker calls the scheduler's handler at `address`.
 
-    The handler gets the message, as JSON, in the argument `word`, and the worker's address in
+    The handler gets the message, as JSON, in the argument `message`, and the worker's address in
     `worker`. The function blocks, and raises `OSError` when the scheduler cannot be reached.
     """
     from distributed import get_worker
@@ -47,7 +47,7 @@ def spoken_to(address: str, reply_type: type[Reply]) -> Callable[[Value], Reply]
         reply = sync(
             worker.loop,
             handler,
-            word=message.model_dump(mode="json"),
+            message=message.model_dump(mode="json"),
             worker=worker.address,
             callback_timeout=_SECONDS_TO_ANSWER,
         )

@@ -16,7 +16,7 @@ from typing import Any
 from environments.models.limits.coordinator import Answer, Coordinator, Exchange, Opener, Report
 from environments.models.limits.shared_limits import SharedLimits, limits_file
 from flows.config import Settings
-from flows.workers.hosting import dropped, spoken_to
+from flows.workers.hosting import calls_to, drop_handler
 from taskdata.schema.run import RunConfig
 
 
@@ -40,12 +40,12 @@ def coordinated(
     try:
         yield address
     finally:
-        dropped(connected, _end, address)
+        drop_handler(connected, _end, address)
 
 
 def exchange_at(address: str) -> Exchange:
     """Return how this Dask worker reports to the coordinator at `address`."""
-    return spoken_to(address, Answer)
+    return calls_to(address, Answer)
 
 
 def _shared_by(settings: Settings) -> str | Path:
@@ -72,8 +72,8 @@ def _begin(
         opened = extensions.setdefault(shared_by, SharedLimits()).opened
     coordinator = Coordinator(config.limits, config.max_usd, spent_usd, opened, address)
 
-    def exchange(word: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
-        report = Report.model_validate(word)
+    def exchange(message: dict[str, Any], worker: str, **_: Any) -> dict[str, Any]:
+        report = Report.model_validate(message)
         address_of[report.worker] = worker
         gone = (n for n in coordinator.workers if address_of[n] not in dask_scheduler.workers)
         coordinator.forget(*gone)

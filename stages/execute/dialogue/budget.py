@@ -74,7 +74,7 @@ class HarnessBudget(TrialBudget):
         return replace(request, max_tokens=longest, max_usd=left)
 
     def count(self, request: ModelRequest, reply: ModelReply) -> None:
-        """Add a model call, with the attempts before its reply and its time in line."""
+        """Add a model call, with the attempts before its reply and the time it waited."""
         self.wait(reply.waited_seconds)
         tokens, usd = reply.usage.total, reply.cost_usd
         if not tokens or (usd is None and self.budget.max_usd is not None):
