@@ -137,10 +137,11 @@ def redirected_to(spec: ModelSpec) -> str | None:
 
 def _client_type(spec: ModelSpec, base_url: str) -> "type[ProviderClient]":
     if _provider(spec).speaks_messages:
-        from environments.models.anthropic import AnthropicClient
+        from environments.models.anthropic.messages import AnthropicClient
 
         return AnthropicClient
-    from environments.models.openai import OpenAIClient, OpenAIResponsesClient
+    from environments.models.openai.chat import OpenAIClient
+    from environments.models.openai.responses import OpenAIResponsesClient
 
     return OpenAIResponsesClient if _asks_for_responses(spec, base_url) else OpenAIClient
 

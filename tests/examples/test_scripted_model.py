@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import stages.construct.asking.prompting as prompting
-from environments.models.openai import OpenAIClient
+from environments.models.openai.chat import OpenAIClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
 from environments.ports import Message, ModelRequest

@@ -1,5 +1,4 @@
-"""Client of Anthropic's messages format."""
+"""Client of Anthropic's messages format.
 
-from environments.models.anthropic.messages import AnthropicClient
-
-__all__ = ["AnthropicClient"]
+Nothing is imported here: the SDK takes a second, and much of this package does without it.
+"""

@@ -1,6 +1,4 @@
-"""Clients of OpenAI's formats: chat completions, responses, and the models that make files."""
+"""Clients of OpenAI's formats: chat completions, responses, and the models that make files.
 
-from environments.models.openai.chat import OpenAIClient
-from environments.models.openai.responses import OpenAIResponsesClient
-
-__all__ = ["OpenAIClient", "OpenAIResponsesClient"]
+Nothing is imported here: the SDK takes a second, and much of this package does without it.
+"""

@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
-from environments.models.anthropic import AnthropicClient
+from environments.models.anthropic.messages import AnthropicClient
 from environments.models.client import ProviderClient
 from environments.models.limits.protocols import Limiter
 from environments.models.money.run_budget import RunBudget
-from environments.models.openai import OpenAIClient, OpenAIResponsesClient
+from environments.models.openai.chat import OpenAIClient
+from environments.models.openai.responses import OpenAIResponsesClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
 from environments.ports import Message, ModelReply, ModelRequest

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from environments.models.anthropic import AnthropicClient
+from environments.models.anthropic.messages import AnthropicClient
 from environments.models.keys import pair_keys
-from environments.models.openai import OpenAIClient
+from environments.models.openai.chat import OpenAIClient
 from environments.models.providers import PROVIDERS, ModelProvider
 from environments.models.registry import model_client, model_endpoint, require_model
 from environments.ports import Message, ModelReply, ModelRequest

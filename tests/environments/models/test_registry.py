@@ -8,7 +8,8 @@ from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, NoKeyringError
 
 from environments.models.keys import pair_keys
-from environments.models.openai import OpenAIClient, OpenAIResponsesClient
+from environments.models.openai.chat import OpenAIClient
+from environments.models.openai.responses import OpenAIResponsesClient
 from environments.models.registry import ModelClients, model_client, require_model
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec

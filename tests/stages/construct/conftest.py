@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.models.openai import OpenAIClient
+from environments.models.openai.chat import OpenAIClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
 from stages.construct.start import start_refresh

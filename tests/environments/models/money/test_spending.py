@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from environments.models.money.budget import Spending
 from environments.models.money.prices import price_of
 from environments.models.money.spending import SpendingCap, call_bound, cost_bound, longest_reply
-from environments.models.openai import OpenAIClient
+from environments.models.openai.chat import OpenAIClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
 from environments.ports import Message, ModelReply, ModelRequest

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from environments.models.faults import NotRecorded
-from environments.models.openai import OpenAIClient
+from environments.models.openai.chat import OpenAIClient
 from environments.models.record.client import RecordedClient
 from environments.models.record.keys import reply_key
 from environments.models.record.log import CallLog, Payer

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from environments.models.openai import OpenAIClient
+from environments.models.openai.chat import OpenAIClient
 from environments.models.openai.generation import OpenAIImages, OpenAIVideos
 from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint

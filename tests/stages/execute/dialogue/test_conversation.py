@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from environments.models.openai import OpenAIClient
+from environments.models.openai.chat import OpenAIClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
 from environments.tools.toolbox import Toolbox

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from environments.models.openai import OpenAIClient
+from environments.models.openai.chat import OpenAIClient
 from environments.models.registry import ModelClients
 from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
