@@ -18,6 +18,8 @@ LIMITS = CheckLimits()
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
 """Signals that a check's own input can cause (a crash); other signals come from outside."""
 _ATTEMPTS = 2
+_MOST_RETIRED = 16
+"""As many processes may be found to have ended by themselves, one after the other."""
 
 
 async def check_leaves(
@@ -77,6 +79,7 @@ class _TrialRun:
         self._limits = limits
         self._left = limits.trial_seconds
         self._attempts = 0
+        self._retired = 0
 
     def next_request(self) -> CheckRequest | None:
         if not self._waiting:
@@ -108,6 +111,11 @@ class _TrialRun:
             self._left -= self._limits.check_seconds
             seconds = f"{self._limits.check_seconds:g} s"
             self._give_up(f"stopped: the check took more than {seconds} of CPU time")
+            return
+        if code == 0 and self._retired < _MOST_RETIRED:
+            # It holds much memory, so it ended after its last trial; it was still among the idle
+            # ones because a busy machine takes its time over that. The check was not begun.
+            self._retired += 1
             return
         # It may have been lost before it began, idle as it was.
         self._attempts += 1

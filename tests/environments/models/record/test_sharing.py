@@ -136,7 +136,18 @@ def test_repetitions_are_asked_for_themselves(wire, store):
 
 
 def test_equal_questions_in_flight_are_both_paid_for_and_get_the_answer_that_is_kept(wire, store):
-    wire.then(wire.says("12 km", input_tokens=1000), wire.says("13 km", input_tokens=2000))
+    def after_both_asked(reply):
+        async def behave(seen, request):
+            for _ in range(500):
+                if len(wire.seen) == 2:
+                    break
+                await asyncio.sleep(0.01)
+            return await reply(seen, request)
+
+        return behave
+
+    said = wire.says("12 km", input_tokens=1000), wire.says("13 km", input_tokens=2000)
+    wire.then(*map(after_both_asked, said))
 
     async def both() -> list[ModelReply]:
         client = OpenAIClient(Endpoint(SPEC, wire.openai_url, "k"), RetryPolicy(attempts=1))

@@ -126,6 +126,33 @@ def test_a_machine_that_is_too_busy_is_our_failure(views, tmp_path, monkeypatch)
         score([SOUND], TrialEvidence(views=views), CheckLimits(wall_seconds=0.1))
 
 
+RETIRES = """
+import sys
+from pathlib import Path
+from stages.score.checking.worker import main
+begun = Path({begun!r})
+with begun.open("a") as log:
+    log.write("x")
+if len(begun.read_text()) <= {times}:
+    sys.stdin.readline()
+    sys.exit(0)
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("times", [3, 1000])
+def test_processes_that_had_retired_are_replaced_and_such_as_never_work_are_our_failure(
+    times, views, tmp_path, monkeypatch
+):
+    begun = str(tmp_path / "begun")
+    fake_program(tmp_path, monkeypatch, RETIRES.format(begun=begun, times=times))
+    if times == 3:
+        assert score([SOUND], TrialEvidence(views=views))[0].score == 10
+        return
+    with pytest.raises(ChecksFailed, match="exit code 0"):
+        score([SOUND], TrialEvidence(views=views))
+
+
 def test_a_process_that_died_while_it_was_idle_is_replaced(views):
     score([SOUND], TrialEvidence(views=views))
     with check_process(LIMITS.memory_bytes) as idle:
