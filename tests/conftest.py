@@ -127,13 +127,14 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     subprocess.run(initdb, check=True, capture_output=True, cwd="/")
     port = free_port()
     options = ["-D", str(data), "-p", str(port), "-k", str(data), "-c", "fsync=off"]
-    server = subprocess.Popen(
-        [*prefix, f"{binaries[-1]}/postgres", *options],
-        cwd="/",
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    with (folder / "server.log").open("w") as log:
+        server = subprocess.Popen(
+            [*prefix, f"{binaries[-1]}/postgres", *options],
+            cwd="/",
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
     try:
         _wait_for_port(port, server)
         yield f"postgresql://postgres@127.0.0.1:{port}"
@@ -158,13 +159,21 @@ def _postgres_names() -> Iterator[int]:
 
 
 @pytest.fixture
-def postgres_url(postgres_server: str, _postgres_names: Iterator[int]) -> str:
+def postgres_url(
+    postgres_server: str,
+    _postgres_names: Iterator[int],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> str:
     """A new, empty database on the private server."""
     import psycopg
 
     name = f"night_{next(_postgres_names)}"
-    with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
+    try:
+        with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"')
+    except psycopg.OperationalError as exc:
+        logs = [path.read_text() for path in tmp_path_factory.getbasetemp().glob("pg*/server.log")]
+        pytest.fail(f"{exc}\n{logs}")
     return f"{postgres_server}/{name}"
 
 
