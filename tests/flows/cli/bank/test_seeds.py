@@ -19,31 +19,31 @@ def seeds(tmp_path):
     return path
 
 
-def test_add_tells_programs_what_became_of_every_row(nightshift, seeds):
-    done = nightshift("seeds", "add", str(seeds), "--json")
+def test_add_tells_programs_what_became_of_every_row(command, seeds):
+    done = command("seeds", "add", str(seeds), "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     counts = {name: told[name] for name in ("added", "known", "duplicates", "quarantined")}
     assert counts == {"added": 2, "known": 0, "duplicates": 1, "quarantined": 1}
     assert len(told["seeds"]) == 2
     assert told["files"][str(seeds)]["rejected"][0]["row"] == 2
-    again = json.loads(nightshift("seeds", "add", str(seeds), "--json").stdout)
+    again = json.loads(command("seeds", "add", str(seeds), "--json").stdout)
     assert (again["added"], again["known"], again["seeds"]) == (0, 2, [])
 
 
-def test_add_shows_people_the_rows_that_were_not_let_through(nightshift, seeds):
-    shown = nightshift("seeds", "add", str(seeds)).stdout
+def test_add_shows_people_the_rows_that_were_not_let_through(command, seeds):
+    shown = command("seeds", "add", str(seeds)).stdout
     assert "2 added (1 of them repeat others), 0 known, 1 quarantined" in shown
     assert "'soon' is no date" in shown
 
 
-def test_list_filters_by_source_duplicates_and_quarantine(nightshift, seeds, tmp_path):
+def test_list_filters_by_source_duplicates_and_quarantine(command, seeds, tmp_path):
     (tmp_path / "more.csv").write_text("text\nPlan a weekend in Lisbon.\n")
-    done = nightshift("seeds", "add", str(seeds), "more.csv", "--source", "forum")
+    done = command("seeds", "add", str(seeds), "more.csv", "--source", "forum")
     assert done.returncode == 0, done.stderr
 
     def listed(*options):
-        return json.loads(nightshift("seeds", "list", "--json", *options).stdout)
+        return json.loads(command("seeds", "list", "--json", *options).stdout)
 
     assert len(listed()["seeds"]) == 3
     (forum,) = listed("--source", "forum")["seeds"]
@@ -53,7 +53,7 @@ def test_list_filters_by_source_duplicates_and_quarantine(nightshift, seeds, tmp
     (rejected,) = listed("--quarantined")["quarantined"]
     assert (rejected["row"], rejected["field"]) == (2, "date")
     assert listed("--limit", "1")["seeds"] == [forum]
-    table = nightshift("seeds", "list").stdout
+    table = command("seeds", "list").stdout
     assert repeated["id"] in table
     assert "exact 1.00" in table
 
@@ -70,12 +70,12 @@ def test_standard_input_is_read_in_the_format_that_is_named(home):
     assert json.loads(done.stdout)["added"] == 1
 
 
-def test_the_inbox_is_emptied_into_done(nightshift, home):
+def test_the_inbox_is_emptied_into_done(command, home):
     inbox = home / "inbox"
     inbox.mkdir(parents=True)
     (inbox / "week.jsonl").write_text(GOOD)
     (inbox / "broken.yaml").write_text('- text: "cut o')
-    done = nightshift("seeds", "add", "--json")
+    done = command("seeds", "add", "--json")
     assert done.returncode == 2
     assert "inbox/broken.yaml: line 1: not YAML" in done.stderr
     told = json.loads(done.stdout)
@@ -83,22 +83,22 @@ def test_the_inbox_is_emptied_into_done(nightshift, home):
     assert "not YAML" in told["files"]["inbox/broken.yaml"]["error"]
     assert sorted(p.name for p in inbox.iterdir()) == ["broken.yaml", "done"]
     (inbox / "broken.yaml").unlink()
-    assert "No seed file in" in nightshift("seeds", "add").stdout
+    assert "No seed file in" in command("seeds", "add").stdout
 
 
 @pytest.mark.skipif(bool(find_spec("tokenizers")), reason="the similarity extra is installed")
-def test_without_the_extra_meanings_are_not_compared_and_that_is_said(nightshift, seeds):
-    done = nightshift("seeds", "add", str(seeds), "--similarity", "--json")
+def test_without_the_extra_meanings_are_not_compared_and_that_is_said(command, seeds):
+    done = command("seeds", "add", str(seeds), "--similarity", "--json")
     assert json.loads(done.stdout)["added"] == 2
     assert "make setup-all" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_what_a_seed_says_cannot_steer_the_terminal(nightshift, tmp_path):
+def test_what_a_seed_says_cannot_steer_the_terminal(command, tmp_path):
     text = "wipe \x1b[2J the [red]screen[/red] \u202edna"
     (tmp_path / "evil.jsonl").write_text(json.dumps({"text": text, "source": "a\x1b]0;b\x07"}))
-    assert nightshift("seeds", "add", "evil.jsonl").returncode == 0
-    shown = nightshift("seeds", "list").stdout
+    assert command("seeds", "add", "evil.jsonl").returncode == 0
+    shown = command("seeds", "list").stdout
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert "⟨U+001B⟩[2J the [red]screen[/red]" in shown
@@ -115,8 +115,8 @@ def test_what_a_seed_says_cannot_steer_the_terminal(nightshift, tmp_path):
         (["list", "--quarantined", "--duplicates"], "--quarantined goes with"),
     ],
 )
-def test_misuse_is_one_line_and_exit_code_2(nightshift, arguments, message):
-    done = nightshift("seeds", *arguments)
+def test_misuse_is_one_line_and_exit_code_2(command, arguments, message):
+    done = command("seeds", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
