@@ -107,18 +107,16 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_server() -> Iterator[str]:
     """A private PostgreSQL server from the machine's own binaries; yields its base URL."""
     binaries = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
     if not binaries:
         pytest.skip("no PostgreSQL server binaries; install Debian's `postgresql`")
     user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
     prefix = ["runuser", "-u", user, "--"] if os.geteuid() == 0 else []
-    folder = Path(tmp_path_factory.mktemp("pg", numbered=True))
-    above = [p for p in folder.parents if p.is_relative_to(tmp_path_factory.getbasetemp().parent)]
-    for parent in (folder, *above, *above[-1].parents[:1]):
-        if parent != Path(tempfile.gettempdir()):
-            parent.chmod(0o755)
+    # Not in pytest's own folder, which every other pytest that starts closes to all other accounts.
+    folder = Path(tempfile.mkdtemp(prefix="nightshift-postgres-"))
+    folder.chmod(0o755)
     data = folder / "data"
     data.mkdir()
     if prefix:
@@ -127,20 +125,20 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     subprocess.run(initdb, check=True, capture_output=True, cwd="/")
     port = free_port()
     options = ["-D", str(data), "-p", str(port), "-k", str(data), "-c", "fsync=off"]
-    with (folder / "server.log").open("w") as log:
-        server = subprocess.Popen(
-            [*prefix, f"{binaries[-1]}/postgres", *options],
-            cwd="/",
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+    server = subprocess.Popen(
+        [*prefix, f"{binaries[-1]}/postgres", *options],
+        cwd="/",
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         _wait_for_port(port, server)
         yield f"postgresql://postgres@127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait(timeout=30)
+        shutil.rmtree(folder)
 
 
 def _wait_for_port(port: int, server: subprocess.Popen[bytes]) -> None:
@@ -159,21 +157,13 @@ def _postgres_names() -> Iterator[int]:
 
 
 @pytest.fixture
-def postgres_url(
-    postgres_server: str,
-    _postgres_names: Iterator[int],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> str:
+def postgres_url(postgres_server: str, _postgres_names: Iterator[int]) -> str:
     """A new, empty database on the private server."""
     import psycopg
 
     name = f"night_{next(_postgres_names)}"
-    try:
-        with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{name}"')
-    except psycopg.OperationalError as exc:
-        logs = [path.read_text() for path in tmp_path_factory.getbasetemp().glob("pg*/server.log")]
-        pytest.fail(f"{exc}\n{logs}")
+    with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
     return f"{postgres_server}/{name}"
 
 
