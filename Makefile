@@ -21,7 +21,7 @@ evaluate: setup ## Evaluate the default agents on three starter tasks of each ca
 	@$(RUN) nightshift run --sample 3
 
 test: setup-all ## Run every test
-	@$(RUN) pytest -n 4 --dist loadgroup
+	@$(RUN) pytest -n 3 --dist loadgroup
 
 soak: setup-all ## Run the tests that kill, schedule and wait, at full length (half an hour)
 	@NIGHTSHIFT_SOAK=1 $(RUN) pytest -m soak
