@@ -156,7 +156,7 @@ def require_answer(url: str) -> None:
     Raises:
         NightshiftError: if it cannot be reached, refuses, or is none; names the cause.
     """
-    fault = _fault()
+    fault = _fault(url)
     if fault is not None:
         cause = " ".join(str(fault).split())[:300]
         raise NightshiftError(
@@ -165,12 +165,14 @@ def require_answer(url: str) -> None:
         ) from fault
 
 
-def _fault() -> Exception | None:
+def _fault(url: str) -> Exception | None:
     from prefect import get_client
     from prefect.exceptions import PrefectHTTPStatusError
+    from prefect.settings import PREFECT_API_URL, temporary_settings
 
     try:
-        with get_client(sync_client=True) as api:
+        # Prefect may have been imported, and have read its settings, before the address was set.
+        with temporary_settings({PREFECT_API_URL: url}), get_client(sync_client=True) as api:
             fault = api.api_healthcheck()
             if fault is None:
                 api.read_automations_by_name(TAG)

@@ -68,7 +68,7 @@ def command():
     )
 
 
-def until_taken(ask):
+def until_taken(ask, seconds=60):
     """Return the answer to `ask`, which is asked again while the server answers 503.
 
     Prefect answers so where two wrote to SQLite at once, and its own clients ask again.
@@ -76,7 +76,7 @@ def until_taken(ask):
     return Retrying(
         retry=retry_if_result(lambda reply: reply.status_code == 503),
         wait=wait_fixed(0.5),
-        stop=stop_after_delay(60),
+        stop=stop_after_delay(seconds),
         retry_error_callback=lambda state: state.outcome.result(),
     )(ask)
 
@@ -264,42 +264,35 @@ def browser() -> Iterator[object]:
         running.close()
 
 
-@pytest.fixture(scope="session")
-def signed_in():
-    """Open a page of the Prefect UI, which asks who it is."""
+@pytest.fixture(scope="module")
+def click_until_taken(browser):
+    """Click through to a change of a run on a page of the Prefect UI, as a person would.
 
-    def open_page(browser, api: Api, path: str):
-        page = browser.new_page()
+    The page draws itself anew whenever it has asked for the run, and then loses what was clicked
+    or filled in just before; where the server is busy, it may ask for the login again. A person
+    sees that and begins again, too: each try opens the page, signs in and makes the clicks.
+    """
+    from playwright.sync_api import TimeoutError as NothingHappened
+
+    def sign_in(page, api: Api, path: str) -> None:
         page.goto(api.url + path)
         page.get_by_placeholder("admin:pass").fill(":".join(api.login))
         page.get_by_role("button", name="Login").click()
         page.wait_for_url(lambda url: "/login" not in url)
         page.goto(api.url + path)
-        return page
 
-    return open_page
-
-
-@pytest.fixture(scope="session")
-def click_until_taken():
-    """Click through to a change of a run, again where the server was busy, as a person would.
-
-    The page draws itself anew whenever it has asked for the run, and then loses what was clicked
-    or filled in just before; a person sees that and clicks again, too.
-    """
-    from playwright.sync_api import TimeoutError as NothingHappened
-
-    def click(page, clicks: Callable[[], None]) -> None:
+    def click(api: Api, path: str, clicks: Callable[..., None]) -> None:
         def changed():
-            page.reload()
-            page.set_default_timeout(10_000)
-            try:
-                with page.expect_response(CHANGES_A_RUN) as answer:
-                    clicks()
-            except NothingHappened:
-                return SimpleNamespace(status_code=503)
-            return SimpleNamespace(status_code=answer.value.status)
+            with browser.new_page() as page:
+                try:
+                    sign_in(page, api, path)
+                    page.set_default_timeout(10_000)
+                    with page.expect_response(CHANGES_A_RUN) as answer:
+                        clicks(page)
+                except NothingHappened:
+                    return SimpleNamespace(status_code=503)
+                return SimpleNamespace(status_code=answer.value.status)
 
-        assert until_taken(changed).status_code < 300
+        assert until_taken(changed, seconds=180).status_code < 300
 
     return click

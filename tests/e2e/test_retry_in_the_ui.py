@@ -16,9 +16,7 @@ def served(tmp_path, command, serving):
         yield home, api
 
 
-def test_one_click_on_retry_completes_the_night(
-    served, browser, command, signed_in, click_until_taken
-):
+def test_one_click_on_retry_completes_the_night(served, command, click_until_taken):
     home, api = served
     night = api.get("deployments/name/nightly_evaluation/nightly")
     assert night["schedules"][0]["schedule"]["cron"]
@@ -33,11 +31,9 @@ def test_one_click_on_retry_completes_the_night(
     assert "none of 4 trials could be done" in score["state"]["message"]
     restore(home, hidden)
 
-    page = signed_in(browser, api, f"/v2/runs/flow-run/{score['id']}")
-    click_until_taken(page, lambda: retry(page))
+    click_until_taken(api, f"/v2/runs/flow-run/{score['id']}", retry)
 
     api.wait("the night", lambda: api.state_of("nightly_evaluation") == "COMPLETED", 240)
-    page.close()
     stages = {flow: api.runs_of(flow) for flow in ("prepare", "execute", "score", "diagnose")}
     assert {flow: len(runs) for flow, runs in stages.items()} == dict.fromkeys(stages, 1)
     assert stages["execute"][0]["run_count"] == 1

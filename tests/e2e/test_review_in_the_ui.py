@@ -1,5 +1,7 @@
 """A refresh pauses for a person: the form in the Prefect UI decides, and a release follows."""
 
+from functools import partial
+
 import pytest
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
@@ -23,20 +25,20 @@ def served(tmp_path, command, serving, scripted_model, seed_rows):
         yield home, api
 
 
-def fill_in(page, decision, *texts):
+def fill_in(decision, names, reviewer, reason, page):
     """Resume the paused run that the page shows, with the form filled in."""
     page.get_by_role("button", name="Open menu").first.click()
     page.get_by_role("menuitem", name="Resume").click()
     form = page.get_by_role("dialog")
     form.get_by_role("button", name="Select").click()
     page.get_by_role("option", name=decision, exact=True).click()
-    for box, text in zip(form.get_by_role("textbox").all(), texts, strict=True):
+    for box, text in zip(form.get_by_role("textbox").all(), (names, reviewer, reason), strict=True):
         box.fill(text)
     form.get_by_role("button", name="Resume").click()
 
 
 def test_the_form_approves_one_rejects_one_and_the_bank_is_released(
-    served, browser, command, signed_in, click_until_taken
+    served, command, click_until_taken
 ):
     home, api = served
     refresh = api.get("deployments/name/refresh_task_bank/refresh")
@@ -46,8 +48,8 @@ def test_the_form_approves_one_rejects_one_and_the_bank_is_released(
     waiting = [c["task_id"] for c in command.read(home, "review", "list")["candidates"]]
     move = next(task for task in waiting if task.startswith("we-move"))
     (review,) = api.runs_of("review")
-    page = signed_in(browser, api, f"/v2/runs/flow-run/{review['id']}")
-    click_until_taken(page, lambda: fill_in(page, "approve those named", move, "kirsten", ""))
+    form = f"/v2/runs/flow-run/{review['id']}"
+    click_until_taken(api, form, partial(fill_in, "approve those named", move, "kirsten", ""))
     api.wait(
         "the approval",
         lambda: len(command.read(home, "review", "list")["candidates"]) == len(waiting) - 1,
@@ -55,9 +57,8 @@ def test_the_form_approves_one_rejects_one_and_the_bank_is_released(
     )
     api.wait("the next form", lambda: api.state_of("review") == "PAUSED", 60)
     told = "the house move says it all"
-    click_until_taken(page, lambda: fill_in(page, "reject all", "", "kirsten", told))
+    click_until_taken(api, form, partial(fill_in, "reject all", "", "kirsten", told))
     api.wait("the rejection", lambda: not command.read(home, "review", "list")["candidates"], 60)
-    page.close()
 
     api.wait("the refresh", lambda: api.state_of("refresh_task_bank") == "COMPLETED", 300)
     (found,) = command.read(home, "refreshes")["refreshes"]
