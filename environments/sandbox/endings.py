@@ -24,7 +24,7 @@ def why_stopped(completed: Completed) -> str | None:
     if completed.limit:
         return _LIMITS[completed.limit]
     code = completed.exit_code
-    # A signal shows as a negative code, or as 128 + number where a shell or init stood between.
+    # A signal shows as a negative code, or as 128 + number if a shell or init ran the program.
     number = -code if code < 0 else code - 128
     if number <= 0:
         return None
