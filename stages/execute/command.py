@@ -99,9 +99,9 @@ class Command:
         (instructions,) = prompts.opening(_PROMPT, assignment.brief, ())
         journal.message("user", instructions.text)
         journal.message("system", await asyncio.to_thread(_described, agent))
-        ledger = ProgramBudget(agent.budget, price=None) if proxy is None else proxy.ledger
-        ledger.begin()
-        run = await _run(sandbox, agent, instructions.text, ledger)
+        budget = ProgramBudget(agent.budget, price=None) if proxy is None else proxy.budget
+        budget.begin()
+        run = await _run(sandbox, agent, instructions.text, budget)
         if proxy is not None:
             await proxy.settled()
         journal.message("system", run.report)
@@ -148,7 +148,7 @@ def _ending(run: _Run, proxy: MeteringProxy | None) -> Ending:
     return Ending.FINISHED if run.completed.exit_code == 0 else Ending.IN_ERROR
 
 
-async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, ledger: ProgramBudget) -> _Run:
+async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, budget: ProgramBudget) -> _Run:
     with working_folder() as folder:
         mounts = [Mount(_written(folder / "TASK.md", task), _TASK_FILE)]
         if agent.program is not None:
@@ -157,10 +157,10 @@ async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, ledger: ProgramBud
         process = await sandbox.start(argv, mounts=mounts, reserves_memory=True)
         printed, grace = bytearray(), 0.0
         try:
-            async with ledger.in_time():
+            async with budget.in_time():
                 await _read(process, printed)
             # A program that has closed its output has usually ended, but it may still be running.
-            grace = ledger.seconds_left
+            grace = budget.seconds_left
         except TimeoutError:
             grace = 0.0
         finally:
@@ -168,7 +168,7 @@ async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, ledger: ProgramBud
     return _Run(
         completed=completed,
         printed=clean_text(bytes(printed).decode(errors="replace")),
-        was_late=ledger.seconds_left <= 0,
+        was_late=budget.seconds_left <= 0,
     )
 
 

@@ -70,7 +70,7 @@ def _terms(
     is_local = model.provider == "local"
     return Terms(
         endpoint=model_endpoint(model, base_url),
-        ledger=ProgramBudget(
+        budget=ProgramBudget(
             agent.budget,
             price_of(model),
             # A program sets its own reply limit; an adapter leaves that to us.

@@ -35,7 +35,7 @@ class SdkSession:
         """What the agent ended its work with; None: it has not yet."""
         self._assignment = assignment
         self._failure: NightshiftError | None = None
-        assignment.tools.pay_from(self.proxy.ledger)
+        assignment.tools.pay_from(self.proxy.budget)
         # An SDK gets its tools once, and results that are cut later refer to this tool.
         assignment.tools.offer(OVERLONG)
         opening = prompts.opening(PROMPT, assignment.brief, assignment.tools.specs)
@@ -98,9 +98,9 @@ class SdkSession:
         """
         journal, ending, answer = self._assignment.journal, Ending.FINISHED, ""
         faults: tuple[type[Exception], ...] = (*own_faults, NightshiftError)
-        self.proxy.ledger.begin()
+        self.proxy.budget.begin()
         try:
-            async with self.proxy.ledger.in_time() as limit:
+            async with self.proxy.budget.in_time() as limit:
                 answer = await play()
         except TimeoutError:
             if not limit.expired():
