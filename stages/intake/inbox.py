@@ -1,6 +1,7 @@
-"""The inbox: a folder into which seed files are dropped, and out of which they go once stored.
+"""The inbox: a folder for seed files, which are moved away once they are stored.
 
-Files of a seed format at its top are seeds. Their attachments lie in folders beside them.
+Files of a seed format at its top level are seed files. Their attachments are in folders beside
+them.
 """
 
 import os
@@ -20,9 +21,9 @@ _DONE = "done"
 def take_in(
     store: Store, inbox: Path, defaults: Defaults, embedder: Embedder | None = None
 ) -> IntakeReport:
-    """Add the files in the inbox, and move those that the store has into `done/`.
+    """Add the files in the inbox, and move stored files into `done/`.
 
-    A file that cannot be read stays where it is. No inbox: nothing to do.
+    A file that cannot be read stays where it is. Without an inbox there is nothing to do.
 
     Raises:
         BadTaskData: if a file cannot be moved.
@@ -39,13 +40,13 @@ def take_in(
 
 def _waiting(inbox: Path) -> Iterator[Path]:
     for path in sorted(inbox.iterdir()) if inbox.is_dir() else ():
-        # A link that leads nowhere is told when it is opened; a pipe would never end.
+        # A broken link is reported when it is opened; reading a pipe would never end.
         if path.suffix.lower() in FORMATS and (path.is_file() or path.is_symlink()):
             yield path
 
 
 def _settle(path: Path) -> None:
-    """Move a file into `done/`, beside older ones of its name."""
+    """Move a file into `done/`, without replacing older files of that name."""
     done = path.parent / _DONE
     target, number = done / path.name, 1
     try:
