@@ -70,6 +70,9 @@ class Settings(BaseSettings):
     """Port of the local Prefect server; another free one is taken where it is occupied."""
     dashboard_port: int = Field(default=4713, ge=1, le=65535)
     """Port at which dashboards are served; another free one is taken where it is occupied."""
+    dashboard_host: str = "127.0.0.1"
+    """Address at which `serve` listens for dashboards beside your own Prefect server; a container
+    has `0.0.0.0`, and publishes the port on the loopback address of its host."""
     dask_scheduler: str | None = None
     """Address of a Dask scheduler; None: a local cluster for the length of a stage."""
     dask_tls: DaskTls | None = None

@@ -318,7 +318,9 @@ def serve(
             )
         )
         if not is_ours:
-            pages = dashboards_served(settings.home, settings.dashboard_port)
+            pages = dashboards_served(
+                settings.home, settings.dashboard_port, settings.dashboard_host
+            )
             serving.enter_context(pages)
         from flows.serving.deployments import serve_deployments
         from flows.serving.schedule import nightly_schedule
