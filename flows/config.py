@@ -9,6 +9,7 @@ have put them there, `NIGHTSHIFT_HOME` and which servers get which keys.
 import ipaddress
 import os
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -30,8 +31,11 @@ from taskdata.private_files import tighten
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 from taskdata.schema.base import Value
 from taskdata.schema.construct import RefreshConfig
+from taskdata.schema.retention import Age, KeepRule
 from taskdata.schema.run import RunConfig
 from taskdata.store import StoreAddress
+
+_PREFECT_KEEPS = "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD"
 
 DEFAULT_AGENTS = ("reference", "nop", "react:local/smollm2-135m")
 
@@ -53,6 +57,16 @@ class DaskTls(Value):
     """Whose certificates are believed."""
     cert: Path
     key: Path
+
+
+class Retention(KeepRule):
+    """Which runs stay, and when a served installation removes the others."""
+
+    schedule: str = "0 12 * * *"
+    """Cron expression, in `schedule_timezone`, of the prune of a served installation, which there
+    is where `older_than` or `keep` is set."""
+    prefect: Age = Field(default=timedelta(days=30), gt=timedelta(hours=1))
+    """How long the local Prefect server keeps flow runs that have ended, with their logs."""
 
 
 class Settings(BaseSettings):
@@ -92,6 +106,8 @@ class Settings(BaseSettings):
     """What becomes of a night or refresh beyond these: it runs later, or is cancelled."""
     stage_seconds: StageDeadlines = StageDeadlines()
     """The `[stage_seconds]` table; `inf` is no deadline."""
+    retention: Retention = Retention()
+    """The `[retention]` table: which runs stay, and when the others go."""
     key_hosts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """The `[key_hosts]` table: servers, by provider, that get its key beside its own."""
     run: dict[str, Any] = Field(default_factory=dict)
@@ -148,6 +164,9 @@ def load_settings() -> Settings:
         _require_encrypted(settings, settings.dask_scheduler)
         _require_within_reach(settings, settings.dask_scheduler)
     os.environ["NIGHTSHIFT_HOME"] = str(settings.home.resolve())
+    # Prefect reads its settings from the environment, when it is imported.
+    kept_seconds = str(int(settings.retention.prefect.total_seconds()))
+    os.environ.setdefault(_PREFECT_KEEPS, kept_seconds)
     tighten(settings.home)
     pair_keys(settings.key_hosts)
     pair_endpoints(_endpoints(settings))

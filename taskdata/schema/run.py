@@ -96,6 +96,8 @@ class RunStatus(StrEnum):
     RUNNING = "running"
     COMPLETED = "completed"
     FAILED = "failed"
+    REMOVING = "removing"
+    """A prune has begun to remove it; nobody finds it any more."""
 
 
 class Run(Value):
