@@ -40,8 +40,7 @@ def take_in(
     Raises:
         BadTaskData: if a file cannot be moved.
     """
-    newest = time.time() - unchanged_seconds
-    whole = [path for path in waiting(inbox) if _is_older(path, newest) and not is_written(path)]
+    whole = [p for p in waiting(inbox) if not (_is_fresh(p, unchanged_seconds) or is_written(p))]
     paths = {f"inbox/{path.name}": path for path in whole}
     files = [replace(SeedFile.at(path), origin=origin) for origin, path in paths.items()]
     if not files:
@@ -86,11 +85,12 @@ def is_written(path: Path) -> bool:
     return False
 
 
-def _is_older(path: Path, newest: float) -> bool:
+def _is_fresh(path: Path, seconds: float) -> bool:
     try:
-        return path.stat().st_mtime <= newest
+        # A file may bring a time of its own, also one that is yet to come.
+        return 0 <= time.time() - path.stat().st_mtime < seconds
     except OSError:
-        return True  # a link that leads nowhere: nobody writes it
+        return False  # a link that leads nowhere: nobody writes it
 
 
 def _quarantine(store: Store, origin: str, path: Path, reason: str) -> None:
