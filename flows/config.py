@@ -104,6 +104,8 @@ class Settings(BaseSettings):
     """How many flow runs of the deployment `refresh` may run at once."""
     when_busy: Literal["wait", "skip"] = "wait"
     """What becomes of a night or refresh beyond these: it runs later, or is cancelled."""
+    refresh_on_arrival: bool = True
+    """Whether a served installation refreshes the bank of `[refresh]` when seeds arrive."""
     stage_seconds: StageDeadlines = StageDeadlines()
     """The `[stage_seconds]` table; `inf` is no deadline."""
     retention: Retention = Retention()
@@ -287,6 +289,15 @@ def refresh_config(settings: Settings, **changes: Any) -> RefreshConfig:
         return RefreshConfig.model_validate(fields)
     except ValidationError as exc:
         raise Misuse(f"refresh configuration: {describe(exc)}") from exc
+
+
+def bank_refreshed_on_arrival(settings: Settings) -> str | None:
+    """Return the bank that is refreshed when seeds arrive.
+
+    None: `refresh_on_arrival` is off, or `[refresh]` does not say how a bank is refreshed.
+    """
+    config = _if_valid(refresh_config, settings) if settings.refresh_on_arrival else None
+    return config.bank if isinstance(config, RefreshConfig) else None
 
 
 def _labelled(items: Iterable[Any]) -> dict[str, Any]:
