@@ -66,14 +66,14 @@ def test_a_provider_that_falls_silent_is_to_blame_for_it(harness, wire, ended, m
 def test_who_begins_a_long_reply_with_little_time_left_runs_out_of_it(harness, wire, ended):
     wire.then(wire.says("", ("list_files", {})) if harness != "react" else wire.says("Hm."))
     wire.respond = lambda seen: never
-    assert ended(harness, 60, 2) == (OutcomeStatus.FINISHED, Ending.OUT_OF_TIME, "")
+    assert ended(harness, 60, 4) == (OutcomeStatus.FINISHED, Ending.OUT_OF_TIME, "")
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_a_slow_model_may_run_out_of_time(harness, wire, ended):
     reply = wire.says("", ("list_files", {})) if harness != "react" else wire.says("Hm.")
     wire.respond = lambda seen: wire.waits(0.8, reply)
-    assert ended(harness, 60, 2) == (OutcomeStatus.FINISHED, Ending.OUT_OF_TIME, "")
+    assert ended(harness, 60, 4) == (OutcomeStatus.FINISHED, Ending.OUT_OF_TIME, "")
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
