@@ -11,7 +11,7 @@ from taskdata.schema.deadlines import Deadlines
 from taskdata.schema.run import OutcomeStatus
 from taskdata.schema.transcript import Ending
 
-ATTEMPT_SECONDS = 0.4
+ATTEMPT_SECONDS = 0.8
 HARNESSES = ("function_calling", "react", "openai_agents", "pydantic_ai")
 
 
