@@ -33,7 +33,7 @@ from taskdata.schema.construct import RefreshConfig
 from taskdata.schema.run import RunConfig
 from taskdata.store import StoreAddress
 
-DEFAULT_AGENTS = ("reference", "nop", "react:local/smollm2-135m")
+DEFAULT_AGENTS = ("reference", "nop", "react:local/qwen2.5-coder-0.5b")
 
 LOCAL_BUDGET = Budget(max_turns=2, max_reply_tokens=160, max_tokens=12_000, max_seconds=240)
 """For models on this machine's CPU: a whole default run must end within minutes."""

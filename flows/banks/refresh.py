@@ -18,11 +18,12 @@ from prefect import flow
 from prefect.runtime import flow_run
 
 from flows.banks.stages import REFRESH_FLOWS
+from flows.caller import caller
 from flows.config import Settings, load_settings, refresh_config
 from flows.flow_runs import own_id, require_own
 from flows.serving.forms import REFRESH_AS_CONFIGURED, RefreshChanges
 from flows.serving.waking import Service, ServiceGone
-from flows.stage_flows import held_all_night, holds_run, kept_model_servers
+from flows.stage_flows import held_all_night, kept_model_servers
 from flows.stage_names import deployment_of
 from stages.construct.start import start_refresh
 from stages.intake.inbox import take_in
@@ -109,7 +110,7 @@ def refresh_task_bank(changes: RefreshChanges = REFRESH_AS_CONFIGURED, refresh_i
             refresh = begin(settings, store, asked, own, flow_run.get_id())
         store.set_refresh_status(own, RefreshStatus.RUNNING)
         try:
-            if holds_run.get():
+            if caller().holds_run:
                 with kept_model_servers([refresh.config.model], settings.home):
                     _walk(store, refresh, _called_here(refresh))
             else:
