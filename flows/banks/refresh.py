@@ -152,7 +152,7 @@ def hold_bank(block: ExitStack, settings: Settings, bank: str) -> None:
         BankHeld: if the bank is held, and a command asks.
         ServiceGone: if the service ends while the flow run waits.
     """
-    if holds_run.get():
+    if caller().holds_run:
         block.enter_context(bank_lock(settings, bank))
         return
     service, told = Service(), False
