@@ -37,7 +37,7 @@ from taskdata.store import StoreAddress
 
 _PREFECT_KEEPS = "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD"
 
-DEFAULT_AGENTS = ("reference", "nop", "react:local/smollm2-135m")
+DEFAULT_AGENTS = ("reference", "nop", "react:local/qwen2.5-coder-0.5b")
 
 LOCAL_BUDGET = Budget(max_turns=2, max_reply_tokens=160, max_tokens=12_000, max_seconds=240)
 """For models on this machine's CPU: a whole default run must end within minutes."""

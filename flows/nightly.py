@@ -14,11 +14,12 @@ from prefect import flow
 from prefect.runtime import flow_run
 
 from flows import publishing
+from flows.caller import caller
 from flows.config import Settings, load_settings, run_config
 from flows.flow_runs import own_id, require_own
 from flows.serving.forms import AS_CONFIGURED, RunChanges
 from flows.serving.waking import Service, ServiceGone
-from flows.stage_flows import STAGE_FLOWS, held_all_night, holds_run, kept_model_servers
+from flows.stage_flows import STAGE_FLOWS, held_all_night, kept_model_servers
 from flows.stage_names import deployment_of
 from flows.workers.clusters import cluster
 from stages.prepare.select import select
@@ -94,7 +95,7 @@ def nightly_evaluation(changes: RunChanges = AS_CONFIGURED, run_id: str = "") ->
 
 
 def _walk(settings: Settings, run: Run) -> None:
-    if not holds_run.get():
+    if not caller().holds_run:
         night, service = flow_run.get_id(), Service()
         for call in stages_of(run.config):
             service.call(
