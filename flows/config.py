@@ -23,6 +23,7 @@ from pydantic_settings import (
 )
 
 from environments.models.keys import pair_endpoints, pair_keys
+from flows.notices.settings import Notifications
 from flows.serving.schedule import TimeZone
 from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
@@ -87,6 +88,8 @@ class Settings(BaseSettings):
     """How many flow runs of the deployment `refresh` may run at once."""
     when_busy: Literal["wait", "skip"] = "wait"
     """What becomes of a night or refresh beyond these: it runs later, or is cancelled."""
+    notifications: Notifications = Notifications()
+    """The `[notifications]` table: who is told when something went wrong or waits."""
     refresh_on_arrival: bool = True
     """Whether a served installation refreshes the bank of `[refresh]` when seeds arrive."""
     stage_seconds: StageDeadlines = StageDeadlines()

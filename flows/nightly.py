@@ -16,6 +16,7 @@ from prefect.runtime import flow_run
 from flows import publishing
 from flows.config import Settings, load_settings, run_config
 from flows.flow_runs import own_id, require_own
+from flows.notices.telling import tell_failed_night
 from flows.serving.forms import AS_CONFIGURED, RunChanges
 from flows.serving.waking import Service, ServiceGone
 from flows.stage_flows import STAGE_FLOWS, held_all_night, holds_run, kept_model_servers
@@ -57,7 +58,7 @@ def _flow_run_name() -> str:
     return str(flow_run.get_parameters().get("run_id") or own_id())
 
 
-@flow(name="nightly_evaluation", flow_run_name=_flow_run_name)
+@flow(name="nightly_evaluation", flow_run_name=_flow_run_name, on_failure=[tell_failed_night])
 def nightly_evaluation(changes: RunChanges = AS_CONFIGURED, run_id: str = "") -> str:
     """Evaluate agents over a bank, from the tasks to the dashboard; returns the run's id.
 

@@ -25,6 +25,7 @@ from flows import publishing
 from flows.config import Settings, load_settings
 from flows.gates import hold_gate
 from flows.locks import night_lock, stage_lock
+from flows.notices.telling import tell_failed_gate
 from flows.progress import progress
 from flows.serving.waking import wake_parent
 from flows.workers.clusters import client
@@ -170,7 +171,12 @@ class _Shared:
         return report.model_copy(update={"note": "; ".join(filter(None, (left, report.note)))})
 
 
-@flow(name="gate", flow_run_name="gate-{gate}-{run_id}", on_completion=[wake_parent])
+@flow(
+    name="gate",
+    flow_run_name="gate-{gate}-{run_id}",
+    on_completion=[wake_parent],
+    on_failure=[tell_failed_gate],
+)
 def gate_flow(run_id: str, gate: str) -> None:
     """Hold one gate of the run, `tasks` or `scores`; fails naming the rows that broke it."""
     _staged(run_id, f"gate {gate}", lambda _settings, store: hold_gate(store, run_id, gate))

@@ -35,7 +35,8 @@ from flows.banks.refresh import refresh_task_bank
 from flows.banks.stages import REFRESH_FLOWS
 from flows.config import Settings, bank_refreshed_on_arrival
 from flows.nightly import nightly_evaluation
-from flows.serving.prefect_server import TAG
+from flows.notices.channels import install_notifications
+from flows.serving.prefect_server import TAG, ui_url
 from flows.serving.schedule import nightly_schedule
 from flows.stage_flows import STAGE_FLOWS
 from flows.stage_names import deployment_of
@@ -55,6 +56,8 @@ def serve_deployments(settings: Settings) -> None:
     Runs that an earlier, killed server left behind are marked crashed first, so that Retry in the
     UI can take them up.
     """
+    # First: of the runs that the sweep marks, people are told.
+    install_notifications(settings, ui_url(str(get_current_settings().api.url)))
     swept = sweep_orphans()
     if swept:
         _logger.warning("%d orphaned flow runs marked crashed", swept)

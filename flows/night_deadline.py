@@ -1,0 +1,61 @@
+"""The deadline of a whole night: once it has passed, nothing begins that costs money."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from taskdata.schema.run import RunConfig
+
+SETTING = "night_seconds"
+
+_ATTEMPTS = frozenset({"refine", "execute"})
+"""Stages that begin, or prepare, attempts of agents."""
+
+
+class NightDeadline:
+    """Says of each stage of a night, right before it, whether it may still begin.
+
+    What costs nothing always may: gates, checks without a judge, diagnoses, the dashboard of what
+    is finished. A night that is carried on has its whole time again.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin the night.
+
+        Args:
+            seconds: Until the deadline; infinite: there is none.
+            clock: Seconds that only go forward.
+        """
+        self._seconds = seconds
+        self._clock = clock
+        self._ends_at = clock() + seconds
+        self._rounds_left_out: set[Any] = set()
+
+    @property
+    def left_out(self) -> str:
+        """Why a stage was not begun."""
+        return f"not begun: the night's deadline of {self._seconds:g} s ({SETTING}) had passed"
+
+    def lets(self, stage: str, parameters: dict[str, Any], config: RunConfig) -> bool:
+        """Return whether the stage may begin."""
+        round_ = parameters.get("round")
+        if round_ is not None and round_ in self._rounds_left_out:
+            return False
+        if self._clock() < self._ends_at or not costs(stage, config):
+            return True
+        if stage in _ATTEMPTS:
+            self._rounds_left_out.add(round_)
+        return False
+
+    def bounds(self, stage: str, config: RunConfig) -> dict[str, float]:
+        """Return the parameter that ends a stage which works on trials in time, if it needs one."""
+        if math.isinf(self._seconds) or stage not in ("execute", "score"):
+            return {}
+        left = max(self._ends_at - self._clock(), 0.0)
+        return {"night_seconds_left": left} if costs(stage, config) else {}
+
+
+def costs(stage: str, config: RunConfig) -> bool:
+    """Return whether a stage asks models: those of agents and of their tools, or the judge."""
+    return stage in _ATTEMPTS or (stage == "score" and config.judge is not None)
