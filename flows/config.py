@@ -7,6 +7,7 @@ have put them there, `NIGHTSHIFT_HOME` and which servers get which keys.
 """
 
 import ipaddress
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -94,6 +95,10 @@ class Settings(BaseSettings):
     """Whether a served installation refreshes the bank of `[refresh]` when seeds arrive."""
     stage_seconds: StageDeadlines = StageDeadlines()
     """The `[stage_seconds]` table; `inf` is no deadline."""
+    night_seconds: float = Field(default=math.inf, gt=0)
+    """When a whole night ends: no stage that costs money begins later, or goes on."""
+    missed_nights: Literal["skip", "latest"] = "skip"
+    """What becomes of nights that were due while nothing was served: the latest may run once."""
     key_hosts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """The `[key_hosts]` table: servers, by provider, that get its key beside its own."""
     run: dict[str, Any] = Field(default_factory=dict)

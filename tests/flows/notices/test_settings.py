@@ -21,9 +21,7 @@ def test_the_variable_holds_the_address(monkeypatch):
 @pytest.mark.parametrize("value", ["", f"ftp://hooks.example/{SECRET}", f"https:{SECRET}", SECRET])
 def test_what_is_no_address_is_refused_without_saying_it(monkeypatch, value):
     monkeypatch.setenv("HOOK", value)
-    with pytest.raises(
-        Misuse, match="webhook_url_from: the variable HOOK"
-    ) as caught:
+    with pytest.raises(Misuse, match="webhook_url_from: the variable HOOK") as caught:
         webhook_url(Notifications(webhook_url_from="HOOK"))
     assert SECRET not in str(caught.value)
 
