@@ -5,7 +5,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from taskdata.schema.run import RunConfig
+import stages.execute.work as executing
+import stages.score.work as scoring
+from flows.stage_names import stage_title
+from taskdata.schema.run import RunConfig, StageReport
+from taskdata.store import Store
 
 SETTING = "night_seconds"
 
@@ -33,7 +37,7 @@ class NightDeadline:
         self._rounds_left_out: set[Any] = set()
 
     @property
-    def left_out(self) -> str:
+    def passed(self) -> str:
         """Why a stage was not begun."""
         return f"not begun: the night's deadline of {self._seconds:g} s ({SETTING}) had passed"
 
@@ -59,3 +63,28 @@ class NightDeadline:
 def costs(stage: str, config: RunConfig) -> bool:
     """Return whether a stage asks models: those of agents and of their tools, or the judge."""
     return stage in _ATTEMPTS or (stage == "score" and config.judge is not None)
+
+
+def left_out(store: Store, run_id: str, stage: str, round_: int, cause: str) -> StageReport:
+    """Record the cause for the trials of a stage that is not begun; return the stage's report.
+
+    The trials stay due, so that whoever carries the night on does them.
+    """
+    due: list[str] = []
+    if stage == "execute":
+        due = executing.due(store, run_id, round_)
+        executing.record_stopped(store, run_id, round_, due, cause)
+    elif stage == "score":
+        due = scoring.due(store, run_id, round_)
+        for trial_id in due:
+            store.record_scoring_error(trial_id, cause)
+    elif stage == "refine":
+        due = [trial.id for trial in store.trials(run_id) if trial.round == round_ - 1]
+    return StageReport(
+        stage=stage_title(stage, round_),
+        run_id=run_id,
+        round=round_,
+        due=len(due),
+        done=0,
+        note=f"{cause}; `nightshift run --resume {run_id}` does the rest",
+    )

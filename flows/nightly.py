@@ -17,17 +17,17 @@ from prefect.runtime import flow_run
 from flows import publishing
 from flows.config import Settings, load_settings, run_config
 from flows.flow_runs import own_id, require_own
-from flows.night_deadline import NightDeadline
+from flows.night_deadline import NightDeadline, left_out
 from flows.notices.telling import tell_failed_night
 from flows.progress import progress
 from flows.serving.forms import AS_CONFIGURED, RunChanges
 from flows.serving.waking import Service, ServiceGone
 from flows.stage_flows import STAGE_FLOWS, held_all_night, holds_run, kept_model_servers
-from flows.stage_names import deployment_of, stage_title
+from flows.stage_names import deployment_of
 from flows.workers.clusters import cluster
 from stages.prepare.select import select
 from stages.prepare.work import require
-from taskdata.schema.run import Run, RunConfig, RunStatus, StageReport
+from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
@@ -125,16 +125,8 @@ def _begun(
         if deadline.lets(call.stage, call.parameters, run.config):
             yield call, deadline.bounds(call.stage, run.config)
             continue
-        _logger.warning("%s: %s", call.key, deadline.left_out)
-        round_ = call.parameters.get("round", 0)
-        note = f"{deadline.left_out}; `nightshift run --resume {run.id}` does the rest"
-        report = StageReport(
-            stage=stage_title(call.stage, round_),
-            run_id=run.id,
-            round=round_,
-            due=0,
-            done=0,
-            note=note,
-        )
-        store.record_stage(report)
-        progress.get().ended(report.stage, report)
+        report = left_out(store, run.id, call.stage, call.parameters["round"], deadline.passed)
+        if report.due:
+            store.record_stage(report)
+            progress.get().ended(report.stage, report)
+            _logger.warning("%s: %s", report.stage, report.note)
