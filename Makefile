@@ -39,7 +39,7 @@ bench: setup-all ## Run the benchmarks
 	@for file in benchmarks/*.py; do echo "== $$file"; $(RUN) python "$$file" || exit 1; done
 
 tools-doc: setup ## Write docs/tools.md from the catalogue
-	@$(RUN) python -m environments.tools.document
+	@$(RUN) python -m environments.tool_runtime.document
 
 checks-doc: setup ## Write docs/checks.md from the library of checks
 	@$(RUN) python -m stages.score.guide.document

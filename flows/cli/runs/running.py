@@ -332,5 +332,17 @@ def serve(
         login = "the same login" if is_ours else f"login: in {login_file(settings.home)}"
         console.say(f"Dashboards: {dashboards_address()} ({login})")
         when = f"{settings.schedule!r} (cron, {settings.schedule_timezone})"
+        console.say(_arrivals(settings))
         console.say(f"Nightly at {when}. Ctrl-C stops serving.")
         serve_deployments(settings)
+
+
+def _arrivals(settings: "Settings") -> str:
+    from flows.config import bank_refreshed_on_arrival
+
+    bank = bank_refreshed_on_arrival(settings)
+    if bank is not None:
+        return f"Seed files in {settings.inbox} refresh bank {bank}"
+    if not settings.refresh_on_arrival:
+        return "Seeds that arrive wait for a refresh (refresh_on_arrival = false)"
+    return "Seeds that arrive wait for a refresh: [refresh] in nightshift.toml names no model"
