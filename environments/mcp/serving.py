@@ -22,9 +22,9 @@ from mcp_types import (
 from mcp_types import Tool as ShownTool
 
 from environments.ports import Sandbox, Tool
-from environments.tools.catalogue import catalogue
-from environments.tools.registry import MODULES
-from environments.tools.toolkit import cut_text
+from environments.tool_runtime.catalogue import catalogue
+from environments.tool_runtime.registry import MODULES
+from environments.toolkit.definition import cut_text
 from taskdata.errors import Misuse, NightshiftError
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.version import code_version

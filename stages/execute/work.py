@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from environments.models.limits.coordinator import Exchange
 from environments.models.local.serving import local_model_server
-from environments.tools.host.services import open_services
+from environments.toolkit.services import open_services
 from stages.execute.attempt import DueAttempt, ExecuteContext, OutcomeDraft
 from stages.execute.dialogue.journal import Journal
 from stages.execute.trial import run_trial

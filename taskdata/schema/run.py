@@ -28,7 +28,10 @@ class RunConfig(ToolBackends):
     """One evaluation: bank release x agents x repetitions x refinement rounds."""
 
     bank: str = "starter"
-    """Name of a bundled bank, or a folder of task folders."""
+    """A bundled bank, a folder of task folders, or a release such as `office@2`.
+
+    `office@latest` is the newest release when the run begins; a run is stored with its version.
+    """
     tasks: tuple[str, ...] = ()
     """Only these task ids; empty: all."""
     sample: int | None = Field(default=None, ge=1)
@@ -101,6 +104,8 @@ class RunStatus(StrEnum):
     RUNNING = "running"
     COMPLETED = "completed"
     FAILED = "failed"
+    REMOVING = "removing"
+    """A prune has begun to remove it; nobody finds it any more."""
 
 
 class Run(Value):

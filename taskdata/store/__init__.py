@@ -6,6 +6,7 @@ from taskdata.store.bank import BankStore
 from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
 from taskdata.store.holds import HoldStore
+from taskdata.store.pruning import PruningStore
 from taskdata.store.releases import ReleaseStore
 from taskdata.store.runs import RunStore
 from taskdata.store.seeds import SeedStore
@@ -20,6 +21,7 @@ class Store(
     SeedStore,
     ConstructionStore,
     HoldStore,
+    PruningStore,
     RunStore,
     TrialStore,
 ):

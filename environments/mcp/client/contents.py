@@ -18,7 +18,7 @@ from mcp_types import (
 )
 
 from environments.mcp.client.schemas import shortened
-from environments.tools.toolkit import MAX_RESULT_CHARS
+from environments.toolkit.definition import MAX_RESULT_CHARS
 
 MAX_ATTACHMENT_BYTES = 4 << 20
 

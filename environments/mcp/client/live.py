@@ -18,7 +18,7 @@ from environments.mcp.client.outputs import changed, stamps
 from environments.mcp.client.schemas import explain_bad_arguments, shortened
 from environments.mcp.servers import RemoteServer, Server
 from environments.ports import Sandbox, Workspace
-from environments.tools.toolkit import MAX_RESULT_CHARS, cut_text
+from environments.toolkit.definition import MAX_RESULT_CHARS, cut_text
 from taskdata.errors import ToolUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 

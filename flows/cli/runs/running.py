@@ -318,7 +318,9 @@ def serve(
             )
         )
         if not is_ours:
-            pages = dashboards_served(settings.home, settings.dashboard_port)
+            pages = dashboards_served(
+                settings.home, settings.dashboard_port, settings.dashboard_host
+            )
             serving.enter_context(pages)
         from flows.serving.deployments import serve_deployments
         from flows.serving.schedule import nightly_schedule
@@ -328,5 +330,17 @@ def serve(
         console.say(ui_line(settings.home, api))
         console.say(f"Dashboards: {dashboards_address()} (the same login)")
         when = f"{settings.schedule!r} (cron, {settings.schedule_timezone})"
+        console.say(_arrivals(settings))
         console.say(f"Nightly at {when}. Ctrl-C stops serving.")
         serve_deployments(settings)
+
+
+def _arrivals(settings: "Settings") -> str:
+    from flows.config import bank_refreshed_on_arrival
+
+    bank = bank_refreshed_on_arrival(settings)
+    if bank is not None:
+        return f"Seed files in {settings.inbox} refresh bank {bank}"
+    if not settings.refresh_on_arrival:
+        return "Seeds that arrive wait for a refresh (refresh_on_arrival = false)"
+    return "Seeds that arrive wait for a refresh: [refresh] in nightshift.toml names no model"

@@ -12,10 +12,10 @@ from environments.models.faults import ConversationRefused, ConversationTooLong,
 from environments.models.money.prices import price_of
 from environments.models.retry import is_hung
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
+from environments.toolkit.turns import TurnSize
 from environments.tools.session.finish import ENDING_TOOLS
 from environments.tools.session.looking_back import HISTORY
 from environments.tools.session.managing_context import MANAGE_CONTEXT
-from environments.tools.session.turns import TurnSize
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.budget import HarnessBudget

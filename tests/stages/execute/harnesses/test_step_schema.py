@@ -5,8 +5,8 @@ import json
 import jsonschema
 import pytest
 
-from environments.tools.catalogue import catalogue
-from environments.tools.toolkit import reads_a_file
+from environments.tool_runtime.catalogue import catalogue
+from environments.toolkit.definition import reads_a_file
 from stages.execute.harness import require_agent
 from stages.execute.harnesses.step_schema import narrowed, step_schema
 from taskdata.errors import Misuse
