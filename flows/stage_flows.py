@@ -25,7 +25,9 @@ from flows.caller import caller, calling
 from flows.config import Settings, load_settings
 from flows.gates import hold_gate
 from flows.locks import night_lock, stage_lock
+from flows.notices.telling import tell_failed_gate
 from flows.serving.waking import wake_parent
+from flows.stage_names import stage_title
 from flows.workers.clusters import client
 from flows.workers.limits import coordinated
 from flows.workers.runners import ShiftWork, Spread, execute_shift, run_shifts, score_shift
@@ -95,10 +97,6 @@ def _require_done(report: StageReport) -> None:
         )
 
 
-def _name(stage: str, round_: int) -> str:
-    return f"{stage} (round {round_})" if round_ else stage
-
-
 @dataclass(frozen=True)
 class _Shared:
     """The work of a stage that is spread over the Dask workers."""
@@ -108,12 +106,22 @@ class _Shared:
     run_id: str
     stage: str
     work: ShiftWork
-    seconds: float
+    stage_seconds: float
     """Until the stage's deadline."""
+    night_seconds: float | None = None
+    """Until the night's deadline, if it has one."""
+
+    @property
+    def seconds(self) -> float:
+        """Until the stage is stopped."""
+        night = self.night_seconds
+        return self.stage_seconds if night is None else min(night, self.stage_seconds)
 
     @property
     def too_late(self) -> str:
         """The recorded cause of trials that were not done by the deadline."""
+        if self.seconds < self.stage_seconds:
+            return "the stage was stopped by the night's deadline (night_seconds)"
         return f"the stage was stopped by its deadline of {self.seconds:g} s (stage_seconds)"
 
     def spread(self, trials: Mapping[str, Sequence[str]], extra: dict[str, Any]) -> Spread:
@@ -159,7 +167,12 @@ class _Shared:
         return report.model_copy(update={"note": "; ".join(filter(None, (left, report.note)))})
 
 
-@flow(name="gate", flow_run_name="gate-{gate}-{run_id}", on_completion=[wake_parent])
+@flow(
+    name="gate",
+    flow_run_name="gate-{gate}-{run_id}",
+    on_completion=[wake_parent],
+    on_failure=[tell_failed_gate],
+)
 def gate_flow(run_id: str, gate: str) -> None:
     """Hold one gate of the run, `tasks` or `scores`; fails naming the rows that broke it."""
     _staged(run_id, f"gate {gate}", lambda _settings, store: hold_gate(store, run_id, gate))
@@ -172,7 +185,7 @@ def prepare_flow(run_id: str) -> None:
 
 
 @flow(name="execute", flow_run_name="execute-{round}-{run_id}", on_completion=[wake_parent])
-def execute_flow(run_id: str, round: int = 0) -> None:
+def execute_flow(run_id: str, round: int = 0, night_seconds_left: float | None = None) -> None:
     """Let the agents work on the trials of one refinement round that have not finished."""
 
     def work(settings: Settings, store: Store) -> StageReport:
@@ -182,9 +195,10 @@ def execute_flow(run_id: str, round: int = 0) -> None:
             settings,
             store,
             run_id,
-            _name("execute", round),
+            stage_title("execute", round),
             execute_shift,
             settings.stage_seconds.execute,
+            night_seconds_left,
         )
         with local_model_servers(models, settings.home) as endpoints:
             extra = {"endpoints": endpoints, "home": str(settings.home.resolve())}
@@ -197,11 +211,11 @@ def execute_flow(run_id: str, round: int = 0) -> None:
         store.forget_replies(run_id)
         return shared.noted(executing.report(store, run_id, round, len(due)), went)
 
-    _staged(run_id, _name("execute", round), work)
+    _staged(run_id, stage_title("execute", round), work)
 
 
 @flow(name="score", flow_run_name="score-{round}-{run_id}", on_completion=[wake_parent])
-def score_flow(run_id: str, round: int = 0) -> None:
+def score_flow(run_id: str, round: int = 0, night_seconds_left: float | None = None) -> None:
     """Score the finished trials of one refinement round that have no score."""
 
     def work(settings: Settings, store: Store) -> StageReport:
@@ -211,9 +225,10 @@ def score_flow(run_id: str, round: int = 0) -> None:
             settings,
             store,
             run_id,
-            _name("score", round),
+            stage_title("score", round),
             score_shift,
             settings.stage_seconds.score,
+            night_seconds_left,
         )
         with local_model_servers(models, settings.home) as endpoints:
             went = shared.spread(scoring.by_judge(store, run_id, due), {"endpoints": endpoints})
@@ -222,7 +237,7 @@ def score_flow(run_id: str, round: int = 0) -> None:
             store.record_scoring_error(trial_id, shared.too_late)
         return shared.noted(scoring.report(store, run_id, round, len(due)), went)
 
-    _staged(run_id, _name("score", round), work)
+    _staged(run_id, stage_title("score", round), work)
 
 
 @flow(name="diagnose", flow_run_name="diagnose-{round}-{run_id}", on_completion=[wake_parent])
@@ -230,7 +245,7 @@ def diagnose_flow(run_id: str, round: int = 0) -> None:
     """Say why the scored trials of one refinement round failed."""
     _staged(
         run_id,
-        _name("diagnose", round),
+        stage_title("diagnose", round),
         lambda _settings, store: diagnosing.do(store, run_id, round),
     )
 
@@ -239,7 +254,9 @@ def diagnose_flow(run_id: str, round: int = 0) -> None:
 def refine_flow(run_id: str, round: int = 1) -> None:
     """Plan the trials of a refinement round, each with feedback on the attempt before."""
     _staged(
-        run_id, _name("refine", round), lambda _settings, store: refining.do(store, run_id, round)
+        run_id,
+        stage_title("refine", round),
+        lambda _settings, store: refining.do(store, run_id, round),
     )
 
 

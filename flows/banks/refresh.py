@@ -24,6 +24,7 @@ from flows.caller import caller
 from flows.config import Settings, load_settings, refresh_config
 from flows.flow_runs import own_id, require_own
 from flows.locks import BankHeld, bank_lock
+from flows.notices.telling import tell_failed_refresh
 from flows.serving.forms import REFRESH_AS_CONFIGURED, RefreshChanges
 from flows.serving.waking import Service, ServiceGone
 from flows.stage_flows import held_all_night, kept_model_servers
@@ -92,7 +93,7 @@ def _flow_run_name() -> str:
     return str(flow_run.get_parameters().get("refresh_id") or own_id())
 
 
-@flow(name="refresh_task_bank", flow_run_name=_flow_run_name)
+@flow(name="refresh_task_bank", flow_run_name=_flow_run_name, on_failure=[tell_failed_refresh])
 def refresh_task_bank(
     changes: RefreshChanges = REFRESH_AS_CONFIGURED, refresh_id: str = "", arrived: bool = False
 ) -> str:

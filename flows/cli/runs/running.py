@@ -288,6 +288,7 @@ def serve(
         ui_line,
         ui_url,
     )
+    from flows.serving.tokens import login_file
     from taskdata.private_files import private_folder
 
     settings = load_settings()
@@ -324,7 +325,8 @@ def serve(
         nightly_schedule(settings.schedule, settings.schedule_timezone)
         note_address(ui_url(api))
         console.say(ui_line(settings.home, api))
-        console.say(f"Dashboards: {dashboards_address()} (the same login)")
+        login = "the same login" if is_ours else f"login: in {login_file(settings.home)}"
+        console.say(f"Dashboards: {dashboards_address()} ({login})")
         when = f"{settings.schedule!r} (cron, {settings.schedule_timezone})"
         console.say(_arrivals(settings))
         console.say(f"Nightly at {when}. Ctrl-C stops serving.")

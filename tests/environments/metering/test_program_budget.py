@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.metering.ledger import Ledger, ReplyLimits, ReplyReservation
+from environments.metering.program_budget import ProgramBudget, ReplyLimits, ReplyReservation
 from environments.models.money.budget import Spending
 from environments.models.money.prices import Price
 from taskdata.schema.agent import Budget
@@ -21,7 +21,7 @@ def budget(**fields) -> Budget:
 
 
 async def test_a_reply_is_shortened_to_what_is_left():
-    ledger = Ledger(budget(max_tokens=1_500), None)
+    ledger = ProgramBudget(budget(max_tokens=1_500), None)
     first = await ledger.reserve(800, 1_000)
     assert isinstance(first, ReplyReservation)
     assert first.reply_tokens == 700
@@ -30,24 +30,24 @@ async def test_a_reply_is_shortened_to_what_is_left():
 
 
 async def test_no_call_is_made_for_a_reply_of_a_few_words():
-    ledger = Ledger(budget(max_tokens=1_000), None)
+    ledger = ProgramBudget(budget(max_tokens=1_000), None)
     assert await ledger.reserve(990, 1_000) is Ending.OUT_OF_TOKENS
     assert isinstance(await ledger.reserve(990, 10), ReplyReservation)
 
 
 async def test_money_is_held_to_what_a_call_costs_at_most():
-    ledger = Ledger(budget(max_usd=0.05), PRICE)
+    ledger = ProgramBudget(budget(max_usd=0.05), PRICE)
     room = await ledger.reserve(1_000, 1_000)
     assert room.bound.usd <= 0.05
     assert room.reply_tokens == 400
 
 
 async def test_a_model_without_a_price_has_no_room_under_a_limit_in_money():
-    assert await Ledger(budget(max_usd=100), None).reserve(1, 1) is Ending.OUT_OF_MONEY
+    assert await ProgramBudget(budget(max_usd=100), None).reserve(1, 1) is Ending.OUT_OF_MONEY
 
 
 async def test_a_call_waits_for_what_others_give_back():
-    ledger = Ledger(budget(max_tokens=2_500), None)
+    ledger = ProgramBudget(budget(max_tokens=2_500), None)
     first = await ledger.reserve(1_000, 1_000)
     second = asyncio.create_task(ledger.reserve(1_000, 1_000))
     await asyncio.sleep(0.01)
@@ -57,7 +57,7 @@ async def test_a_call_waits_for_what_others_give_back():
 
 
 async def test_a_call_that_waits_is_refused_when_the_room_is_used_up():
-    ledger = Ledger(budget(max_turns=1), None)
+    ledger = ProgramBudget(budget(max_turns=1), None)
     first = await ledger.reserve(1, 100)
     second = asyncio.create_task(ledger.reserve(1, 100))
     await asyncio.sleep(0.01)
@@ -66,14 +66,14 @@ async def test_a_call_that_waits_is_refused_when_the_room_is_used_up():
 
 
 async def test_what_a_failed_call_held_is_there_again():
-    ledger = Ledger(budget(max_turns=1), None)
+    ledger = ProgramBudget(budget(max_turns=1), None)
     ledger.settle(await ledger.reserve(1, 100), Spending())
     assert isinstance(await ledger.reserve(1, 100), ReplyReservation)
 
 
 async def test_time_runs_from_the_beginning_of_the_work():
     now = [0.0]
-    ledger = Ledger(budget(max_seconds=10), None, clock=lambda: now[0])
+    ledger = ProgramBudget(budget(max_seconds=10), None, clock=lambda: now[0])
     now[0] = 100
     assert ledger.seconds_left == 10
     ledger.begin()
@@ -85,7 +85,7 @@ async def test_time_runs_from_the_beginning_of_the_work():
 
 async def test_time_stands_still_while_a_call_stands_in_line():
     now = [0.0]
-    ledger = Ledger(budget(max_seconds=10), None, clock=lambda: now[0])
+    ledger = ProgramBudget(budget(max_seconds=10), None, clock=lambda: now[0])
     ledger.begin()
     now[0] = 2
     with ledger.in_line():
@@ -102,7 +102,7 @@ async def test_time_stands_still_while_a_call_stands_in_line():
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 9)), max_size=12))
 def test_all_time_but_that_in_line_is_the_trials(spans):
     now, used = [0.0], 0
-    ledger = Ledger(budget(max_seconds=1_000), None, clock=lambda: now[0])
+    ledger = ProgramBudget(budget(max_seconds=1_000), None, clock=lambda: now[0])
     ledger.begin()
     for is_in_line, seconds in spans:
         with ledger.in_line() if is_in_line else nullcontext():
@@ -112,7 +112,7 @@ def test_all_time_but_that_in_line_is_the_trials(spans):
 
 
 async def test_a_block_ends_with_the_trials_time_and_not_with_that_in_line():
-    ledger = Ledger(budget(max_seconds=0.2), None)
+    ledger = ProgramBudget(budget(max_seconds=0.2), None)
     ledger.begin()
 
     async def waits_and_works() -> None:
@@ -130,7 +130,7 @@ async def test_a_block_ends_with_the_trials_time_and_not_with_that_in_line():
 
 
 async def test_what_fails_in_a_block_fails_as_itself():
-    ledger = Ledger(budget(max_seconds=5), None)
+    ledger = ProgramBudget(budget(max_seconds=5), None)
     ledger.begin()
     with pytest.raises(KeyError):
         async with ledger.in_time():
@@ -139,7 +139,7 @@ async def test_what_fails_in_a_block_fails_as_itself():
 
 async def test_a_program_says_how_long_its_replies_may_be_and_is_held_to_the_rest():
     limits = ReplyLimits(most=None, unasked=2_000)
-    ledger = Ledger(budget(max_tokens=50_000), None, replies=limits)
+    ledger = ProgramBudget(budget(max_tokens=50_000), None, replies=limits)
     for wanted, given_ in ((30_000, 30_000), (None, 2_000), (5, 5)):
         room = await ledger.reserve(1_000, wanted)
         assert room.reply_tokens == given_
@@ -149,13 +149,13 @@ async def test_a_program_says_how_long_its_replies_may_be_and_is_held_to_the_res
 
 
 async def test_a_reply_that_could_not_think_is_not_begun():
-    ledger = Ledger(budget(max_tokens=3_000, max_reply_tokens=9_000), None)
+    ledger = ProgramBudget(budget(max_tokens=3_000, max_reply_tokens=9_000), None)
     assert await ledger.reserve(1_000, 9_000, 2_048) is Ending.OUT_OF_TOKENS
     assert (await ledger.reserve(500, 9_000, 2_048)).reply_tokens == 2_500
 
 
 async def test_the_limit_that_was_reached_first_is_the_ending():
-    ledger = Ledger(budget(max_turns=1, max_tokens=500), None)
+    ledger = ProgramBudget(budget(max_turns=1, max_tokens=500), None)
     ledger.settle(await ledger.reserve(1, 100), Spending(1, 400))
     await ledger.reserve(1, 100)
     await ledger.reserve(1_000, 100)
@@ -163,13 +163,13 @@ async def test_the_limit_that_was_reached_first_is_the_ending():
 
 
 async def test_what_tools_cost_counts_too():
-    ledger = Ledger(budget(max_usd=0.05), PRICE)
+    ledger = ProgramBudget(budget(max_usd=0.05), PRICE)
     ledger.charge(0.05)
     assert await ledger.reserve(1, 64) is Ending.OUT_OF_MONEY
 
 
 async def test_a_tool_of_unknown_cost_leaves_no_money_where_that_is_limited():
-    ledger = Ledger(budget(max_usd=100.0), PRICE)
+    ledger = ProgramBudget(budget(max_usd=100.0), PRICE)
     ledger.charge(None)
     assert await ledger.reserve(1, 64) is Ending.OUT_OF_MONEY
     async with ledger.hold() as left:
@@ -177,7 +177,7 @@ async def test_a_tool_of_unknown_cost_leaves_no_money_where_that_is_limited():
 
 
 async def test_a_tools_model_has_what_calls_in_flight_leave_and_they_wait_for_it():
-    ledger = Ledger(budget(max_usd=1.0), PRICE)
+    ledger = ProgramBudget(budget(max_usd=1.0), PRICE)
     first = await ledger.reserve(1, 64)
     order = []
 
@@ -200,14 +200,14 @@ async def test_a_tools_model_has_what_calls_in_flight_leave_and_they_wait_for_it
 
 
 async def test_without_a_limit_a_tools_model_waits_for_nobody():
-    ledger = Ledger(budget(), PRICE)
+    ledger = ProgramBudget(budget(), PRICE)
     await ledger.reserve(1, 64)
     async with ledger.hold() as left:
         assert left is None
 
 
 async def test_a_trial_whose_provider_failed_its_money_away_is_known():
-    ledger = Ledger(budget(max_usd=0.5), PRICE)
+    ledger = ProgramBudget(budget(max_usd=0.5), PRICE)
     ledger.charge(0.3)
     ledger.lose(0.2)
     assert await ledger.reserve(1, 64) is Ending.OUT_OF_MONEY
@@ -215,7 +215,7 @@ async def test_a_trial_whose_provider_failed_its_money_away_is_known():
 
 
 async def test_one_that_is_out_of_money_anyway_is_not_cut_short():
-    ledger = Ledger(budget(max_usd=0.5), PRICE)
+    ledger = ProgramBudget(budget(max_usd=0.5), PRICE)
     ledger.charge(0.5)
     ledger.lose(0.2)
     assert await ledger.reserve(1, 64) is Ending.OUT_OF_MONEY
