@@ -10,6 +10,7 @@ import ipaddress
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -32,10 +33,13 @@ from taskdata.private_files import tighten
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 from taskdata.schema.base import Value
 from taskdata.schema.construct import RefreshConfig
+from taskdata.schema.retention import Age, KeepRule
 from taskdata.schema.run import RunConfig
 from taskdata.store import StoreAddress
 
-DEFAULT_AGENTS = ("reference", "nop", "react:local/smollm2-135m")
+_PREFECT_KEEPS = "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD"
+
+DEFAULT_AGENTS = ("reference", "nop", "react:local/qwen2.5-coder-0.5b")
 
 LOCAL_BUDGET = Budget(max_turns=2, max_reply_tokens=160, max_tokens=12_000, max_seconds=240)
 """For models on this machine's CPU: a whole default run must end within minutes."""
@@ -57,6 +61,16 @@ class DaskTls(Value):
     key: Path
 
 
+class Retention(KeepRule):
+    """Which runs stay, and when a served installation removes the others."""
+
+    schedule: str = "0 12 * * *"
+    """Cron expression, in `schedule_timezone`, of the prune of a served installation, which there
+    is where `older_than` or `keep` is set."""
+    prefect: Age = Field(default=timedelta(days=30), gt=timedelta(hours=1))
+    """How long the local Prefect server keeps flow runs that have ended, with their logs."""
+
+
 class Settings(BaseSettings):
     """Where things are; `NIGHTSHIFT_...` in the environment wins over `nightshift.toml`."""
 
@@ -72,6 +86,9 @@ class Settings(BaseSettings):
     """Port of the local Prefect server; another free one is taken where it is occupied."""
     dashboard_port: int = Field(default=4713, ge=1, le=65535)
     """Port at which dashboards are served; another free one is taken where it is occupied."""
+    dashboard_host: str = "127.0.0.1"
+    """Address at which `serve` listens for dashboards beside your own Prefect server; a container
+    has `0.0.0.0`, and publishes the port on the loopback address of its host."""
     dask_scheduler: str | None = None
     """Address of a Dask scheduler; None: a local cluster for the length of a stage."""
     dask_tls: DaskTls | None = None
@@ -95,6 +112,8 @@ class Settings(BaseSettings):
     """Whether a served installation refreshes the bank of `[refresh]` when seeds arrive."""
     stage_seconds: StageDeadlines = StageDeadlines()
     """The `[stage_seconds]` table; `inf` is no deadline."""
+    retention: Retention = Retention()
+    """The `[retention]` table: which runs stay, and when the others go."""
     night_seconds: float = Field(default=math.inf, gt=0)
     """When a whole night ends: no stage that costs money begins later, or goes on."""
     missed_nights: Literal["skip", "latest"] = "skip"
@@ -155,6 +174,9 @@ def load_settings() -> Settings:
         _require_encrypted(settings, settings.dask_scheduler)
         _require_within_reach(settings, settings.dask_scheduler)
     os.environ["NIGHTSHIFT_HOME"] = str(settings.home.resolve())
+    # Prefect reads its settings from the environment, when it is imported.
+    kept_seconds = str(int(settings.retention.prefect.total_seconds()))
+    os.environ.setdefault(_PREFECT_KEEPS, kept_seconds)
     tighten(settings.home)
     pair_keys(settings.key_hosts)
     pair_endpoints(_endpoints(settings))

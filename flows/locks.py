@@ -72,6 +72,28 @@ def bank_lock(settings: Settings, bank: str) -> Iterator[None]:
 
 
 @contextmanager
+def upkeep_lock(settings: Settings) -> Iterator[None]:
+    """Hold what prunes and backups share, so that none takes away what another copies.
+
+    Raises:
+        Misuse: if another one is at work.
+        StoreUnavailable: if the database does not answer.
+    """
+    with closing(Store(settings.address)) as store:
+        taken = store.hold("upkeep") if store.is_served else _file_held(settings.home, "upkeep")
+        with taken as is_ours:
+            if not is_ours:
+                raise Misuse("a prune, a backup or a restore is at work here; wait for it")
+            yield
+
+
+def forget_lock(settings: Settings, run_id: str) -> None:
+    """Remove the files of the locks of a run that is no more."""
+    for name in (_night(run_id), run_id):
+        _lock_file(settings.home, name).unlink(missing_ok=True)
+
+
+@contextmanager
 def serve_lock(home: Path) -> Iterator[Callable[[str], None]]:
     """Hold the home for one `nightshift serve`; yield a function that records its address.
 

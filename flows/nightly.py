@@ -15,14 +15,14 @@ from prefect import flow
 from prefect.runtime import flow_run
 
 from flows import publishing
+from flows.caller import caller
 from flows.config import Settings, load_settings, run_config
 from flows.flow_runs import own_id, require_own
 from flows.night_deadline import NightDeadline, left_out
 from flows.notices.telling import tell_failed_night
-from flows.progress import progress
 from flows.serving.forms import AS_CONFIGURED, RunChanges
 from flows.serving.waking import Service, ServiceGone
-from flows.stage_flows import STAGE_FLOWS, held_all_night, holds_run, kept_model_servers
+from flows.stage_flows import STAGE_FLOWS, held_all_night, kept_model_servers
 from flows.stage_names import deployment_of
 from flows.workers.clusters import cluster
 from stages.prepare.select import select
@@ -101,7 +101,7 @@ def nightly_evaluation(changes: RunChanges = AS_CONFIGURED, run_id: str = "") ->
 
 def _walk(settings: Settings, store: Store, run: Run) -> None:
     calls = _begun(NightDeadline(settings.night_seconds), store, run)
-    if not holds_run.get():
+    if not caller().holds_run:
         night, service = flow_run.get_id(), Service()
         for call, bounds in calls:
             service.call(
@@ -128,5 +128,5 @@ def _begun(
         report = left_out(store, run.id, call.stage, call.parameters["round"], deadline.passed)
         if report.due:
             store.record_stage(report)
-            progress.get().ended(report.stage, report)
+            caller().progress.ended(report.stage, report)
             _logger.warning("%s: %s", report.stage, report.note)

@@ -7,7 +7,6 @@ its results in the store. Running it again does only what is missing.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,11 +21,11 @@ import stages.refine.work as refining
 import stages.score.work as scoring
 from environments.models.money.shared_budget import spent_usd
 from flows import publishing
+from flows.caller import caller, calling
 from flows.config import Settings, load_settings
 from flows.gates import hold_gate
 from flows.locks import night_lock, stage_lock
 from flows.notices.telling import tell_failed_gate
-from flows.progress import progress
 from flows.serving.waking import wake_parent
 from flows.stage_names import stage_title
 from flows.workers.clusters import client
@@ -37,48 +36,38 @@ from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
-holds_run: ContextVar[bool] = ContextVar("holds_run", default=False)
-"""Whether the caller in this process already holds the run's lock."""
-
-
-served_models: ContextVar[dict[str, tuple[str, ...]] | None] = ContextVar(
-    "served_models", default=None
-)
-"""Local model servers that the caller in this process keeps for the whole night."""
-
 
 @contextmanager
 def local_model_servers(
     models: Sequence[ModelSpec | None], home: Path
-) -> Iterator[dict[str, tuple[str, ...]]]:
+) -> Iterator[Mapping[str, tuple[str, ...]]]:
     """Yield the run's local model servers, or start some for this stage alone."""
-    kept = served_models.get()
+    kept = caller().endpoints
     if kept is not None:
         yield kept
         return
-    with executing.local_models(models, home) as endpoints:
+    with executing.local_models(models, home, caller().progress.told) as endpoints:
         yield endpoints
 
 
 @contextmanager
 def kept_model_servers(models: Sequence[ModelSpec | None], home: Path) -> Iterator[None]:
     """Keep local model servers, and thus their prompt caches, for the stages within the block."""
-    with executing.local_models(models, home) as endpoints:
-        token = served_models.set(endpoints)
-        try:
-            yield
-        finally:
-            served_models.reset(token)
+    with (
+        executing.local_models(models, home, caller().progress.told) as endpoints,
+        calling(endpoints=endpoints),
+    ):
+        yield
 
 
 def held(settings: Settings, run_id: str) -> AbstractContextManager[None]:
     """Hold a run, or a refresh, for one of its stages unless the caller in this process does."""
-    return nullcontext() if holds_run.get() else stage_lock(settings, run_id)
+    return nullcontext() if caller().holds_run else stage_lock(settings, run_id)
 
 
 def held_all_night(settings: Settings, run_id: str) -> AbstractContextManager[None]:
     """Hold a run, or a refresh, between its stages unless the caller in this process does."""
-    return nullcontext() if holds_run.get() else night_lock(settings, run_id)
+    return nullcontext() if caller().holds_run else night_lock(settings, run_id)
 
 
 def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageReport]) -> None:
@@ -90,7 +79,7 @@ def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageRepo
             report = work(settings, store)
             report = report.model_copy(update={"seconds": time.monotonic() - started})
             store.record_stage(report)
-            progress.get().ended(stage, report)
+            caller().progress.ended(stage, report)
             publishing.stage_artifact(report)
         _require_done(report)
     finally:
@@ -141,7 +130,7 @@ class _Shared:
         Raises:
             StageFailed: Trials were lost, other than by the deadline or by being given up.
         """
-        listener, total = progress.get(), sum(len(ids) for ids in trials.values())
+        listener, total = caller().progress, sum(len(ids) for ids in trials.values())
         listener.started(self.stage, total)
         if not total:
             return Spread(done=0, given_up={}, causes=(), was_late=False)

@@ -12,9 +12,9 @@ from flows import publishing
 from flows.banks.gates import hold_refresh_gate
 from flows.banks.releasing import release_composition
 from flows.banks.reviewing import approve_unseen, review_by_form
+from flows.caller import caller
 from flows.config import Settings, load_settings
 from flows.notices.telling import notify_review, tell_failed_gate
-from flows.progress import progress
 from flows.serving.waking import wake_parent
 from flows.stage_flows import held, local_model_servers
 from stages.construct import balance, checkpoints, classify, generate, rewrite, validate
@@ -43,7 +43,7 @@ def _staged(refresh_id: str, work: Work) -> None:
             report = work(settings, store)
             report = report.model_copy(update={"seconds": time.monotonic() - started})
             store.record_refresh_stage(report)
-            progress.get().ended(report.stage, report)
+            caller().progress.ended(report.stage, report)
             publishing.stage_artifact(report)
         if report.due and not report.done:
             raise StageFailed(f"{report.stage}: none of {report.due} could be done; {report.note}")

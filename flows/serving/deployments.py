@@ -41,6 +41,7 @@ from flows.serving.prefect_server import TAG, ui_url
 from flows.serving.schedule import nightly_schedule
 from flows.stage_flows import STAGE_FLOWS
 from flows.stage_names import deployment_of
+from flows.upkeep.scheduled import prune_flow
 
 _logger = logging.getLogger(__name__)
 
@@ -85,7 +86,8 @@ def runs_at_once(settings: Settings) -> int:
     A night that waits for its stage is one of them, so each needs a second place for the stage:
     with fewer, nights would wait for stages that wait for a place.
     """
-    return 2 * (settings.nights_at_once + settings.refreshes_at_once) + _STAGES_BY_HAND
+    places = 2 * (settings.nights_at_once + settings.refreshes_at_once) + _STAGES_BY_HAND
+    return places + settings.retention.says_something
 
 
 def _at_once(settings: Settings, limit: int) -> ConcurrencyLimitConfig:
@@ -124,7 +126,23 @@ def deployments(settings: Settings) -> list[RunnerDeployment]:
         entrypoint_type=EntrypointType.MODULE_PATH,
         description="From seeds to a reviewed release of a task bank.",
     )
-    return [night, refresh, *stages]
+    return [night, refresh, *stages, *_upkeep(settings)]
+
+
+def _upkeep(settings: Settings) -> list[Any]:
+    """Return the deployment that removes old runs, where a rule says which are old."""
+    if not settings.retention.says_something:
+        return []
+    when = nightly_schedule(settings.retention.schedule, settings.schedule_timezone)
+    deployment: Any = prune_flow.to_deployment(
+        "prune",
+        schedule=when,
+        concurrency_limit=1,
+        tags=[TAG],
+        entrypoint_type=EntrypointType.MODULE_PATH,
+        description="Removes old runs, by the rules of [retention].",
+    )
+    return [deployment]
 
 
 def sweep_orphans() -> int:

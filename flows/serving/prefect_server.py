@@ -47,6 +47,8 @@ _SETTINGS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_RUNNER_POLL_FREQUENCY": "2",
+    # Prefect's own service removes old events by itself, old flow runs where it is told to.
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
     "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "10",
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
     "PREFECT_LOGGING_EXTRA_LOGGERS": "flows,stages,environments,quality,dashboards,taskdata",

@@ -18,6 +18,8 @@ class Estimate(Value):
     """None where fewer than two tasks were scored."""
     n: int = 0
     """Trials behind the mean."""
+    method: str | None = None
+    """How it was estimated, where it is more than the mean of these trials."""
 
 
 class Missing(Value):
