@@ -1,14 +1,14 @@
 """This morning: what a night means against the last comparable one, verdicts first."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from dashboards.pages import formats
 from dashboards.pages.answers import AnswerCard
 from dashboards.site.changes import changes_figure, effort_rows, is_regression, raised, sentence
 from dashboards.site.drawing import Drawing
 from dashboards.site.history import AgentNight, History, NightRow
-from taskdata.schema.night import ClusterChange, Morning, ScoreChange
+from taskdata.schema.night import ClusterChange, ErrorChange, Morning, ScoreChange
 from taskdata.schema.ranking import MUST_SCORE
 
 SHOWN = 20
@@ -16,14 +16,6 @@ SHOWN = 20
 _SLACK = 1e-9
 _FAR = 1.0
 """Points of root score that are worth a second look where the comparison can tell nothing."""
-
-
-class Cause(NamedTuple):
-    """An infrastructure error by its cause, tonight and before."""
-
-    cause: str
-    trials: int
-    before: int | None
 
 
 def morning_context(history: History, morning: Morning) -> dict[str, Any]:
@@ -44,12 +36,13 @@ def morning_context(history: History, morning: Morning) -> dict[str, Any]:
         "cards": _cards(history, night, before, morning),
         "worse": [change for change in told if is_regression(change)],
         "better": [change for change in told if not is_regression(change)],
+        "lasting": [change for change in morning.changes if change.verdict == "lasting"],
         "refuted": [change for change in morning.changes if change.verdict == "refuted"],
         "shown": SHOWN,
         "sentence": sentence,
         "clusters": _by_change(morning.clusters),
-        "causes": _causes(night, before),
-        "effort": effort_rows(night, before),
+        "causes": _causes(night, morning),
+        "effort": effort_rows(night, before, morning),
         "styles": history.styles,
         "used_styles": {a: style for a, style in history.styles.items() if a in night.agents},
         "neighbours": _neighbours(history, night),
@@ -82,6 +75,10 @@ def _worse(morning: Morning, changes: Sequence[ScoreChange]) -> AnswerCard:
     if changes:
         lines = tuple(_brief(change) for change in changes[:3])
         return AnswerCard(question, _counted(changes, "regression"), lines, "bad")
+    lasting = [c for c in morning.changes if c.verdict == "lasting" and is_regression(c)]
+    if lasting:
+        lines = tuple(_brief(change) for change in lasting[:3])
+        return AnswerCard(question, "Nothing new, and not all is mended", lines, "bad")
     doubtful = [c for c in morning.changes if c.scope == "all" and _untold_fall(morning, c)]
     if doubtful:
         most = min(doubtful, key=lambda change: change.after - change.before)
@@ -201,14 +198,13 @@ def _by_change(changes: Sequence[ClusterChange]) -> Mapping[str, list[ClusterCha
     }
 
 
-def _causes(night: NightRow, before: NightRow | None) -> list[Cause]:
-    past = {} if before is None else before.error_causes
-    names = sorted(night.error_causes.keys() | past.keys())
-    found = [
-        Cause(name, night.error_causes.get(name, 0), None if before is None else past.get(name, 0))
-        for name in names
-    ]
-    return sorted(found, key=lambda cause: (-cause.trials, -(cause.before or 0)))
+def _causes(night: NightRow, morning: Morning) -> list[ErrorChange]:
+    """Return infrastructure errors by cause, most first."""
+    found = morning.errors or tuple(
+        ErrorChange(cause=cause, before=0, after=trials)
+        for cause, trials in night.error_causes.items()
+    )
+    return sorted(found, key=lambda change: (-change.after, -change.before))
 
 
 def _neighbours(history: History, night: NightRow) -> tuple[str | None, str | None]:
