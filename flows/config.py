@@ -7,8 +7,10 @@ have put them there, `NIGHTSHIFT_HOME` and which servers get which keys.
 """
 
 import ipaddress
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -23,6 +25,7 @@ from pydantic_settings import (
 )
 
 from environments.models.keys import pair_endpoints, pair_keys
+from flows.notices.settings import Notifications
 from flows.serving.schedule import TimeZone
 from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
@@ -30,10 +33,13 @@ from taskdata.private_files import tighten
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 from taskdata.schema.base import Value
 from taskdata.schema.construct import RefreshConfig
+from taskdata.schema.retention import Age, KeepRule
 from taskdata.schema.run import RunConfig
 from taskdata.store import StoreAddress
 
-DEFAULT_AGENTS = ("reference", "nop", "react:local/smollm2-135m")
+_PREFECT_KEEPS = "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD"
+
+DEFAULT_AGENTS = ("reference", "nop", "react:local/qwen2.5-coder-0.5b")
 
 LOCAL_BUDGET = Budget(max_turns=2, max_reply_tokens=160, max_tokens=12_000, max_seconds=240)
 """For models on this machine's CPU: a whole default run must end within minutes."""
@@ -55,6 +61,16 @@ class DaskTls(Value):
     key: Path
 
 
+class Retention(KeepRule):
+    """Which runs stay, and when a served installation removes the others."""
+
+    schedule: str = "0 12 * * *"
+    """Cron expression, in `schedule_timezone`, of the prune of a served installation, which there
+    is where `older_than` or `keep` is set."""
+    prefect: Age = Field(default=timedelta(days=30), gt=timedelta(hours=1))
+    """How long the local Prefect server keeps flow runs that have ended, with their logs."""
+
+
 class Settings(BaseSettings):
     """Where things are; `NIGHTSHIFT_...` in the environment wins over `nightshift.toml`."""
 
@@ -70,6 +86,9 @@ class Settings(BaseSettings):
     """Port of the local Prefect server; another free one is taken where it is occupied."""
     dashboard_port: int = Field(default=4713, ge=1, le=65535)
     """Port at which dashboards are served; another free one is taken where it is occupied."""
+    dashboard_host: str = "127.0.0.1"
+    """Address at which `serve` listens for dashboards beside your own Prefect server; a container
+    has `0.0.0.0`, and publishes the port on the loopback address of its host."""
     dask_scheduler: str | None = None
     """Address of a Dask scheduler; None: a local cluster for the length of a stage."""
     dask_tls: DaskTls | None = None
@@ -87,8 +106,18 @@ class Settings(BaseSettings):
     """How many flow runs of the deployment `refresh` may run at once."""
     when_busy: Literal["wait", "skip"] = "wait"
     """What becomes of a night or refresh beyond these: it runs later, or is cancelled."""
+    notifications: Notifications = Notifications()
+    """The `[notifications]` table: who is told when something went wrong or waits."""
+    refresh_on_arrival: bool = True
+    """Whether a served installation refreshes the bank of `[refresh]` when seeds arrive."""
     stage_seconds: StageDeadlines = StageDeadlines()
     """The `[stage_seconds]` table; `inf` is no deadline."""
+    retention: Retention = Retention()
+    """The `[retention]` table: which runs stay, and when the others go."""
+    night_seconds: float = Field(default=math.inf, gt=0)
+    """When a whole night ends: no stage that costs money begins later, or goes on."""
+    missed_nights: Literal["skip", "latest"] = "skip"
+    """What becomes of nights that were due while nothing was served: the latest may run once."""
     key_hosts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """The `[key_hosts]` table: servers, by provider, that get its key beside its own."""
     run: dict[str, Any] = Field(default_factory=dict)
@@ -150,6 +179,9 @@ def load_settings() -> Settings:
         _require_encrypted(settings, settings.dask_scheduler)
         _require_within_reach(settings, settings.dask_scheduler)
     os.environ["NIGHTSHIFT_HOME"] = str(settings.home.resolve())
+    # Prefect reads its settings from the environment, when it is imported.
+    kept_seconds = str(int(settings.retention.prefect.total_seconds()))
+    os.environ.setdefault(_PREFECT_KEEPS, kept_seconds)
     tighten(settings.home)
     pair_keys(settings.key_hosts)
     pair_endpoints(_endpoints(settings))
@@ -270,6 +302,15 @@ def refresh_config(settings: Settings, **changes: Any) -> RefreshConfig:
         return RefreshConfig.model_validate(fields)
     except ValidationError as exc:
         raise Misuse(f"refresh configuration: {describe(exc)}") from exc
+
+
+def bank_refreshed_on_arrival(settings: Settings) -> str | None:
+    """Return the bank that is refreshed when seeds arrive.
+
+    None: `refresh_on_arrival` is off, or `[refresh]` does not say how a bank is refreshed.
+    """
+    config = _if_valid(refresh_config, settings) if settings.refresh_on_arrival else None
+    return config.bank if isinstance(config, RefreshConfig) else None
 
 
 def _labelled(items: Iterable[Any]) -> dict[str, Any]:

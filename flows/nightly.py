@@ -5,6 +5,7 @@ select -> gate -> prepare -> execute -> score -> diagnose -> refine (feedback ->
 its own deployment (`nightshift serve`); either way they hand over through the store, keyed by run.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -14,17 +15,22 @@ from prefect import flow
 from prefect.runtime import flow_run
 
 from flows import publishing
+from flows.caller import caller
 from flows.config import Settings, load_settings, run_config
 from flows.flow_runs import own_id, require_own
+from flows.night_deadline import NightDeadline, left_out
+from flows.notices.telling import tell_failed_night
 from flows.serving.forms import AS_CONFIGURED, RunChanges
 from flows.serving.waking import Service, ServiceGone
-from flows.stage_flows import STAGE_FLOWS, held_all_night, holds_run, kept_model_servers
+from flows.stage_flows import STAGE_FLOWS, held_all_night, kept_model_servers
 from flows.stage_names import deployment_of
 from flows.workers.clusters import cluster
 from stages.prepare.select import select
 from stages.prepare.work import require
 from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.store import Store
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ def _flow_run_name() -> str:
     return str(flow_run.get_parameters().get("run_id") or own_id())
 
 
-@flow(name="nightly_evaluation", flow_run_name=_flow_run_name)
+@flow(name="nightly_evaluation", flow_run_name=_flow_run_name, on_failure=[tell_failed_night])
 def nightly_evaluation(changes: RunChanges = AS_CONFIGURED, run_id: str = "") -> str:
     """Evaluate agents over a bank, from the tasks to the dashboard; returns the run's id.
 
@@ -81,7 +87,7 @@ def nightly_evaluation(changes: RunChanges = AS_CONFIGURED, run_id: str = "") ->
         run = select(store, asked, night_id, flow_run.get_id())
         store.set_run_status(run.id, RunStatus.RUNNING)
         try:
-            _walk(settings, run)
+            _walk(settings, store, run)
         # The night has not failed: it was interrupted, and can be carried on.
         except ServiceGone:
             raise
@@ -93,18 +99,34 @@ def nightly_evaluation(changes: RunChanges = AS_CONFIGURED, run_id: str = "") ->
     return night_id
 
 
-def _walk(settings: Settings, run: Run) -> None:
-    if not holds_run.get():
+def _walk(settings: Settings, store: Store, run: Run) -> None:
+    calls = _begun(NightDeadline(settings.night_seconds), store, run)
+    if not caller().holds_run:
         night, service = flow_run.get_id(), Service()
-        for call in stages_of(run.config):
+        for call, bounds in calls:
             service.call(
                 f"{call.stage}/{deployment_of(call.stage)}",
                 key=f"{night}:{call.key}",
                 run_name=f"{call.key}-{run.id}",
-                parameters={"run_id": run.id, **call.parameters},
+                parameters={"run_id": run.id, **call.parameters, **bounds},
             )
         return
     models = [*(agent.model for agent in run.config.agents), run.config.judge]
     with cluster(settings, run.config.workers), kept_model_servers(models, settings.home):
-        for call in stages_of(run.config):
-            STAGE_FLOWS[call.stage](run_id=run.id, **call.parameters)
+        for call, bounds in calls:
+            STAGE_FLOWS[call.stage](run_id=run.id, **call.parameters, **bounds)
+
+
+def _begun(
+    deadline: NightDeadline, store: Store, run: Run
+) -> Iterator[tuple[StageCall, dict[str, Any]]]:
+    """Yield the stages that the night's deadline lets begin, with what ends them in time."""
+    for call in stages_of(run.config):
+        if deadline.lets(call.stage, call.parameters, run.config):
+            yield call, deadline.bounds(call.stage, run.config)
+            continue
+        report = left_out(store, run.id, call.stage, call.parameters["round"], deadline.passed)
+        if report.due:
+            store.record_stage(report)
+            caller().progress.ended(report.stage, report)
+            _logger.warning("%s: %s", report.stage, report.note)

@@ -67,9 +67,13 @@ def dashboard_url(run_id: str) -> str | None:
 
 
 @contextmanager
-def dashboards_served(home: Path, port: int) -> Iterator[str]:
-    """Serve dashboards from a thread for the length of the block; yield their address."""
-    listener = listening(port)
+def dashboards_served(home: Path, port: int, host: str = "127.0.0.1") -> Iterator[str]:
+    """Serve dashboards from a thread for the length of the block; yield their address.
+
+    Browsers find them under the loopback address, whatever `host` says: what listens elsewhere is
+    in a container, whose port is published there.
+    """
+    listener = listening(port, host)
     address = os.environ[ADDRESS_VARIABLE] = address_of(listener)
     threading.Thread(target=serve_dashboards, args=(listener, home), daemon=True).start()
     try:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from environments.metering.proxy import MeteringProxy
 from environments.ports import ModelClient, Sandbox
-from environments.tools.toolbox import Toolbox
+from environments.tool_runtime.toolbox import Toolbox
 from stages.execute.dialogue.journal import Journal
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import TaskBrief

@@ -15,7 +15,7 @@ from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
 from environments.models.wire.arguments import clean_text
 from environments.services.running import ServiceRoom
-from environments.tools.host.services import ToolServices
+from environments.toolkit.services import ToolServices
 from stages.execute.dialogue.journal import Journal
 from stages.workers.deadline import Deadline
 from stages.workers.shift import WorkerContext

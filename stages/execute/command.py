@@ -9,7 +9,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from environments.metering.ledger import Ledger
+from environments.metering.program_budget import ProgramBudget
 from environments.metering.proxy import MeteringProxy
 from environments.models.wire.arguments import clean_text
 from environments.ports import Completed, Mount, Process, Sandbox
@@ -99,7 +99,7 @@ class Command:
         (instructions,) = prompts.opening(_PROMPT, assignment.brief, ())
         journal.message("user", instructions.text)
         journal.message("system", await asyncio.to_thread(_described, agent))
-        ledger = Ledger(agent.budget, price=None) if proxy is None else proxy.ledger
+        ledger = ProgramBudget(agent.budget, price=None) if proxy is None else proxy.ledger
         ledger.begin()
         run = await _run(sandbox, agent, instructions.text, ledger)
         if proxy is not None:
@@ -148,7 +148,7 @@ def _ending(run: _Run, proxy: MeteringProxy | None) -> Ending:
     return Ending.FINISHED if run.completed.exit_code == 0 else Ending.IN_ERROR
 
 
-async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, ledger: Ledger) -> _Run:
+async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, ledger: ProgramBudget) -> _Run:
     with working_folder() as folder:
         mounts = [Mount(_written(folder / "TASK.md", task), _TASK_FILE)]
         if agent.program is not None:

@@ -5,7 +5,7 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import Literal
 
 from environments.metering.calls import Terms
-from environments.metering.ledger import Ledger, ReplyLimits
+from environments.metering.program_budget import ProgramBudget, ReplyLimits
 from environments.metering.proxy import MeteringProxy, metering_proxy
 from environments.models.capabilities import capabilities_of
 from environments.models.money.prices import price_of
@@ -70,7 +70,7 @@ def _terms(
     is_local = model.provider == "local"
     return Terms(
         endpoint=model_endpoint(model, base_url),
-        ledger=Ledger(
+        ledger=ProgramBudget(
             agent.budget,
             price_of(model),
             # A program sets its own reply limit; an adapter leaves that to us.

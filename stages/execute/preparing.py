@@ -21,10 +21,10 @@ from environments.models.record.log import CallLog, Payer
 from environments.network.allowed import AllowedNetwork, allowed_network
 from environments.ports import Completed, ExposedPort, ModelClient, Sandbox, Workspace
 from environments.sandbox.collect import collect
+from environments.sandbox.endings import why_stopped
 from environments.sandbox.workspace import new_workspace
 from environments.services.running import RunningServices, running_services
-from environments.tools.sandboxed import why_stopped
-from environments.tools.states import require_ready
+from environments.tool_runtime.states import require_ready
 from stages.execute.assignment import Harness
 from stages.execute.attempt import ExecuteContext, RunningAttempt
 from stages.execute.harness import HarnessKind

@@ -12,8 +12,8 @@ from environments.mcp.offer import server_tools
 from environments.metering.proxy import MeteringProxy
 from environments.models.retry import is_silence
 from environments.ports import Sandbox
-from environments.tools.host.definition import HostToolContext
-from environments.tools.toolbox import RESERVED, Toolbox
+from environments.tool_runtime.toolbox import RESERVED, Toolbox
+from environments.toolkit.host_tool import HostToolContext
 from stages.execute.assignment import Assignment
 from stages.execute.attempt import (
     Counts,

@@ -17,8 +17,8 @@ from environments.mcp.offer import offered
 from environments.models.capabilities import capabilities_of
 from environments.models.money.prices import Price, price_of
 from environments.models.retry import RetryPolicy
-from environments.tools.host.registry import HOST_MODULES, host_definition
-from environments.tools.host.services import Service
+from environments.tool_runtime.host_registry import HOST_MODULES, host_definition
+from environments.toolkit.services import Service
 from stages.execute.harness import harness_kind, harness_takes_feedback
 from stages.prepare.work import can_play, repetitions
 from taskdata.schema.agent import AgentSpec

@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from environments.tools.host.registry import HOST_MODULES
-from environments.tools.registry import MODULES
+from environments.tool_runtime.host_registry import HOST_MODULES
+from environments.tool_runtime.registry import MODULES
 from environments.tools.session.finish import ENDING_TOOLS
 from stages.score.check import CheckSpec
 from stages.score.library import check_library, kind_of_file

@@ -11,8 +11,8 @@ from environments.models.money.prices import UNPRICED, price_of
 from environments.models.registry import require_model
 from environments.sandbox.providers import sandbox_provider
 from environments.services.kinds import READY, service_state
-from environments.tools.catalogue import catalogue
-from environments.tools.states import require_ready
+from environments.tool_runtime.catalogue import catalogue
+from environments.tool_runtime.states import require_ready
 from stages.execute.harness import (
     harness_kind,
     provider_for,

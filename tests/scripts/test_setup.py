@@ -56,14 +56,14 @@ def calls(checkout):
 def test_what_tests_need_is_installed_only_where_it_is_asked_for(checkout):
     assert checkout().returncode == 0
     (plain,) = calls(checkout)
-    assert "--no-default-groups" in plain
+    assert "--no-default-groups --extra default-model" in plain
     assert "--all-extras" not in plain
     assert checkout("all").returncode == 0
     assert "--all-extras" in calls(checkout)[1]
     assert "--no-default-groups" not in calls(checkout)[1]
 
 
-def test_the_large_local_models_come_only_where_they_are_asked_for(checkout):
+def test_the_larger_local_model_comes_only_where_it_is_asked_for(checkout):
     checkout("all")
     checkout("models")
     checkout("models")

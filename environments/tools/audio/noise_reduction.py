@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.audio.sounds import HIGHEST_RATE, Sound, read_sound, write_sound
 from environments.tools.media.parts import (
     AUDIO_ENDINGS,
@@ -21,7 +22,6 @@ from environments.tools.media.parts import (
     result_file,
 )
 from environments.tools.media.tracks import open_sound
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

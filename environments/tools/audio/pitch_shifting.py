@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.audio.sounds import ENCODERS, HIGHEST_RATE, MAX_SECONDS
 from environments.tools.media.ffmpeg import media_input, write
 from environments.tools.media.parts import (
@@ -18,7 +19,6 @@ from environments.tools.media.parts import (
     result_file,
 )
 from environments.tools.media.tracks import Track, open_sound
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.audio.sounds import read_sound
 from environments.tools.audio.whisper import RATE, load_model
 from environments.tools.media.parts import AudioPath, EndTime, Seconds, part_of
 from environments.tools.media.tracks import open_sound
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.images.boxes import MAX_PLACE_CHARS, Box, read_box, read_point
 from environments.tools.images.lettering import (
     MAX_LETTERS,
@@ -22,7 +23,6 @@ from environments.tools.images.pictures import (
     size_text,
     write_picture,
 )
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.images.pictures import ImagePath, flat, open_picture, size_text
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
 

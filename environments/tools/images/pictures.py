@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from environments.tools.toolkit import InputPath
+from environments.toolkit.definition import InputPath
 from environments.tools.workspace.paths import input_file, output_file
 from taskdata.errors import ToolRefused
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.images.pictures import (
     ImagePath,
     ResultPath,
@@ -16,7 +17,6 @@ from environments.tools.images.pictures import (
     write_picture,
 )
 from environments.tools.images.styles import STYLES
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

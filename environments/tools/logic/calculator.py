@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.logic.expressions import MAX_INTEGER_BITS, Walker, parse_expression
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -5,9 +5,9 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.logic.formulas import Formulas, Kind
 from environments.tools.logic.smtlib import MAX_CHARS, problem_of, require_term
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
-from environments.tools.toolkit import InputPath
+from environments.toolkit.definition import InputPath
 from environments.tools.workspace.paths import output_file
 from taskdata.errors import ToolRefused
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from environments.ports import Message, ModelRequest
-from environments.tools.host.definition import HostCall
+from environments.toolkit.host_tool import HostCall
 from environments.tools.models.media import Picture
 from taskdata.errors import ToolRefused
 

@@ -5,14 +5,14 @@ Names and arguments are those of GTA (appendix B.1) and GTA-2 (table 17).
 
 from pydantic import Field
 
-from environments.tools.host.definition import HostCall, HostDefinition
-from environments.tools.host.services import Service
+from environments.toolkit.definition import Arguments
+from environments.toolkit.host_tool import HostCall, HostDefinition
+from environments.toolkit.services import Service
 from environments.tools.images.boxes import MAX_PLACE_CHARS
 from environments.tools.images.pictures import ImagePath
 from environments.tools.media.parts import VideoPath
 from environments.tools.models import media
 from environments.tools.models.asking import described
-from environments.tools.toolkit import Arguments
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
 

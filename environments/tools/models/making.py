@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from environments.tools.host.definition import HostCall, HostDefinition
-from environments.tools.host.services import Service
+from environments.toolkit.definition import Arguments
+from environments.toolkit.host_tool import HostCall, HostDefinition
+from environments.toolkit.services import Service
 from environments.tools.models import media
-from environments.tools.toolkit import Arguments
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
 

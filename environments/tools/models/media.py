@@ -11,7 +11,8 @@ from pathlib import PurePosixPath
 from pydantic import ValidationError
 
 from environments.ports import Media
-from environments.tools.host.definition import HostCall
+from environments.sandbox.endings import why_stopped
+from environments.toolkit.host_tool import HostCall
 from environments.tools.images.boxes import Box
 from environments.tools.models.media_worker import (
     ENDINGS,
@@ -23,7 +24,6 @@ from environments.tools.models.media_worker import (
     Shown,
     scaled_box,
 )
-from environments.tools.sandboxed import why_stopped
 from taskdata.errors import SandboxFailed, ToolRefused
 from taskdata.schema.tool import ToolResult
 

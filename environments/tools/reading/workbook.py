@@ -8,8 +8,8 @@ from zipfile import BadZipFile
 
 from pydantic import Field
 
-from environments.tools.shown import cell_text, count_of
-from environments.tools.toolkit import Arguments, InputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, InputPath, ToolDefinition
+from environments.tools.wording import cell_text, count_of
 from environments.tools.workspace.paths import input_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from environments.ports import Sandbox
-from environments.tools.toolkit import Arguments, argument_schema, explain_bad_arguments
+from environments.toolkit.definition import Arguments, argument_schema, explain_bad_arguments
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 

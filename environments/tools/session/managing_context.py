@@ -8,10 +8,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from environments.tools.host.definition import HostCall, HostDefinition
-from environments.tools.session.turns import AgentContext, TurnSize
-from environments.tools.shown import count_of
-from environments.tools.toolkit import Arguments
+from environments.toolkit.definition import Arguments
+from environments.toolkit.host_tool import HostCall, HostDefinition
+from environments.toolkit.turns import AgentContext, TurnSize
+from environments.tools.wording import count_of
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from environments.tools.host.definition import HostCall, HostDefinition
-from environments.tools.session.kept import KeptResults, page_of, pages_in
+from environments.toolkit.definition import Arguments
+from environments.toolkit.host_tool import HostCall, HostDefinition
+from environments.toolkit.kept_results import KeptResults, page_of, pages_in
 from environments.tools.session.patterns import matches
-from environments.tools.toolkit import Arguments
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

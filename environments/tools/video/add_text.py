@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.images.lettering import read_color, text_size, write_on
 from environments.tools.media.ffmpeg import media_input, picture_input, write
 from environments.tools.media.parts import (
@@ -20,9 +21,8 @@ from environments.tools.media.parts import (
     result_file,
 )
 from environments.tools.media.tracks import open_video
-from environments.tools.shown import count_of
-from environments.tools.toolkit import Arguments, ToolDefinition
 from environments.tools.video.frames import ENCODERS, EVEN_SIDES, frame_at_start, refuse_long
+from environments.tools.wording import count_of
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

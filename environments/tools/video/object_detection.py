@@ -5,13 +5,13 @@ from pathlib import Path
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.images.boxes import Box
 from environments.tools.media.parts import EndTime, Part, StartTime, VideoPath, part_of
 from environments.tools.media.tracks import Media, Track, open_video
-from environments.tools.shown import cell_text, count_of
-from environments.tools.toolkit import Arguments, ToolDefinition
 from environments.tools.video.frames import sampled_frames
 from environments.tools.video.moving_objects import Moving, moving_objects
+from environments.tools.wording import cell_text, count_of
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

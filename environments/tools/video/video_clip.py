@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.media.ffmpeg import media_input, write
 from environments.tools.media.parts import (
     VIDEO_ENDINGS,
@@ -13,7 +14,6 @@ from environments.tools.media.parts import (
     result_file,
 )
 from environments.tools.media.tracks import open_video
-from environments.tools.toolkit import Arguments, ToolDefinition
 from environments.tools.video.frames import ENCODERS, EVEN_SIDES, refuse_long, video_text
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

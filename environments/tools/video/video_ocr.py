@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.images.boxes import Box
 from environments.tools.images.recognition.text_lines import TextLine, read_lines
 from environments.tools.media.parts import EndTime, Seconds, StartTime, VideoPath, part_of
 from environments.tools.media.tracks import open_video
-from environments.tools.shown import cell_text, count_of
-from environments.tools.toolkit import Arguments, ToolDefinition
 from environments.tools.video.frames import Frame, sampled_frames
+from environments.tools.wording import cell_text, count_of
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from environments.tools.toolkit import (
+from environments.toolkit.definition import (
     MAX_TEXT_CHARS,
     Arguments,
     InputPath,

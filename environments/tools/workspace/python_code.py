@@ -20,7 +20,7 @@ from typing import IO
 
 from pydantic import Field
 
-from environments.tools.toolkit import Arguments, ToolDefinition
+from environments.toolkit.definition import Arguments, ToolDefinition
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 

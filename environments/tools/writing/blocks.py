@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from environments.tools.toolkit import Arguments, CellValue, InputPath
+from environments.toolkit.definition import Arguments, CellValue, InputPath
 
 _BOLD = re.compile(r"\*\*(\S(?:.*?\S)?)\*\*", re.DOTALL)
 

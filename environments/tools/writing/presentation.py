@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from environments.tools.shown import count_of
-from environments.tools.toolkit import Arguments, CellValue, InputPath, OutputPath, ToolDefinition
+from environments.toolkit.definition import (
+    Arguments,
+    CellValue,
+    InputPath,
+    OutputPath,
+    ToolDefinition,
+)
+from environments.tools.wording import count_of
 from environments.tools.workspace.paths import output_file
 from environments.tools.writing.blocks import bold_runs
 from environments.tools.writing.images import picture

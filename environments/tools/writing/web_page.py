@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from environments.tools.toolkit import Arguments, OutputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, OutputPath, ToolDefinition
 from environments.tools.workspace.paths import output_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability

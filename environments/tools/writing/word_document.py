@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from environments.tools.toolkit import Arguments, OutputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, OutputPath, ToolDefinition
 from environments.tools.workspace.paths import output_file
 from environments.tools.writing.blocks import (
     Block,

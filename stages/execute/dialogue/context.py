@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from environments.ports import Message
-from environments.tools.session.turns import TurnSize
+from environments.toolkit.turns import TurnSize
 from taskdata.schema.usage import Usage
 
 KEPT_TURNS = 10

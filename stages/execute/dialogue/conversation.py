@@ -12,10 +12,10 @@ from environments.models.faults import ConversationRefused, ConversationTooLong,
 from environments.models.money.prices import price_of
 from environments.models.retry import is_hung
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
+from environments.toolkit.turns import TurnSize
 from environments.tools.session.finish import ENDING_TOOLS
 from environments.tools.session.looking_back import HISTORY
 from environments.tools.session.managing_context import MANAGE_CONTEXT
-from environments.tools.session.turns import TurnSize
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.budget import HarnessBudget
@@ -61,9 +61,12 @@ class Conversation:
         shown: Sequence[ShownInput] = (),
         native_tools: bool = False,
         stop: tuple[str, ...] = (),
-        reply_schema: Callable[[], dict[str, Any]] | None = None,
+        reply_schema: Callable[[int], dict[str, Any]] | None = None,
     ) -> None:
-        """Open the conversation; `reply_schema` gives the JSON schema of the next reply."""
+        """Open the conversation.
+
+        `reply_schema` gives the JSON schema of the next reply, by how many turns are left.
+        """
         model = assignment.agent.model
         if assignment.model is None or model is None:
             raise Misuse(f"agent {assignment.agent.name!r}: its harness needs a model")
@@ -292,7 +295,7 @@ class Conversation:
             max_tokens=self._meter.reply_tokens,
             temperature=agent.temperature,
             stop=self._stop,
-            json_schema=self._reply_schema() if self._reply_schema else None,
+            json_schema=self._reply_schema(self._meter.turns_left) if self._reply_schema else None,
             reasoning_effort=agent.reasoning_effort,
             timeout_seconds=seconds,
         )

@@ -15,7 +15,7 @@ from typing import Literal, cast
 from jinja2 import Environment, StrictUndefined, Template
 
 from environments.ports import Message
-from environments.tools.catalogue import type_text
+from environments.tool_runtime.catalogue import type_text
 from taskdata.schema.task import TaskBrief
 from taskdata.schema.tool import ToolSpec
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from environments.tools.toolkit import reads_a_file
+from environments.toolkit.definition import reads_a_file
 from taskdata.schema.tool import ToolSpec
 
 _THOUGHT = {"type": "string", "maxLength": 100}

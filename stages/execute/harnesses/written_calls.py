@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from environments.models.wire.arguments import clean_text, read_arguments
-from environments.tools.naming import nearest_name
+from environments.tool_runtime.naming import nearest_name
 
 _NAMES = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input")

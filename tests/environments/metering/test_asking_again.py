@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from environments.metering.calls import Terms
-from environments.metering.ledger import Ledger
+from environments.metering.program_budget import ProgramBudget
 from environments.metering.proxy import metering_proxy
 from environments.models.wire.endpoint import Endpoint
 from taskdata.errors import ModelUnavailable
@@ -96,7 +96,7 @@ async def test_the_wait_that_a_provider_asks_for_is_all_callers_and_not_the_agen
     wire.then(wire.fails(429, retry_after=0.5), wire.says("x"))
     limiter = limiter_of()
     endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
-    ledger = Ledger(Budget(max_seconds=3), None)
+    ledger = ProgramBudget(Budget(max_seconds=3), None)
     async with (
         metering_proxy(Terms(endpoint, ledger, record, limiter=limiter)) as proxy,
         aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,

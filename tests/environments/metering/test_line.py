@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from environments.metering.calls import Terms
-from environments.metering.ledger import Ledger
+from environments.metering.program_budget import ProgramBudget
 from environments.metering.proxy import metering_proxy
 from environments.models.limits.limiter import ProcessLimiter
 from environments.models.money.prices import Price
@@ -29,7 +29,7 @@ def asking(wire, key, record):
     @asynccontextmanager
     async def opened(max_seconds: float, **shared):
         endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
-        ledger = Ledger(Budget(max_seconds=max_seconds), PRICE)
+        ledger = ProgramBudget(Budget(max_seconds=max_seconds), PRICE)
         async with (
             metering_proxy(Terms(endpoint, ledger, record, **shared)) as proxy,
             aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,

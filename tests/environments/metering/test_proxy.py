@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from environments.metering.calls import Terms
-from environments.metering.ledger import Ledger
+from environments.metering.program_budget import ProgramBudget
 from environments.metering.proxy import metering_proxy
 from environments.models.money.prices import Price
 from environments.models.wire.endpoint import Endpoint
@@ -286,7 +286,7 @@ async def test_the_runs_money_is_shared_and_its_end_is_not_the_agents(wire, key,
     wire.respond = lambda seen: wire.says("x", input_tokens=100, output_tokens=100)
     budget = budget_of(0.2)
     endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
-    ledger = Ledger(Budget(max_reply_tokens=1_000), PRICE)
+    ledger = ProgramBudget(Budget(max_reply_tokens=1_000), PRICE)
     terms = Terms(endpoint, ledger, record, run_budget=budget)
     async with (
         metering_proxy(terms) as proxy,

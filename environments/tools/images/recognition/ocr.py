@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.images.pictures import ImagePath, flat, open_picture, size_text
 from environments.tools.images.recognition.text_lines import read_page
-from environments.tools.shown import cell_text, count_of
-from environments.tools.toolkit import Arguments, ToolDefinition
+from environments.tools.wording import cell_text, count_of
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
 
