@@ -101,7 +101,8 @@ def test_a_change_within_the_noise_is_none(page, nights, new_change):
 def test_a_first_night_has_nothing_to_compare_with_and_says_so(page, new_night):
     night = new_night(0, STEADY)
     found = page([night], Morning(run_id=night.run_id, false_alarm_rate=0.05))
-    assert "Nothing to compare with yet" in text(card(found, "What got worse?"))
+    assert "Nothing to compare with yet" in text(card(found, "What changed?"))
+    assert "solver: 8.00 of 10" in text(card(found, "Who is ahead?"))
     assert "There is nothing to compare with yet." in text(found.select_one("#changes"))
     assert found.select("[data-figure]") == []
 
@@ -136,7 +137,9 @@ def test_causes_and_efforts_stand_beside_what_they_were(page, nights):
         ),
     )
     found = page(nights, morning)
-    assert "1 new cause, 0 gone, 0 lasting" in text(card(found, "Why do trials fail?"))
+    assert "1 new cause 2 trials: no file was left 0 lasting, 0 gone" in text(
+        card(found, "Why do trials fail?")
+    )
     assert found.select_one('a[href="../runs/night-1/dashboard.html#trial-t9"]')
     assert "503 0 7" in text(found.select_one("#infrastructure"))
     assert "$0.50 → $0.90" in text(found.select_one("#effort"))
