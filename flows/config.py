@@ -151,6 +151,11 @@ class Settings(BaseSettings):
         return self.home.resolve() / "runs" / run_id
 
     @property
+    def site_folder(self) -> Path:
+        """Return the folder of the pages over all nights."""
+        return self.home.resolve() / "site"
+
+    @property
     def inbox(self) -> Path:
         """The folder into which seed files are dropped."""
         return self.home.resolve() / "inbox"
