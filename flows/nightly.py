@@ -1,11 +1,12 @@
 """The nightly evaluation as a DAG. Start reading here.
 
 select -> gate -> prepare -> execute -> score -> diagnose -> refine (feedback -> execute -> score
--> diagnose, r rounds) -> gate -> publish. Stages run in this process (`nightshift run`) or each as
+-> diagnose, r rounds) -> gate -> confirm (prepare -> execute -> score -> diagnose, of what stands
+out) -> publish. Stages run in this process (`nightshift run`) or each as
 its own deployment (`nightshift serve`); either way they hand over through the store, keyed by run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from prefect.runtime import flow_run
 
 from flows import publishing
 from flows.config import Settings, load_settings, run_config
+from flows.confirming import find_confirmation, recorded
 from flows.flow_runs import own_id, require_own
 from flows.serving.forms import AS_CONFIGURED, RunChanges
 from flows.serving.waking import Service, ServiceGone
@@ -50,7 +52,15 @@ def stages_of(config: RunConfig) -> Iterator[StageCall]:
         for stage in ("execute", "score", "diagnose"):
             yield StageCall(stage, {"round": round_})
     yield StageCall("gate", {"gate": "scores"})
+    yield StageCall("confirm")
     yield StageCall("publish")
+
+
+CONFIRMING = (
+    StageCall("prepare"),
+    *(StageCall(stage, {"round": 0}) for stage in ("execute", "score", "diagnose")),
+)
+"""The stages of a confirming re-run: no gates, no refinement, and no page of its own."""
 
 
 def _flow_run_name() -> str:
@@ -81,7 +91,7 @@ def nightly_evaluation(changes: RunChanges = AS_CONFIGURED, run_id: str = "") ->
         run = select(store, asked, night_id, flow_run.get_id())
         store.set_run_status(run.id, RunStatus.RUNNING)
         try:
-            _walk(settings, run)
+            _walk(settings, store, run)
         # The night has not failed: it was interrupted, and can be carried on.
         except ServiceGone:
             raise
@@ -93,18 +103,36 @@ def nightly_evaluation(changes: RunChanges = AS_CONFIGURED, run_id: str = "") ->
     return night_id
 
 
-def _walk(settings: Settings, run: Run) -> None:
+def _walk(settings: Settings, store: Store, run: Run) -> None:
     if not holds_run.get():
         night, service = flow_run.get_id(), Service()
-        for call in stages_of(run.config):
+
+        def call_deployment(run_id: str, call: StageCall) -> None:
+            again = "" if run_id == run.id else "confirm:"
             service.call(
                 f"{call.stage}/{deployment_of(call.stage)}",
-                key=f"{night}:{call.key}",
-                run_name=f"{call.key}-{run.id}",
-                parameters={"run_id": run.id, **call.parameters},
+                key=f"{night}:{again}{call.key}",
+                run_name=f"{call.key}-{run_id}",
+                parameters={"run_id": run_id, **call.parameters},
             )
+
+        _call_all(store, run, call_deployment)
         return
     models = [*(agent.model for agent in run.config.agents), run.config.judge]
     with cluster(settings, run.config.workers), kept_model_servers(models, settings.home):
-        for call in stages_of(run.config):
-            STAGE_FLOWS[call.stage](run_id=run.id, **call.parameters)
+        _call_all(
+            store,
+            run,
+            lambda run_id, call: STAGE_FLOWS[call.stage](run_id=run_id, **call.parameters),
+        )
+
+
+def _call_all(store: Store, run: Run, do: Callable[[str, StageCall], None]) -> None:
+    """Do the stages of a run in order, and those of the re-run that confirms it in their place."""
+    for call in stages_of(run.config):
+        do(run.id, call)
+        again = find_confirmation(store, run.id) if call.stage == "confirm" else None
+        if again is not None:
+            with recorded(store, again):
+                for repeated in CONFIRMING:
+                    do(again.id, repeated)

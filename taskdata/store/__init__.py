@@ -6,6 +6,7 @@ from taskdata.store.bank import BankStore
 from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
 from taskdata.store.holds import HoldStore
+from taskdata.store.nights import NightStore
 from taskdata.store.pruning import PruningStore
 from taskdata.store.releases import ReleaseStore
 from taskdata.store.runs import RunStore
@@ -21,6 +22,7 @@ class Store(
     SeedStore,
     ConstructionStore,
     HoldStore,
+    NightStore,
     PruningStore,
     RunStore,
     TrialStore,

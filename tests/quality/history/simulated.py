@@ -53,7 +53,12 @@ class Simulation:
         self.skill = 10 * self.random.beta(0.8, 0.6, shape)
         self.tasks = tuple(
             NightTask(
-                task_id=name, task_hash=f"{i:064x}", title=name, tier="workflow", category=kind, leaves=4
+                task_id=name,
+                task_hash=f"{i:064x}",
+                title=name,
+                tier="workflow",
+                category=kind,
+                leaves=4,
             )
             for i, (name, kind) in enumerate(bench.names)
         )
@@ -115,7 +120,7 @@ def settings(agents: Sequence[str], **fields: object) -> NightSettings:
         "repetitions": 1,
         "refinement_rounds": 0,
         "code_version": "1",
-        "agents": {agent: "a" * 64 for agent in agents},
+        "agents": dict.fromkeys(agents, "a" * 64),
     }
     return NightSettings.model_validate(values | fields)
 
