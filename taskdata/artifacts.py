@@ -1,10 +1,20 @@
-"""Content-addressed files on any fsspec file system: the name of a file is its sha256."""
+"""Content-addressed files on any fsspec file system: the name of a file is its sha256.
 
+A writer stores a file first and the row that refers to it afterwards, and a prune removes files
+that no row refers to. So that the two cannot meet, writing a file that is there already renews it
+once it is older than `FRESH`, and a prune removes none that was written within `GRACE`: a writer
+has the time between the two to store its row.
+"""
+
+import errno
 import hashlib
+import re
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 import fsspec
 
@@ -12,6 +22,28 @@ from taskdata.errors import Misuse, NightshiftError, StoreUnavailable
 from taskdata.installing import extra_command
 
 _CHUNK = 1 << 20
+_NAME = re.compile(r"[0-9a-f]{64}")
+
+FRESH = timedelta(hours=6)
+"""Age up to which a file that is there is not written again."""
+
+GRACE = timedelta(days=1)
+"""Age below which no prune removes a file."""
+
+_WAYS_OUT = {
+    errno.ENOSPC: "make room there (`nightshift prune` removes old runs)",
+    errno.EDQUOT: "make room there (`nightshift prune` removes old runs)",
+    errno.EFBIG: "a file may not be as large as that there",
+    errno.EROFS: "it cannot be written to; mount it for writing, or set artifacts_url to another",
+    errno.EACCES: "this account may not write there",
+}
+
+
+class KeptFile(NamedTuple):
+    """An artifact as its file system lists it."""
+
+    size_bytes: int
+    written_at: datetime
 
 
 class ArtifactStore:
@@ -42,16 +74,41 @@ class ArtifactStore:
         # What a library under a remote file system raises need not be an OSError: botocore's isn't.
         except Exception as exc:
             cause = " ".join(str(exc).split())
-            raise StoreUnavailable(f"artifact store {self.url}: cannot {doing}: {cause}") from exc
+            way_out = _WAYS_OUT.get(exc.errno or 0) if isinstance(exc, OSError) else None
+            said = f"{cause}; {way_out}" if way_out else cause
+            raise StoreUnavailable(f"artifact store {self.url}: cannot {doing}: {said}") from exc
 
     def __contains__(self, sha256: str) -> bool:
         with self._translated("read"):
             return bool(self._fs.exists(self._path(sha256)))
 
+    def is_fresh(self, sha256: str) -> bool:
+        """Return whether the artifact is there and stays until a row that refers to it is stored.
+
+        A writer that need not write it again asks for this, not only whether it is there.
+        """
+        written_at = self.written_at(sha256)
+        return written_at is not None and datetime.now(UTC) - written_at < FRESH
+
+    def renew(self, sha256: str) -> bool:
+        """Have an artifact stay to which a row will refer again; return whether it is there."""
+        if self.is_fresh(sha256):
+            return True
+        if sha256 not in self:
+            return False
+        self.put_bytes(self.read_bytes(sha256))
+        return True
+
+    def written_at(self, sha256: str) -> datetime | None:
+        """Return when the artifact was written; None if it is not there."""
+        with self._translated("read"), suppress(FileNotFoundError):
+            return _when(self._fs.info(self._path(sha256)))
+        return None
+
     def put_bytes(self, data: bytes) -> str:
         """Store `data` and return its hex sha256."""
         sha256 = hashlib.sha256(data).hexdigest()
-        if sha256 not in self:
+        if not self.is_fresh(sha256):
             self._write(self._path(sha256), (data,))
         return sha256
 
@@ -62,26 +119,57 @@ class ArtifactStore:
     def add_file(self, path: Path) -> tuple[str, bool]:
         """Store the file at `path`; return its hex sha256, and whether it was not there before."""
         sha256 = sha256_of(path)
-        if sha256 in self:
+        was_there = sha256 in self
+        if was_there and self.is_fresh(sha256):
             return sha256, False
         with path.open("rb") as source:
             self._write(self._path(sha256), iter(lambda: source.read(_CHUNK), b""))
-        return sha256, True
+        return sha256, not was_there
 
     def remove(self, sha256: str) -> None:
         """Take the artifact away again, by the writer whose other facts were not stored."""
         with self._translated("remove"), suppress(FileNotFoundError):
             self._fs.rm_file(self._path(sha256))
 
+    def remove_old(self, sha256: str, now: datetime) -> bool:
+        """Remove the artifact unless it was written within `GRACE`; return whether it is gone."""
+        written_at = self.written_at(sha256)
+        if written_at is None:
+            return True
+        if now - written_at < GRACE:
+            return False
+        self.remove(sha256)
+        return True
+
+    def listed(self) -> Iterator[tuple[str, KeptFile]]:
+        """Yield every artifact with its size and when it was written, a folder at a time."""
+        with self._translated("list"):
+            self._fs.invalidate_cache()
+            if not self._fs.exists(self._root):
+                return
+            for folder in sorted(self._fs.ls(self._root, detail=False)):
+                for path, facts in self._fs.find(folder, detail=True).items():
+                    name = str(path).rsplit("/", 1)[-1]
+                    if _NAME.fullmatch(name):
+                        yield name, KeptFile(int(facts["size"]), _when(facts))
+            # Asked for one file afterwards, the file system must not answer from this list.
+            self._fs.invalidate_cache()
+
     def _write(self, path: str, pieces: Iterable[bytes]) -> None:
         # A reader, or a crash, must never meet half a file: write beside it, then rename.
         partial = f"{path}.{uuid.uuid4().hex}.partial"
         with self._translated("write"):
             self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-            with self._fs.open(partial, "wb") as stream:
-                for piece in pieces:
-                    stream.write(piece)
-            self._fs.mv(partial, path)
+            try:
+                with self._fs.open(partial, "wb") as stream:
+                    for piece in pieces:
+                        stream.write(piece)
+                self._fs.mv(partial, path)
+            except BaseException:
+                # Where the disk is full, what was begun would take the room that is left.
+                with suppress(OSError):
+                    self._fs.rm_file(partial)
+                raise
 
     def read_bytes(self, sha256: str) -> bytes:
         """Return the bytes of that hash.
@@ -107,6 +195,18 @@ class ArtifactStore:
     def copy_to(self, sha256: str, target: Path) -> None:
         """Write the artifact to the local file `target`, whose folder must exist."""
         target.write_bytes(self.read_bytes(sha256))
+
+
+def _when(facts: dict[str, object]) -> datetime:
+    """Return when a file was written: local files say it in seconds, clouds as a time."""
+    for name in ("mtime", "LastModified", "last_modified", "updated", "created"):
+        found = facts.get(name)
+        if isinstance(found, int | float):
+            return datetime.fromtimestamp(found, tz=UTC)
+        if isinstance(found, datetime):
+            return found if found.tzinfo else found.replace(tzinfo=UTC)
+    # Of an unknown age, so nothing that may be removed.
+    return datetime.now(UTC)
 
 
 def sha256_of(path: Path) -> str:

@@ -15,7 +15,6 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
-from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from environments.metering.accounting import CallAccounting
@@ -28,7 +27,7 @@ from environments.metering.upstream import Upstream
 from environments.models.faults import AttemptFailed
 from environments.models.limits.protocols import Slot
 from environments.models.money.admission import admitted
-from environments.models.retry import RetryPolicy, Unlimited, is_hung
+from environments.models.retry import Unlimited, is_hung, pause_seconds
 from environments.models.wire.http import open_session
 from environments.sandbox.shielding import to_the_end
 from taskdata.errors import BudgetExhausted, ModelUnavailable, StoreUnavailable
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 _NOT_STORED = "an answer could not be stored, so no further call is made"
 _SECONDS_TO_SETTLE = 5.0
 _USUAL_REPLY_TOKENS = 4_096
-_jitter = SystemRandom().random
 
 
 class Forwarder:
@@ -151,7 +149,7 @@ class Forwarder:
             if call.part is not None:
                 # The program has seen the stream fail and would ignore another answer.
                 return answer
-            pause = max(_pause(policy, number), fault.retry_after_seconds or 0.0)
+            pause = pause_seconds(policy, number, fault)
             if number >= policy.attempts or pause >= seconds - call.waited:
                 return answer
             if not self._accounting.can_pay_another(call):
@@ -209,9 +207,3 @@ class Forwarder:
 
         body = error_body(family_of(self._endpoint), kind, message)
         return web.json_response(body, status=status, headers={"x-should-retry": "false"})
-
-
-def _pause(policy: RetryPolicy, attempts: int) -> float:
-    # The same backoff as for our own agents; the jitter spreads retries in time.
-    seconds = policy.first_wait_seconds * (2.0 ** (attempts - 1) + _jitter())
-    return min(seconds, policy.longest_wait_seconds)

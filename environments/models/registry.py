@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -13,7 +13,7 @@ from environments.models.keys import NO_KEY, key_for
 from environments.models.limits.protocols import limited_as
 from environments.models.local.files import require_model_file
 from environments.models.providers import PROVIDERS, ModelProvider
-from environments.ports import ImageModel, ModelClient, VideoModel
+from environments.ports import ModelClient
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.deadlines import ATTEMPT_SECONDS
@@ -153,68 +153,6 @@ def _asks_for_responses(spec: ModelSpec, base_url: str) -> bool:
     # Other servers under OpenAI's name are only certain to support chat completions.
     is_openai = host == "api.openai.com" or host.endswith(".api.openai.com")
     return is_openai and _REASONING.match(spec.model) is not None
-
-
-GENERATORS: Mapping[str, tuple[str, ...]] = {
-    "pictures": ("openai", "compatible"),
-    "clips": ("compatible",),
-}
-"""What models can make, and the providers of such models."""
-
-
-def require_generator(spec: ModelSpec, base_url: str | None, makes: str) -> None:
-    """Check that a client for a model that makes `pictures` or `clips` can be made; no call.
-
-    Raises:
-        Misuse: see `require_model`; also a provider that makes none.
-    """
-    if spec.provider not in GENERATORS[makes]:
-        ways = " or ".join(f"{name}/..." for name in GENERATORS[makes])
-        raise Misuse(f"model {spec}: its provider makes no {makes}; use {ways}")
-    require_model(spec, base_url)
-
-
-def image_model(
-    spec: ModelSpec, base_url: str | None, limiter: "Limiter | None" = None
-) -> ImageModel:
-    """Return a new client of a model that generates pictures; it belongs to one event loop.
-
-    `limiter` shares the provider's limits; None: the limiter of this process.
-
-    Raises:
-        Misuse: see `require_generator`.
-    """
-    from environments.models.limits.limiter import process_limiter
-    from environments.models.openai.generation import OpenAIImages
-
-    endpoint = _generator(spec, base_url, "pictures")
-    return OpenAIImages(endpoint, limiter=limiter or process_limiter())
-
-
-def video_model(
-    spec: ModelSpec, base_url: str | None, limiter: "Limiter | None" = None
-) -> VideoModel:
-    """Return a new client of a model that generates videos; it belongs to one event loop.
-
-    `limiter` shares the provider's limits; None: the limiter of this process.
-
-    Raises:
-        Misuse: see `require_generator`.
-    """
-    from environments.models.limits.limiter import process_limiter
-    from environments.models.openai.generation import OpenAIVideos
-
-    endpoint = _generator(spec, base_url, "clips")
-    return OpenAIVideos(endpoint, limiter=limiter or process_limiter())
-
-
-def _generator(spec: ModelSpec, base_url: str | None, makes: str) -> "Endpoint":
-    from environments.models.wire.endpoint import Endpoint
-
-    require_generator(spec, base_url, makes)
-    provider = _provider(spec)
-    url = _base_url(spec, provider, base_url)
-    return Endpoint(spec, url, key_for(spec, provider, url))
 
 
 class ModelClients:

@@ -13,14 +13,10 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
+from random import SystemRandom
 from typing import TypeVar
 
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception_type,
-    wait_exponential_jitter,
-)
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from environments.models.faults import AttemptFailed, NoAnswerInTime, one_line
 from environments.models.limits.protocols import Outcome, Slot
@@ -34,6 +30,7 @@ _logger = logging.getLogger(__name__)
 _CAUSE_CHARS = 300
 _PATIENCE = 10.0
 _LEAST_PATIENCE_SECONDS = 60.0
+_jitter = SystemRandom().random
 T = TypeVar("T")
 
 
@@ -269,19 +266,20 @@ class RetriedCall:
         return over
 
 
-def _waiting(policy: RetryPolicy) -> Callable[[RetryCallState], float]:
-    # With jitter, so that calls which failed together are not retried together.
-    backoff = wait_exponential_jitter(
-        multiplier=policy.first_wait_seconds,
-        max=policy.longest_wait_seconds,
-        jitter=policy.first_wait_seconds,
-    )
+def pause_seconds(policy: RetryPolicy, attempts: int, fault: AttemptFailed) -> float:
+    """Return how long to wait after so many failed attempts, the last with that fault.
 
+    The wait doubles each time, with jitter, so that calls which failed together are not
+    retried together; where the provider asked for a longer one, it is that.
+    """
+    doubled = policy.first_wait_seconds * (2.0 ** (attempts - 1) + _jitter())
+    return max(min(doubled, policy.longest_wait_seconds), fault.retry_after_seconds or 0.0)
+
+
+def _waiting(policy: RetryPolicy) -> Callable[[RetryCallState], float]:
     def wait(state: RetryCallState) -> float:
         fault = _fault(state)
-        if fault.at_once:
-            return 0.0
-        return max(backoff(state), fault.retry_after_seconds or 0.0)
+        return 0.0 if fault.at_once else pause_seconds(policy, state.attempt_number, fault)
 
     return wait
 

@@ -8,8 +8,9 @@ import typer
 
 from flows.cli import console, doctor, interruption, mcp
 from flows.cli.bank import banks, checking, refreshing, releases, reviews, seeds
-from flows.cli.runs import exporting, listing, reading, running
+from flows.cli.runs import comparing, exporting, listing, reading, running
 from flows.cli.trials import showing
+from flows.cli.upkeep import backups, pruning
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
 
 app = typer.Typer(
@@ -25,9 +26,13 @@ app.command("serve")(running.serve)
 app.command("runs")(listing.runs)
 app.command("results")(reading.results)
 app.command("show")(showing.show)
+app.command("morning")(comparing.morning)
 app.command("report")(reading.report)
 app.command("export")(exporting.export)
 app.command("doctor")(doctor.doctor)
+app.command("prune")(pruning.prune)
+app.command("backup")(backups.backup)
+app.command("restore")(backups.restore)
 app.command("refresh")(refreshing.refresh)
 app.command("refreshes")(refreshing.refreshes)
 banks.app.command("check")(checking.check)

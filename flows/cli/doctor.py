@@ -55,6 +55,7 @@ def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     yield "database", _database(settings)
     yield "artifacts", _artifacts(settings)
     yield "free space", _space(settings)
+    yield "room taken", _room_taken(settings)
     for name in ("bubblewrap", "docker"):
         yield f"sandbox {name}", _sandbox(name)
     yield "page pictures", _page_pictures()
@@ -111,6 +112,23 @@ def _space(settings: "Settings") -> str:
     folder = settings.home if settings.home.exists() else settings.home.resolve().parent
     free = shutil.disk_usage(folder).free / 1e9
     return f"{READY}: {free:.0f} GB" if free > 2 else f"only {free:.1f} GB free; make room"
+
+
+def _room_taken(settings: "Settings") -> str:
+    from flows.upkeep.sizes import readable, sizes
+
+    try:
+        found = sizes(settings)
+    except NightshiftError as exc:
+        return str(exc)
+    more = "more than " if found.artifacts_are_more else ""
+    parts = (
+        f"database {readable(found.database)}",
+        f"artifacts {more}{readable(found.artifacts)} in {found.artifact_files:,} files",
+        f"dashboards {readable(found.dashboards)}",
+        f"Prefect {readable(found.prefect)}",
+    )
+    return f"{READY}: {', '.join(parts)}"
 
 
 def _sandbox(name: str) -> str:

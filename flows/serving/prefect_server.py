@@ -47,6 +47,8 @@ _SETTINGS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_RUNNER_POLL_FREQUENCY": "2",
+    # Prefect's own service removes old events by itself, old flow runs where it is told to.
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
     "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "10",
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
     "PREFECT_LOGGING_EXTRA_LOGGERS": "flows,stages,environments,quality,dashboards,taskdata",
@@ -199,6 +201,21 @@ def running_server(home: Path) -> str | None:
     """Return the UI address of this home's server if it is up, else None."""
     server = _running(home.resolve() / "prefect")
     return ui_url(server.api) if server else None
+
+
+def join_running(home: Path) -> bool:
+    """Have Prefect's clients in this process use the server that is up; return whether one is.
+
+    Must be called before the first `import prefect`. The server may end at any time.
+    """
+    if given_server() is not None:
+        os.environ.update(_SETTINGS | os.environ)
+        return True
+    folder = home.resolve() / "prefect"
+    server = _running(folder)
+    if server is not None:
+        os.environ.update(_environment(folder, server))
+    return server is not None
 
 
 def ui_url(api_url: str) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from environments.models.limits.coordinator import Exchange
+from environments.models.local.files import Tell
 from environments.models.local.serving import local_model_server
 from environments.toolkit.services import open_services
 from stages.execute.attempt import DueAttempt, ExecuteContext, OutcomeDraft
@@ -144,18 +145,18 @@ def _spare_the_collector() -> None:
 
 @contextmanager
 def local_models(
-    models: Iterable[ModelSpec | None], home: Path
+    models: Iterable[ModelSpec | None], home: Path, tell: Tell | None = None
 ) -> Iterator[dict[str, tuple[str, ...]]]:
     """Serve the local models among those given; yield their servers' base URLs by model name.
 
-    Each local model has one single-threaded server per core.
+    Each local model has one single-threaded server per core. `tell` is told what takes a while.
     """
     copies = len(os.sched_getaffinity(0))
     local = sorted({spec.model for spec in models if spec and spec.provider == "local"})
     with ExitStack() as stack:
         yield {
             f"local/{model}": tuple(
-                stack.enter_context(local_model_server(home, model)) for _ in range(copies)
+                stack.enter_context(local_model_server(home, model, tell)) for _ in range(copies)
             )
             for model in local
         }

@@ -68,7 +68,7 @@ class AttachmentFolder:
             BadTaskData: if a file has changed since.
         """
         for file in files:
-            if file.sha256 in artifacts:
+            if artifacts.is_fresh(file.sha256):
                 continue
             try:
                 data = self._bytes(file.path)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from environments.models.registry import require_limited
-from taskdata.banks.found import LoadedBank, find_bank
+from taskdata.banks.found import FoundBank, LoadedBank, find_bank
 from taskdata.errors import Misuse
 from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.schema.task import Category, Task
@@ -23,8 +23,10 @@ def new_run_id() -> str:
 def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None = None) -> Run:
     """Return the run of that id; a new run is stored first, with a release of its bank.
 
-    A bank that is already a release is evaluated as that release, unless `config.tasks` names some
-    of its tasks, which then become a release of their own. `flow_run_id` is stored with a new run.
+    A bank that is a release already is evaluated as that release, unless `config.tasks` names
+    some of its tasks: these are a release of their own. Its configuration is stored with the
+    version that was found: `office` and `office@latest` become such as `office@3`. `flow_run_id`
+    is noted on a new run.
 
     Raises:
         Misuse: if the bank or one of its tasks is unknown, or limits would apply to no provider.
@@ -34,11 +36,12 @@ def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None
     if known is not None:
         return known
     require_limited(config.limits)
+    bank = find_bank(store, config.bank, config.tasks)
     run = Run(
         id=run_id,
         status=RunStatus.RUNNING,
-        config=config,
-        release_hash=_release_hash(store, config),
+        config=_with_version(config, bank),
+        release_hash=_release_hash(store, config, bank),
         code_version=code_version(),
         created_at=datetime.now(UTC),
         flow_run_id=flow_run_id,
@@ -59,8 +62,13 @@ def chosen_tasks(store: Store, config: RunConfig) -> list[Task]:
     return sampled(tasks, config.sample)
 
 
-def _release_hash(store: Store, config: RunConfig) -> str:
-    bank = find_bank(store, config.bank, config.tasks)
+def _with_version(config: RunConfig, bank: FoundBank) -> RunConfig:
+    if isinstance(bank, LoadedBank):
+        return config
+    return config.model_copy(update={"bank": bank.name})
+
+
+def _release_hash(store: Store, config: RunConfig, bank: FoundBank) -> str:
     if isinstance(bank, LoadedBank):
         if not bank.bank.tasks:
             raise Misuse(f"bank {config.bank!r} holds no task")

@@ -21,6 +21,8 @@ class NightSettings(Value):
     selection: str = ""
     """Which tasks were chosen, where not all were; nights compare over the tasks they share."""
     judge: str | None = None
+    tool_backends: str = ""
+    """What tools use outside the sandbox, as `search=tavily`; empty: nothing."""
     threshold: float
     min_coverage: float
     scorer_version: str | None = None
@@ -29,7 +31,12 @@ class NightSettings(Value):
     refinement_rounds: int
     code_version: str
     agents: dict[str, Sha256]
-    """Agent name -> hash of its whole specification (harness, model, settings)."""
+    """Agent name -> hash of its whole specification (harness, model, settings).
+
+    Where imported results lie is no part of it: every night has a place of its own.
+    """
+    model_ids: dict[str, str] = Field(default_factory=dict)
+    """Agent name -> its models as the provider reported them, joined by commas."""
 
 
 class NightTask(Value):
@@ -106,6 +113,15 @@ class Night(Value):
     """The run whose flagged tasks this one ran again; such a night stands in no history."""
 
 
+class CategoryEstimate(Value):
+    """An agent's mean root score (0-10) in one category, pooled with its other categories."""
+
+    agent: str
+    category: str
+    tasks: int
+    estimate: Estimate
+
+
 class ScoreChange(Value):
     """A paired difference between a night and the nights it is compared with."""
 
@@ -118,12 +134,22 @@ class ScoreChange(Value):
     difference: Estimate
     """After minus before, paired by task, with its 95 % interval."""
     p_value: float | None
-    """After correction for all comparisons of the same kind."""
+    """After correction for all comparisons of the morning; an alarm at 0.05 and below."""
+    floor: float | None = None
+    """Smallest difference here that can raise an alarm; None: any needs a confirming re-run."""
+    success_before: float | None = None
+    success_after: float | None = None
+    """Shares (0-1) of decided trials that succeeded."""
     verdict: str
     """`confirmed`, `suspected` (outside the noise, not confirmed), `refuted` (the confirming
-    re-run did not show it) or `none`."""
+    re-run did not show it), `lasting` (outside the noise, but the night before had it already)
+    or `none`."""
+    since: str | None = None
+    """The first night in a row at the new level, where that is not this night."""
     confirmed_by: str | None = None
     """The run that confirmed or refuted it."""
+    rerun: Estimate | None = None
+    """The same difference in the confirming re-run alone."""
     before_trials: tuple[str, ...] = ()
     after_trials: tuple[str, ...] = ()
 
@@ -141,6 +167,30 @@ class ClusterChange(Value):
     trials_before: int = 0
 
 
+class EffortChange(Value):
+    """What an agent's trials took, against the nights it is compared with.
+
+    Over the tasks that both have, per trial.
+    """
+
+    agent: str
+    what: str
+    """`cost_usd`, `wall_s`, `turns` or `tokens`."""
+    before: float
+    after: float
+    usual: tuple[float, float] | None = None
+    """Least and most of the baseline nights; None of one alone."""
+
+
+class ErrorChange(Value):
+    """Infrastructure errors of one cause."""
+
+    cause: str
+    before: int
+    """In the last comparable night."""
+    after: int
+
+
 class Morning(Value):
     """What one night means against the last comparable one."""
 
@@ -150,11 +200,16 @@ class Morning(Value):
     differs: dict[str, tuple[str, str]] = Field(default_factory=dict)
     """Setting -> (before, after), against the previous night, comparable or not."""
     changes: tuple[ScoreChange, ...] = ()
-    """Every comparison made, those with a verdict other than `none` first."""
+    """Every comparison of agents and categories, and of tasks those that flipped; those with a
+    verdict other than `none` first."""
     clusters: tuple[ClusterChange, ...] = ()
+    efforts: tuple[EffortChange, ...] = ()
+    errors: tuple[ErrorChange, ...] = ()
+    categories: tuple[CategoryEstimate, ...] = ()
+    """Of this night; empty where the tasks do not suffice for an estimate."""
     noise_floor: float | None = None
     """Smallest difference of mean root score (0-10) that can raise an alarm here."""
     false_alarm_rate: float
-    """Expected share of nights without any real change that raise an alarm."""
+    """Expected share (0-1), at most, of nights without any real change that raise an alarm."""
     notes: tuple[str, ...] = ()
     """What keeps the comparison from being made, or limits it, in whole sentences."""

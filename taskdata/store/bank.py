@@ -84,7 +84,7 @@ class BankStore(StoreConnection):
     ) -> BankRelease:
         """Store tasks, their input files (by sha256) and the release they form; idempotent."""
         for sha256, path in files.items():
-            if sha256 not in self.artifacts:
+            if not self.artifacts.is_fresh(sha256):
                 self.artifacts.put_file(path)
         hashes = [task.content_hash for task in tasks]
         release = release_of(name, hashes)

@@ -57,9 +57,15 @@ class RunStore(StoreConnection):
         return run
 
     def find_run(self, run_id: str) -> Run | None:
-        """Return the run of that id, or None."""
+        """Return the run of that id, or None.
+
+        Raises:
+            Misuse: if it is being removed.
+        """
         with self._reading() as session:
             row = session.get(RunRow, run_id)
+        if row is not None and row.status == RunStatus.REMOVING.value:
+            raise Misuse(f"run {run_id} is being removed; `nightshift prune --yes` finishes that")
         return None if row is None else _run(row)
 
     def runs(self) -> list[Run]:
@@ -220,7 +226,7 @@ class RunStore(StoreConnection):
 def _evaluations() -> SelectOfScalar[RunRow]:
     # Runs of earlier revisions have no purpose; all of them are evaluations.
     is_evaluation = or_(_purpose().is_(None), _purpose() == "evaluation")
-    query = select(RunRow).where(is_evaluation)
+    query = select(RunRow).where(is_evaluation, RunRow.status != RunStatus.REMOVING.value)
     return query.order_by(desc(RunRow.created_at), desc(RunRow.id))
 
 

@@ -28,7 +28,7 @@ class CloudFiles(AbstractFileSystem):
     def exists(self, path, **_):
         raise CloudError("Unable to locate\ncredentials")
 
-    cat_file = rm_file = exists
+    cat_file = rm_file = info = exists
 
 
 def test_what_the_library_of_a_cloud_raises_is_an_error_of_ours(monkeypatch):

@@ -61,9 +61,12 @@ class Conversation:
         shown: Sequence[ShownInput] = (),
         native_tools: bool = False,
         stop: tuple[str, ...] = (),
-        reply_schema: Callable[[], dict[str, Any]] | None = None,
+        reply_schema: Callable[[int], dict[str, Any]] | None = None,
     ) -> None:
-        """Open the conversation; `reply_schema` returns the JSON schema of the next reply."""
+        """Open the conversation.
+
+        `reply_schema` gives the JSON schema of the next reply, by how many turns are left.
+        """
         model = assignment.agent.model
         if assignment.model is None or model is None:
             raise Misuse(f"agent {assignment.agent.name!r}: its harness needs a model")
@@ -293,7 +296,7 @@ class Conversation:
             max_tokens=self._meter.reply_tokens,
             temperature=agent.temperature,
             stop=self._stop,
-            json_schema=self._reply_schema() if self._reply_schema else None,
+            json_schema=self._reply_schema(self._meter.turns_left) if self._reply_schema else None,
             reasoning_effort=agent.reasoning_effort,
             timeout_seconds=seconds,
         )

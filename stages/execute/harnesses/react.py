@@ -19,7 +19,7 @@ from taskdata.schema.transcript import Ending, ToolCall, Transcript
 _FULL = "react_v3"
 _COMPACT = "react_compact_v3"
 _GO_ON = "write your next step"
-_STRUCTURED = "react_structured_v1"
+_STRUCTURED = "react_structured_v2"
 _COMPACT_SHOWN_CHARS = 1200
 """Length of a result shown to a small local model, which needs seconds to read more."""
 
@@ -33,12 +33,22 @@ def _is_local(agent: AgentSpec) -> bool:
     return agent.model is not None and agent.model.provider == "local"
 
 
-def reply_schema(assignment: Assignment) -> Callable[[], dict[str, Any]] | None:
-    """Return a function for the schema of the next step, if the agent uses structured steps."""
+def reply_schema(assignment: Assignment) -> Callable[[int], dict[str, Any]] | None:
+    """Return a function for the schema of the next step, if the agent uses structured steps.
+
+    With its last turn an agent of which only an answer is wanted has to give one.
+    """
     if not assignment.agent.asks_for_structure:
         return None
-    # Tools may be added while the trial runs.
-    return lambda: step_schema(assignment.tools.specs, assignment.brief.files)
+
+    def schema(turns_left: int) -> dict[str, Any]:
+        if turns_left == 1 and not assignment.brief.deliverables:
+            # Nobody would read what a tool gave back.
+            return step_schema((), ())
+        # Tools may be offered while the trial runs.
+        return step_schema(assignment.tools.specs, assignment.brief.files)
+
+    return schema
 
 
 class React:

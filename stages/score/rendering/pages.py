@@ -46,7 +46,7 @@ class PageDrawer:
         key = (deliverable.sha256, kind, DRAWER)
         async with self._locks[key[:2]]:
             known = await asyncio.to_thread(self._store.page_pictures, *key)
-            if known is not None:
+            if known is not None and await asyncio.to_thread(self._renewed, known):
                 return known
             try:
                 drawn = await self._in_sandbox(deliverable, f"deliverable{kind}")
@@ -64,6 +64,10 @@ class PageDrawer:
         with new_workspace(self._folder, {name: data}) as workspace:
             async with self._provider.open(workspace, DRAW_RESOURCES, self._run_id) as sandbox:
                 return await draw(sandbox, name)
+
+    def _renewed(self, pages: PagePictures) -> bool:
+        """Whether the pictures are still there; they stay then, also if their run is removed."""
+        return all(self._store.artifacts.renew(sha256) for sha256 in pages.pictures)
 
     def _stored(self, drawn: DrawnPages) -> PagePictures:
         return PagePictures(

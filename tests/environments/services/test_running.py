@@ -64,7 +64,7 @@ def test_services_of_two_trials_do_not_see_each_other(provider, night, shop, pos
     assert ("plums" in figs, "figs" in figs) == (False, True)
 
 
-def test_without_its_doors_a_sandbox_reaches_no_service(bubblewrap, night, shop):
+def test_without_its_exposed_ports_a_sandbox_reaches_no_service(bubblewrap, night, shop):
     async def trial() -> bytes:
         async with night.running(bubblewrap, shop):
             none = running_module.RunningServices(())

@@ -1,11 +1,13 @@
 "use strict";
-/* Filters and sorts the table of trials. */
+/* Filters and sorts a long table, such as that of the trials. */
 (() => {
-  const table = document.querySelector("table.trials");
+  const table = document.querySelector("table.trials, table.filtered");
   if (!table) return;
   const body = table.tBodies[0];
   const rows = Array.from(body.rows);
+  const noun = table.dataset.noun || "trials";
   const filters = Array.from(document.querySelectorAll("[data-filter]"));
+  if (!filters.length) return;
   const matching = document.getElementById("matching");
 
   function apply() {
@@ -18,7 +20,7 @@
       row.hidden = !(fits && words.every((word) => text.includes(word)));
       if (!row.hidden) count += 1;
     }
-    matching.textContent = count === rows.length ? `${count} trials` : `${count} of ${rows.length} trials`;
+    matching.textContent = count === rows.length ? `${count} ${noun}` : `${count} of ${rows.length} ${noun}`;
   }
 
   function key(row, column) {

@@ -1,0 +1,1 @@
+"""Commands that keep an installation small and safe."""

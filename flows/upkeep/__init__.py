@@ -1,0 +1,1 @@
+"""Keeping an installation small and safe: old runs removed, sizes, backups."""
