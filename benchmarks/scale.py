@@ -12,7 +12,9 @@ that many seconds and tells when all other trials had ended.
 import argparse
 import json
 import re
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
