@@ -1,7 +1,7 @@
 # The two commands a newcomer needs are `make evaluate` and `make test`; each sets itself up.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all setup-models evaluate test soak recipes lint bench tools-doc checks-doc serve image
+.PHONY: help setup setup-all setup-models evaluate test soak recipes lint bench tools-doc checks-doc prefect-yaml serve image application-image
 
 RUN := scripts/uv run --no-sync
 
@@ -14,7 +14,7 @@ setup: ## Install uv and the locked environment if they are missing
 setup-all: ## The same with every extra and with what tests need
 	@scripts/setup all
 
-setup-models: ## Install the two larger local models, 1.6 GB
+setup-models: ## Install the larger local model, 1.1 GB
 	@scripts/setup models
 
 evaluate: setup ## Evaluate the default agents on three starter tasks of each category
@@ -39,13 +39,19 @@ bench: setup-all ## Run the benchmarks
 	@for file in benchmarks/*.py; do echo "== $$file"; $(RUN) python "$$file" || exit 1; done
 
 tools-doc: setup ## Write docs/tools.md from the catalogue
-	@$(RUN) python -m environments.tools.document
+	@$(RUN) python -m environments.tool_runtime.document
 
 checks-doc: setup ## Write docs/checks.md from the library of checks
 	@$(RUN) python -m stages.score.guide.document
+
+prefect-yaml: setup ## Write prefect.yaml from what `nightshift serve` serves
+	@$(RUN) python -m flows.serving.work_pool
 
 serve: setup ## Serve the Prefect UI, the nightly schedule and every stage
 	@$(RUN) nightshift serve
 
 image: setup ## Build the Docker sandbox image (BASE=debootstrap where no registry is reachable)
 	@environments/image/build.sh
+
+application-image: setup ## Build the image that compose.yaml starts (BASE=debootstrap likewise)
+	@deploy/build.sh

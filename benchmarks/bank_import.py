@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from environments.tools.catalogue import catalogue
+from environments.tool_runtime.catalogue import catalogue
 from quality.gates import hold
 from quality.suites.checkpoint_trees import checkpoint_trees_suite, tree_rows
 from quality.suites.tasks import TaskRules, task_rows, tasks_suite

@@ -30,9 +30,9 @@ from environments.ports import Sandbox, SandboxProvider
 from environments.reaper.owner import working_folder
 from environments.sandbox.providers import PROVIDERS, sandbox_provider
 from environments.sandbox.workspace import new_workspace
-from environments.tools.catalogue import catalogue
+from environments.tool_runtime.catalogue import catalogue
+from environments.tool_runtime.toolbox import Toolbox
 from environments.tools.session.finish import CLAIM_DONE
-from environments.tools.toolbox import Toolbox
 from taskdata.schema.task import Resources
 from taskdata.schema.transcript import ToolCall
 

@@ -1,236 +1,160 @@
-"""What a trial costs the execute stage as runs grow, and how soon a large run goes on.
+"""What a trial costs a whole night as nights grow: the DAG from its first gate to the dashboard.
 
-Trials whose model answers at once, with nothing to do but to answer: what is left is orchestration
-(and one model call a trial). The cost of a trial must not depend on how many there are. Then a run
-of which all but a few trials have finished is prepared and executed again, as `--resume` does.
+`nightshift run` itself does the night, with a model that answers at once and a task with nothing to
+do, so that what is left is orchestration, one model call and one score a trial. The cost of a trial
+must not depend on how many there are.
 
-`python benchmarks/scale.py [--trials 1000 2000 5000 10000] [--plot FILE] [--json]`; with
-`--command` only the largest run, resumed by `nightshift run --resume` itself until it asks the
-model (`--whole`: until all is done).
+`python benchmarks/scale.py [--trials 1000] [--workers 2] [--json]`; with `--workers 1 3` the same
+night with each, against a model that takes `--latency` seconds; `--straggler` has one call take
+that many seconds and tells when all other trials had ended.
 """
 
 import argparse
 import json
 import re
-import resource
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 
+from load.memory import peaks_of
 from load.model_server import model_server
 from load.planning import agent_of, new_store, plan
-from load.resumed_night import Line, carried_on, noting_server, serve_once
+from load.resumed_night import carried_on, serve_once
 
-from flows.gates import hold_gate
-from flows.summaries import summary_of
-from stages.execute import work
-from stages.prepare import work as preparing
 from taskdata.store import Store
 
-IN_FLIGHT = 50
-_STAGE = re.compile(r"(?P<name>[a-z ]+): .*done.* in (?P<seconds>\d+\.\d) s")
-LEFT = 100
-"""Trials of the resumed run that have not finished."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Of one run; a trial's share of it, its one model call included."""
-
-    trials: int
-    wall_ms_per_trial: float
-    cpu_ms_per_trial: float
-    resident_mb: float
-
-
-@dataclass(frozen=True)
-class Resumed:
-    """Seconds until a run goes on of which so many trials have finished."""
-
-    finished: int
-    prepare_s: float
-    first_trial_s: float
-    """From the call to the start of the first trial, preparation included."""
-    summary_s: float
-    """For the numbers of the whole run, as `results` prints them."""
+_STAGE = re.compile(
+    r"(?P<name>[a-z]+(?: [a-z]+)?)(?: \(round \d+\))?: .*\bin (?P<seconds>\d+\.\d) s"
+)
+_SHARED = ("execute", "score")
+"""Stages whose trials the workers share."""
 
 
 @dataclass(frozen=True)
 class Night:
-    """Of `nightshift run --resume`, in seconds from its start."""
+    """Of one night."""
 
-    finished: int
-    command_s: float
-    """Until it turns to the Prefect server."""
-    server_s: float
-    """Until that is up, and the workers with it."""
-    gate_s: float
-    """Until the first stage, the gate of the tasks, has begun."""
-    planned_s: float
-    """Until the gate of the tasks was held and the trials are planned."""
-    first_call_s: float
-    """Until a model was asked for one of the trials that were left."""
-    stages: dict[str, float]
-    """What each stage took by itself, as far as it got."""
+    trials: int
+    workers: int
+    ms_per_trial: float
+    """All stages together, for each trial."""
+    stages_s: dict[str, float]
     whole_s: float
-    """Until the command ended."""
+    """From the call of the command to its end: Prefect and the workers start once a night."""
+    peak_mb: dict[str, float]
+    """Of one process of each kind."""
+    database_mb: float
+    artifacts: int
+    page_mb: float
+    others_ended_s: float | None = field(default=None)
+    """When all trials but the last had ended, from the beginning of the first."""
+    all_ended_s: float | None = field(default=None)
+
+    @property
+    def shared_s(self) -> float:
+        """Seconds of the stages that the workers share."""
+        return sum(self.stages_s.get(stage, 0.0) for stage in _SHARED)
 
 
 def main() -> None:
-    """Print a line per run, and one for the resumed run."""
+    """Print each night's figures, and what more workers gained."""
     options = _options()
-    if options.command:
-        night = resume_by_command(max(options.trials), options.whole)
-        print(json.dumps(asdict(night)) if options.json else _described(night))
-        return
-    with model_server(0.0, 0) as url:
-        with new_store() as (store, home):
-            _execute(store, home, url, "warm-up", 20)
-        costs = [cost_of(url, trials) for trials in options.trials]
-        resumed = resume(url, max(options.trials))
-    if options.plot:
-        draw(costs, options.plot)
+    nights = []
+    for trials in options.trials:
+        for workers in options.workers:
+            with model_server(options.latency, 0, straggler=options.straggler) as url:
+                nights.append(night_of(url, trials, workers, options.in_flight))
+            if not options.json:
+                print(described(nights[-1]), flush=True)
     if options.json:
-        print(json.dumps({"costs": [asdict(c) for c in costs], "resumed": asdict(resumed)}))
-        return
-    for cost in costs:
-        print(
-            f"{cost.trials:6} trials  {cost.wall_ms_per_trial:6.2f} ms a trial, "
-            f"{cost.cpu_ms_per_trial:.2f} ms of CPU  {cost.resident_mb:6.1f} MB"
+        print(json.dumps([asdict(night) for night in nights]))
+    elif len(options.workers) > 1:
+        for line in gains(nights):
+            print(line)
+
+
+def night_of(url: str, trials: int, workers: int, in_flight: int) -> Night:
+    """Do a night of so many trials in a home of its own."""
+    with new_store() as (store, home):
+        plan(store, "run", agent_of("openai", url), trials, in_flight, workers=workers)
+        serve_once(home)
+        with peaks_of(home) as peaks:
+            began, lines = carried_on(home, store.address.artifacts_url, "run", None)
+        whole = lines[-1].at
+        found = [_STAGE.match(line.text) for line in lines]
+        stages = [(one["name"], float(one["seconds"])) for one in found if one is not None]
+        took = {name: round(sum(s for n, s in stages if n == name), 1) for name, _ in stages}
+        ends = sorted(_ends(store))
+        if len(ends) != trials:
+            raise SystemExit(f"only {len(ends)} of {trials} trials finished")
+        return Night(
+            trials=trials,
+            workers=workers,
+            ms_per_trial=round(sum(took.values()) / trials * 1000, 2),
+            stages_s=took,
+            whole_s=round(whole, 1),
+            peak_mb=dict(sorted(peaks.items())),
+            database_mb=_megabytes(home.glob("nightshift.db*")),
+            artifacts=sum(1 for path in (home / "files").rglob("*") if path.is_file()),
+            page_mb=_megabytes(home.glob("runs/*/dashboard.html")),
+            others_ended_s=round(ends[-2] - ends[0], 1) if trials > 1 else None,
+            all_ended_s=round(ends[-1] - ends[0], 1),
         )
-    print(
-        f"resumed with {resumed.finished} finished: prepared in {resumed.prepare_s:.2f} s, first "
-        f"trial after {resumed.first_trial_s:.2f} s; summary in {resumed.summary_s:.2f} s"
-    )
 
 
-def cost_of(url: str, trials: int) -> Cost:
-    """Execute a run of so many trials in a store of its own."""
-    with new_store() as (store, home):
-        wall, cpu = _execute(store, home, url, "run", trials)
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return Cost(
-        trials=trials,
-        wall_ms_per_trial=round(wall / trials * 1000, 3),
-        cpu_ms_per_trial=round(cpu / trials * 1000, 3),
-        resident_mb=round(pages * resource.getpagesize() / 2**20, 1),
-    )
+def _ends(store: Store) -> Iterator[float]:
+    for result in store.results("run"):
+        if result.outcome is not None and result.score is not None:
+            yield _timestamp(result.outcome.started_at) + (result.outcome.wall_seconds or 0.0)
 
 
-def _execute(store: Store, home: Path, url: str, run_id: str, trials: int) -> tuple[float, float]:
-    """Return the seconds of wall and CPU time of the whole stage."""
-    plan(store, run_id, agent_of("openai", url), trials, IN_FLIGHT)
-    began, used = time.perf_counter(), _cpu_seconds()
-    report = work.do(store, run_id, 0, home)
-    taken = time.perf_counter() - began, _cpu_seconds() - used
-    if report.done != trials:
-        raise SystemExit(f"only {report.done} of {trials} trials finished: {report.note}")
-    return taken
+def _timestamp(when: datetime) -> float:
+    return when.timestamp()
 
 
-def resume(url: str, finished: int) -> Resumed:
-    """Finish that many trials of a run, then time how soon it goes on with the others."""
-    with new_store() as (store, home):
-        trial_ids = plan(store, "run", agent_of("openai", url), finished + LEFT, IN_FLIGHT)
-        work.execute_trials(store, "run", trial_ids[:finished], {}, home)
-        began, began_at = time.perf_counter(), time.time()
-        preparing.do(store, "run")
-        prepared = time.perf_counter() - began
-        work.do(store, "run", 0, home)
-        outcomes = [store.outcome(trial_id) for trial_id in trial_ids[finished:]]
-        starts = [outcome.started_at.timestamp() for outcome in outcomes if outcome is not None]
-        began = time.perf_counter()
-        summary_of(store, "run")
-        summed = time.perf_counter() - began
-    return Resumed(
-        finished=finished,
-        prepare_s=round(prepared, 3),
-        first_trial_s=round(min(starts) - began_at, 3),
-        summary_s=round(summed, 3),
-    )
+def _megabytes(paths: Iterator[Path]) -> float:
+    return round(sum(path.stat().st_size for path in paths) / 1e6, 1)
 
 
-def resume_by_command(finished: int, whole: bool) -> Night:
-    """Finish that many trials of a run, then time the command that begins, or does, the others.
-
-    The gate of the tasks has held, as it has in a run that was interrupted; only code that has not
-    changed since, all of it committed, believes it.
-    """
-    with noting_server() as server, new_store() as (store, folder):
-        trials = plan(store, "run", agent_of("openai", server.url), finished + LEFT, IN_FLIGHT)
-        work.execute_trials(store, "run", trials[:finished], {}, folder)
-        hold_gate(store, "run", "tasks")
-        server.asked.clear()
-        server.was_asked.clear()
-        serve_once(folder)
-        until = None if whole else server.was_asked
-        began, lines = carried_on(folder, store.address.artifacts_url, "run", until)
-        first = min(server.asked) - began
-    found = [_STAGE.match(line.text) for line in lines]
-    took = {stage["name"]: float(stage["seconds"]) for stage in found if stage is not None}
-    gate = _at(lines, "gate tasks: done") - took["gate tasks"]
-    return Night(
-        finished=finished,
-        command_s=_at(lines, "Starting the local Prefect server"),
-        server_s=_at(lines, "Prefect UI:"),
-        gate_s=round(gate, 1),
-        planned_s=_at(lines, "prepare:"),
-        first_call_s=round(first, 1),
-        stages=took,
-        whole_s=round(lines[-1].at, 1),
-    )
-
-
-def _at(lines: Sequence[Line], beginning: str) -> float:
-    return round(next(line.at for line in lines if line.text.startswith(beginning)), 1)
-
-
-def _described(night: Night) -> str:
-    stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in night.stages.items())
+def described(night: Night) -> str:
+    """Return a night's figures as a person reads them."""
+    stages = ", ".join(f"{name} {seconds}" for name, seconds in night.stages_s.items())
+    peaks = ", ".join(f"{kind} {mb:.0f}" for kind, mb in night.peak_mb.items())
     return (
-        f"resumed by the command with {night.finished} finished: Prefect asked for after "
-        f"{night.command_s} s and up with the workers after {night.server_s} s, first stage after "
-        f"{night.gate_s} s, trials planned after {night.planned_s} s, first call after "
-        f"{night.first_call_s} s, all done after {night.whole_s} s\nseconds by stage: {stages}"
+        f"{night.trials:7} trials, {night.workers} workers: {night.ms_per_trial:.2f} ms a trial; "
+        f"{night.whole_s} s in all, by stage: {stages}\n"
+        f"        peak MB: {peaks}; database {night.database_mb} MB, {night.artifacts} artifacts, "
+        f"page {night.page_mb} MB; all trials but one had ended after {night.others_ended_s} s, "
+        f"the last after {night.all_ended_s} s"
     )
 
 
-def draw(costs: Sequence[Cost], file: Path) -> None:
-    """Write a plot of the cost of a trial against the number of trials."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 3.2), layout="constrained")
-    axes = figure.subplots()
-    trials = [cost.trials for cost in costs]
-    axes.plot(trials, [c.wall_ms_per_trial for c in costs], "o-", label="wall time")
-    axes.plot(trials, [c.cpu_ms_per_trial for c in costs], "s--", label="CPU time")
-    axes.set_xlabel("trials in the run")
-    axes.set_ylabel("ms per trial")
-    axes.set_ylim(bottom=0)
-    axes.set_xlim(left=0)
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right")
-    figure.savefig(file)
-
-
-def _cpu_seconds() -> float:
-    """Return the CPU time of this process, and of the programs that it ran and that ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(part.ru_utime + part.ru_stime for part in used)
+def gains(nights: Sequence[Night]) -> Iterator[str]:
+    """Yield, for each size, what more workers gained over the fewest."""
+    for trials in sorted({night.trials for night in nights}):
+        same = sorted((n for n in nights if n.trials == trials), key=lambda n: n.workers)
+        fewest = same[0]
+        for night in same[1:]:
+            times = fewest.shared_s / night.shared_s if night.shared_s else 0.0
+            share = times * fewest.workers / night.workers
+            yield (
+                f"{trials} trials: {night.workers} workers are {times:.2f} times as fast as "
+                f"{fewest.workers} in execute and score: efficiency {share:.0%}"
+            )
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    sizes = (1_000, 2_000, 5_000, 10_000)
-    parser.add_argument("--trials", type=int, nargs="+", default=sizes, help="sizes of the runs")
-    parser.add_argument("--plot", type=Path, help="write the cost per trial there, such as .svg")
+    parser.add_argument("--trials", type=int, nargs="+", default=[1_000], help="sizes of nights")
+    parser.add_argument("--workers", type=int, nargs="+", default=[2], help="Dask workers")
+    parser.add_argument("--in-flight", type=int, default=25, help="trials in flight in each")
     parser.add_argument(
-        "--command", action="store_true", help="resume the largest run by the command itself"
+        "--latency", type=float, default=0.0, help="seconds until the model answers"
     )
-    parser.add_argument(
-        "--whole", action="store_true", help="let that command finish the whole night"
-    )
+    parser.add_argument("--straggler", type=float, default=0.0, help="seconds that one call takes")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     return parser.parse_args()
 

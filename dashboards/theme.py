@@ -164,6 +164,11 @@ def plotly_template(scheme: Scheme) -> Mapping[str, Any]:
             "bargroupgap": 0.08,
             "xaxis": axis,
             "yaxis": axis,
+            "polar": {
+                "bgcolor": "rgba(0,0,0,0)",
+                "angularaxis": {"gridcolor": scheme.line, "linecolor": scheme.line},
+                "radialaxis": {"gridcolor": scheme.line, "linecolor": scheme.line},
+            },
             "annotationdefaults": {"font": {"size": 12.5, "color": scheme.muted}},
         }
     }

@@ -71,7 +71,7 @@ def keep(store: Store, result: GateResult, validation: dict[str, Any]) -> GateRe
 
 
 def _tasks(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
-    from environments.tools.catalogue import catalogue
+    from environments.tool_runtime.catalogue import catalogue
     from stages.score.library import check_library
 
     config = store.run(run_id).config

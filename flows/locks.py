@@ -1,7 +1,8 @@
 """One process works on a run at a time, so that nothing is paid for twice.
 
 A run has two locks. A served night holds the first one from its first stage to its last. Each of
-its stages, which is a process of its own, holds the second one. A command holds both.
+its stages, which is a process of its own, holds the second one. A command holds both. A refresh
+holds its bank, too.
 
 With a database server the locks are in the database, because several hosts may share it; otherwise
 they are files.
@@ -50,6 +51,24 @@ def night_lock(settings: Settings, run_id: str) -> Iterator[None]:
 def stage_lock(settings: Settings, run_id: str) -> Iterator[None]:
     """Hold the run for the process that works on one of its stages; raises as `run_lock`."""
     with _held(settings, run_id, run_id):
+        yield
+
+
+class BankHeld(Misuse):
+    """Another refresh is at work on the bank."""
+
+
+@contextmanager
+def bank_lock(settings: Settings, bank: str) -> Iterator[None]:
+    """Hold the bank for one refresh.
+
+    Raises:
+        BankHeld: if another refresh has it.
+        StoreUnavailable: if the database does not answer.
+    """
+    with _taken(settings, f"{bank}.bank") as is_ours:
+        if not is_ours:
+            raise BankHeld(f"another refresh is at work on bank {bank}; wait for its end")
         yield
 
 
@@ -121,12 +140,19 @@ def _night(run_id: str) -> str:
 
 @contextmanager
 def _held(settings: Settings, run_id: str, name: str) -> Iterator[None]:
+    with _taken(settings, name) as is_ours:
+        if not is_ours:
+            raise Misuse(f"run {run_id} is being worked on by another process; wait for it")
+        yield
+
+
+@contextmanager
+def _taken(settings: Settings, name: str) -> Iterator[bool]:
+    """Hold the lock for the length of the block; yield False where another process holds it."""
     with closing(Store(settings.address)) as store:
         taken = store.hold(name) if store.is_served else _file_held(settings.home, name)
         with taken as is_ours:
-            if not is_ours:
-                raise Misuse(f"run {run_id} is being worked on by another process; wait for it")
-            yield
+            yield is_ours
 
 
 @contextmanager

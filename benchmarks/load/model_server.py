@@ -2,10 +2,10 @@
 
 It speaks OpenAI's chat completions and Anthropic's messages. A conversation is answered with one
 tool call a turn until it holds `turns` results, then with a final answer; where there is a limit,
-a call above it is refused at once. It runs in a process of its own, so that what it uses is not
+a call above it is refused at once; where there is a straggler, the first call takes as long. It runs in a process of its own, so that what it uses is not
 counted as the harness's.
 
-`python model_server.py SECONDS TURNS [CALLS_AT_A_TIME]` prints its port.
+`python model_server.py SECONDS TURNS [CALLS_AT_A_TIME [STRAGGLER_SECONDS]]` prints its port.
 """
 
 import asyncio
@@ -28,12 +28,15 @@ _LENGTH = b"content-length:"
 
 
 @contextmanager
-def model_server(latency: float, turns: int, most: int = _NO_LIMIT) -> Iterator[str]:
+def model_server(
+    latency: float, turns: int, most: int = _NO_LIMIT, straggler: float = 0.0
+) -> Iterator[str]:
     """Yield the root URL (without `/v1`) of a server that answers after `latency` seconds.
 
-    More calls than `most` at a time are refused with status 429.
+    More calls than `most` at a time are refused with status 429. The first call takes `straggler`
+    seconds longer.
     """
-    command = [sys.executable, __file__, str(latency), str(turns), str(most)]
+    command = [sys.executable, __file__, *map(str, (latency, turns, most, straggler))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             if process.stdout is None:
@@ -44,10 +47,11 @@ def model_server(latency: float, turns: int, most: int = _NO_LIMIT) -> Iterator[
 
 
 class _Room:
-    """How many more calls are taken now."""
+    """How many more calls are taken now, and how much longer the next one takes."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, straggler: float) -> None:
         self.left = most
+        self.extra = straggler
 
 
 class _Connection(asyncio.Protocol):
@@ -75,9 +79,10 @@ class _Connection(asyncio.Protocol):
         del self._received[:whole]
         if self._room.left < 1:
             self._send(_REFUSAL)
-        elif self._latency:
+        elif seconds := self._latency + self._room.extra:
             self._room.left -= 1
-            self._loop.call_later(self._latency, self._send_and_leave, reply)
+            self._room.extra = 0.0
+            self._loop.call_later(seconds, self._send_and_leave, reply)
         else:
             self._send(reply)
 
@@ -142,13 +147,13 @@ def _response(body: dict[str, Any], status: str = "200 OK") -> bytes:
 _REFUSAL = _response({"error": {"message": "Too many calls."}}, "429 Too Many Requests")
 
 
-async def _serve(latency: float, turns: int, most: int) -> None:
+async def _serve(latency: float, turns: int, most: int, straggler: float) -> None:
     forms = {b"completions": _openai, b"messages": _anthropic}
     replies = {
         path: [_response(form(number, is_last=number == turns)) for number in range(turns + 1)]
         for path, form in forms.items()
     }
-    room = _Room(most)
+    room = _Room(most, straggler)
     server = await asyncio.get_running_loop().create_server(
         lambda: _Connection(latency, replies, room), "127.0.0.1", 0, backlog=1024
     )
@@ -158,4 +163,5 @@ async def _serve(latency: float, turns: int, most: int) -> None:
 
 if __name__ == "__main__":
     limit = int(sys.argv[3]) if len(sys.argv) > 3 else _NO_LIMIT
-    asyncio.run(_serve(float(sys.argv[1]), int(sys.argv[2]), limit))
+    late = float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
+    asyncio.run(_serve(float(sys.argv[1]), int(sys.argv[2]), limit, late))

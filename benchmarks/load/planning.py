@@ -51,7 +51,9 @@ def agent_of(wire: str, root_url: str) -> AgentSpec:
     return AgentSpec.parse(f"function_calling:{PROVIDERS[wire]}/benchmark", base_url=base_url)
 
 
-def plan(store: Store, run_id: str, agent: AgentSpec, trials: int, in_flight: int) -> list[str]:
+def plan(
+    store: Store, run_id: str, agent: AgentSpec, trials: int, in_flight: int, workers: int = 2
+) -> list[str]:
     """Store a run of so many trials and return their ids."""
     repetitions = min(trials, _REPETITIONS)
     sha256 = store.artifacts.put_bytes(_INPUT)
@@ -67,6 +69,7 @@ def plan(store: Store, run_id: str, agent: AgentSpec, trials: int, in_flight: in
                 agents=(agent,),
                 repetitions=repetitions,
                 refinement_rounds=0,
+                workers=workers,
                 trials_per_worker=in_flight,
             ),
             release_hash=release.hash,

@@ -67,6 +67,11 @@ def count(number: float | None) -> str:
     return f"{number:,.0f}" if number == round(number) else f"{number:,.1f}"
 
 
+def whole(number: float | None) -> str:
+    """Return a number without decimals, thousands separated."""
+    return UNKNOWN if number is None else f"{number:,.0f}"
+
+
 def duration(seconds: float | None) -> str:
     """Return a length of time in the two largest units."""
     if seconds is None:

@@ -30,7 +30,7 @@ _HERE = Path(__file__).parent
 RUN_SCRIPTS = (
     "figures.js",
     "elements.js",
-    "trials.js",
+    "rows.js",
     "files.js",
     "transcript.js",
     "trial.js",
@@ -54,12 +54,12 @@ def page(
         template: What it shows: `run.html`, `bank.html` or `index.html`.
         own_scripts: The scripts that it runs beside Plotly's; none: not that one either.
     """
-    scripts = [_plotly(), *(_asset(name) for name in own_scripts)] if own_scripts else []
-    html = _templates().get_template(template)
+    scripts = [plotly_source(), *(asset(name) for name in own_scripts)] if own_scripts else []
+    html = templates().get_template(template)
     return html.render(
         **context,
         policy=_policy(scripts),
-        stylesheet=Markup(_asset("dashboard.css")),  # noqa: S704 - our own file
+        stylesheet=Markup(asset("dashboard.css")),  # noqa: S704 - our own file
         schemes={"light": LIGHT._asdict(), "dark": DARK._asdict()},
         scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own and Plotly's
         data={name: embedded(value) for name, value in data.items()},
@@ -78,20 +78,26 @@ def themes() -> dict[str, Any]:
 
 
 @cache
-def _plotly() -> str:
+def plotly_source() -> str:
+    """Return Plotly's script; the Python package brings the whole one only."""
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs())
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return one of our own scripts or stylesheets."""
     return (_HERE / "assets" / name).read_text(encoding="utf-8")
 
 
+def source_hash(script: str) -> str:
+    """Return what a content security policy names an inline script by."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
 def _policy(scripts: list[str]) -> str:
-    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
-    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    allowed = " ".join(source_hash(script) for script in scripts)
     return (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; media-src blob:; "
         f"style-src 'unsafe-inline'; script-src {allowed}"
@@ -99,7 +105,8 @@ def _policy(scripts: list[str]) -> str:
 
 
 @cache
-def _templates() -> jinja2.Environment:
+def templates() -> jinja2.Environment:
+    """Return the templates, which escape whatever they show and make unseen characters visible."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,

@@ -15,10 +15,7 @@
 # The libraries are installed on the host, because containers may have no network.
 set -eu
 
-base=${BASE:-python:3.11.13-slim-bookworm}
 image=${IMAGE:-nightshift-sandbox:latest}
-suite=${SUITE:-bookworm}
-mirror=${MIRROR:-http://deb.debian.org/debian}
 here=$(cd -- "$(dirname -- "$0")" && pwd)
 project=$(cd -- "$here/../.." && pwd)
 uv=${UV:-$project/scripts/uv}
@@ -27,28 +24,12 @@ uv=${UV:-$project/scripts/uv}
 needless="var/cache/apt/* var/lib/apt/lists/* var/lib/postgresql/* usr/lib/*/libLLVM*
     usr/share/doc usr/share/man usr/share/info usr/share/i18n usr/share/locale"
 
-docker version >/dev/null || { echo "build.sh: the Docker engine does not answer" >&2; exit 1; }
 context=$(mktemp -d)
 trap 'rm -rf -- "$context"' EXIT INT TERM
 
-network=default
-if [ "$base" = debootstrap ]; then
-    base=nightshift-base:$suite-postgresql-git
-    network=none
-    if ! docker image inspect "$base" >/dev/null 2>&1; then
-        [ "$(id -u)" -eq 0 ] || { echo "build.sh: BASE=debootstrap needs root: run it with sudo" >&2; exit 1; }
-        command -v debootstrap >/dev/null || {
-            echo "build.sh: BASE=debootstrap needs debootstrap: apt-get install debootstrap" >&2
-            exit 1
-        }
-        echo "Making the base image $base with debootstrap" >&2
-        debootstrap --variant=minbase --include=python3,postgresql,git \
-            "$suite" "$context/base" "$mirror" >&2
-        (cd -- "$context/base" && rm -rf -- $needless)
-        tar -C "$context/base" --numeric-owner -c . | docker import - "$base" >/dev/null
-        rm -rf -- "$context/base"
-    fi
-fi
+# A base that is made here brings everything, because containers may have no network.
+[ "${BASE:-}" = debootstrap ] && network=none || network=default
+base=$(NEEDLESS=$needless "$here/base.sh")
 
 python=$(docker run --rm --label nightshift=image-build --network none --entrypoint python3 "$base" -c \
     'import sys; print("%d.%d" % sys.version_info[:2])')

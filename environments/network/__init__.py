@@ -1,1 +1,1 @@
-"""The network of sandboxes that have none: a proxy on the host, for the hosts a task may reach."""
+"""Network access of sandboxes: a proxy on the host lets them reach the hosts a task allows."""

@@ -1,4 +1,4 @@
-"""A network for one trial: a proxy to the hosts on its task's list, and the exposed port to it."""
+"""Network access of one trial: a proxy to the hosts on the task's list, and its exposed port."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -15,11 +15,11 @@ from taskdata.errors import SandboxFailed
 from taskdata.schema.network import RefusedTarget
 
 PORT = 3128
-"""Of the proxy inside, as squid has it."""
+"""Port of the proxy inside the sandbox, the one that squid uses."""
 
 _URL = f"http://127.0.0.1:{PORT}"
 _NOT_PROXIED = "localhost,127.0.0.1,::1"
-# Programs differ in which case they read; curl reads HTTP_PROXY in lower case only.
+# Programs differ in which spelling they read; curl reads `http_proxy` in lower case only.
 _VARIABLES = tuple(
     (name, value)
     for upper, value in (("HTTP_PROXY", _URL), ("HTTPS_PROXY", _URL), ("NO_PROXY", _NOT_PROXIED))
@@ -29,27 +29,27 @@ _VARIABLES = tuple(
 
 @dataclass(frozen=True)
 class AllowedNetwork:
-    """What a sandbox gets of the network."""
+    """What a sandbox needs to reach the network."""
 
     exposed_ports: tuple[ExposedPort, ...]
-    """The proxy's; none where no host is allowed."""
+    """The exposed port of the proxy; empty where no host is allowed."""
     proxy: Proxy
 
     def refused(self) -> tuple[RefusedTarget, ...]:
-        """Return what programs were kept from until now, a bounded number of targets."""
+        """Return the targets that programs were refused so far, at most a bounded number."""
         return self.proxy.refused()
 
 
 @asynccontextmanager
 async def allowed_network(allow: Sequence[str]) -> AsyncIterator[AllowedNetwork]:
-    """Yield the network of one trial; its connections end with the block.
+    """Yield the network of one trial; its connections are closed when the block ends.
 
-    Programs find it by the usual variables (`HTTPS_PROXY`), and it is all they find: those that do
-    not go through a proxy reach nothing. What a TLS connection carries is not looked into, so an
-    allowed host that serves for others opens them, too.
+    Programs find the proxy by the usual variables (`HTTPS_PROXY`) and can reach nothing else: a
+    program that does not use a proxy has no network. The content of a TLS connection is not
+    inspected, so an allowed host that serves several domains makes all of them reachable.
 
     Args:
-        allow: Patterns as in `Resources.network`; empty: there is no proxy.
+        allow: Patterns as in `Resources.network`; without patterns there is no proxy.
 
     Raises:
         SandboxFailed: the proxy's socket cannot be made.
@@ -68,11 +68,12 @@ async def serving(proxy: Proxy) -> AsyncIterator[Path]:
     """Yield a Unix socket, alone in its folder, on which `proxy` serves within the block.
 
     Raises:
-        SandboxFailed: it cannot be made.
+        SandboxFailed: the socket cannot be made.
     """
     with working_folder() as around:
         try:
-            # Nobody else can enter the folder around, and a program's own user must enter this.
+            # No other user can enter the parent folder; the sandboxed user must be able to enter
+            # this one.
             socket = around / "exposed" / "s"
             socket.parent.mkdir()
             socket.parent.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Who may be reached: hosts by the task's patterns, addresses by what they are."""
+"""Which targets may be reached: hosts by the task's patterns, addresses by their range."""
 
 import asyncio
 import ipaddress
@@ -21,14 +21,15 @@ class Resolver(Protocol):
     """Finds the addresses of a host."""
 
     async def addresses(self, host: str, port: int) -> tuple[Address, ...]:
-        """Return them in the order in which to try them; raises OSError when there are none."""
+        """Return the addresses in the order to try them; raises OSError if there are none."""
         ...
 
 
 class HostResolver:
-    """Asks the host's resolver, in threads of its own.
+    """Resolves names with the host's resolver, in a thread pool of its own.
 
-    Those of the event loop stop programs that exceed a limit, and must not wait for names.
+    The event loop's default threads stop programs that exceed a limit, so they must not be blocked
+    by name lookups.
     """
 
     def __init__(self) -> None:
@@ -44,25 +45,26 @@ class HostResolver:
         return tuple(ipaddress.ip_address(str(entry[4][0])) for entry in found)
 
     def close(self) -> None:
-        """Answer no more; a question that is under way is let go."""
+        """Stop resolving; a lookup that is running is abandoned."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class Policy:
-    """A task's list of hosts."""
+    """The list of hosts that a task allows."""
 
     def __init__(self, allow: Sequence[str], resolver: Resolver) -> None:
         self._allowed = [split_pattern(pattern) for pattern in allow]
         self._resolver = resolver
 
     async def addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """Return the addresses of a host that may be connected to, and no name any more.
+        """Return the addresses of `host` to which connections are allowed.
 
-        What is checked is thus what is connected to, whatever the name leads to a moment later.
+        Connections go to these addresses and not to the name, so a name that resolves differently a
+        moment later cannot bypass the check.
 
         Raises:
             Refused: the host or all its addresses are not allowed.
-            OSError: it has no address, or not in time.
+            OSError: the host has no address, or the lookup took too long.
         """
         host = host.lower().removesuffix(".")
         if not self._names(host, port):

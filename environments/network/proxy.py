@@ -1,7 +1,8 @@
 """A forward proxy for one trial: CONNECT, and plain HTTP by absolute URL, to allowed hosts.
 
-h11 reads and writes every head of a request, so that what is checked is what is sent on. Each
-connection serves one request, because a program's next may be for somebody else.
+h11 reads and writes every request head, so that the request that is checked is the request that is
+sent on. Each connection serves one request, because the program's next request may be for another
+host.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ _CHUNK = 1 << 16
 
 
 class _Unanswerable(Exception):
-    """A request that gets an answer of ours: its status, and why."""
+    """A request that the proxy answers itself, with a status and a reason."""
 
     def __init__(self, status: HTTPStatus, reason: str) -> None:
         super().__init__(reason)
@@ -53,9 +54,9 @@ class Proxy:
         self._serving: set[asyncio.Task[None]] = set()
 
     def refused(self) -> tuple[RefusedTarget, ...]:
-        """Return what programs were kept from, in the order in which they first tried.
+        """Return the targets that programs were refused, in the order of the first attempts.
 
-        Of different targets the first `MAX_REFUSED` are named, the others counted together.
+        The first `MAX_REFUSED` different targets are named, the others are counted together.
         """
         return tuple(
             RefusedTarget(target=target, reason=reason, times=times)
@@ -63,7 +64,7 @@ class Proxy:
         )
 
     def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection in a task of its own; those that are too many are cut off."""
+        """Serve one connection in an asyncio task; one above the limit is closed at once."""
         if len(self._serving) >= MAX_CONNECTIONS:
             self._note("*", f"more than {MAX_CONNECTIONS} connections at once")
             writer.transport.abort()
@@ -106,7 +107,7 @@ class Proxy:
             if request.method == b"CONNECT":
                 await self._tunnel(client, http, server)
             else:
-                # A server may answer, and go, before it has read everything.
+                # A server may answer and close the connection before it has read the whole request.
                 with contextlib.suppress(ConnectionError):
                     await self._send(client, http, server, request)
                 await self._send_back(server, client)
@@ -124,7 +125,7 @@ class Proxy:
                 f"the head of the request did not arrive within {self._seconds_for_head:g} s",
             ) from None
         if not isinstance(event, h11.Request):
-            raise ConnectionError("it ended before its request")
+            raise ConnectionError("the connection ended before its request")
         return event
 
     async def _connected(self, host: str, port: int) -> Streams:
@@ -147,7 +148,7 @@ class Proxy:
         raise _Unanswerable(HTTPStatus.BAD_GATEWAY, f"{target} cannot be reached")
 
     async def _tunnel(self, client: Streams, http: h11.Connection, server: Streams) -> None:
-        # There is no body, so that the protocol changes with our answer.
+        # The request has no body; reading its end makes h11 accept the answer to CONNECT.
         http.next_event()
         client[1].write(http.send(h11.Response(status_code=HTTPStatus.OK, headers=[])) or b"")
         server[1].write(http.trailing_data[0])
@@ -156,7 +157,7 @@ class Proxy:
     async def _send(
         self, client: Streams, http: h11.Connection, server: Streams, request: h11.Request
     ) -> None:
-        """Send a request on, and its body as it comes."""
+        """Send a request to its server, and the body as it arrives."""
         out = h11.Connection(h11.CLIENT)
         server[1].write(out.send(request) or b"")
         if http.they_are_waiting_for_100_continue:
@@ -174,7 +175,7 @@ class Proxy:
                     server[1].write(out.send(h11.EndOfMessage()) or b"")
 
     async def _send_back(self, server: Streams, client: Streams) -> None:
-        """Send an answer back as it is: it ends with its connection."""
+        """Send the answer back unchanged until the server closes the connection."""
         while True:
             async with asyncio.timeout(self._idle_seconds):
                 chunk = await server[0].read(_CHUNK)
@@ -193,7 +194,7 @@ class Proxy:
 
 
 async def _refuse(client: Streams, http: h11.Connection, status: HTTPStatus, reason: str) -> None:
-    """Answer with an error, unless an answer has begun."""
+    """Answer with an error, unless an answer has already begun."""
     if http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
         return
     body = f"{reason}\n".encode()

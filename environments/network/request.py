@@ -1,4 +1,4 @@
-"""What a program asks a proxy for: where to, and the request as its server gets it."""
+"""What a program asks of the proxy: the target, and the request as the server receives it."""
 
 from urllib.parse import urlsplit
 
@@ -7,7 +7,7 @@ import h11
 from taskdata.schema.network import split_pattern
 
 _HTTP_PORT = 80
-# Between a program and its proxy alone (RFC 9110, section 7.6.1), or written anew.
+# Headers between a client and its proxy only (RFC 9110, section 7.6.1), or written anew.
 _NOT_SENT_ON = {
     b"connection",
     b"proxy-connection",
@@ -22,14 +22,14 @@ _NOT_SENT_ON = {
 
 
 class BadTarget(Exception):
-    """A request for nothing that a proxy could connect to; the text says why."""
+    """A request that names no target to connect to; the text says why."""
 
 
 def connect_target(request: h11.Request) -> tuple[str, int]:
     """Return host and port of a CONNECT request.
 
     Raises:
-        BadTarget: it names none.
+        BadTarget: the request names no host and port.
     """
     host, port = _split(request.target.decode("ascii"))
     if port is None:
@@ -41,7 +41,7 @@ def url_target(request: h11.Request) -> tuple[str, int]:
     """Return host and port of a request for an absolute URL.
 
     Raises:
-        BadTarget: it names none, or is not plain HTTP.
+        BadTarget: the request names no host, or is not plain HTTP.
     """
     authority, _ = _split_url(request)
     host, port = _split(authority)
@@ -49,12 +49,13 @@ def url_target(request: h11.Request) -> tuple[str, int]:
 
 
 def onward(request: h11.Request) -> h11.Request:
-    """Return the request for an absolute URL as its server gets it.
+    """Return a request for an absolute URL in the form in which the server receives it.
 
-    `Host` is the URL's, whatever the program wrote: a server has many, and one was checked.
+    The `Host` header is taken from the URL, whatever the program wrote: a server has many hosts,
+    and only the one in the URL was checked.
 
     Raises:
-        BadTarget: the URL is not one of plain HTTP.
+        BadTarget: the URL is not a plain HTTP URL.
     """
     authority, path = _split_url(request)
     named = {
@@ -63,7 +64,7 @@ def onward(request: h11.Request) -> h11.Request:
         if header == b"connection"
         for name in value.split(b",")
     }
-    # A body's length and coding stay: without them it could not be told from a next request.
+    # Body length and coding stay: without them the body would look like the next request.
     dropped = (_NOT_SENT_ON | named) - {b"content-length", b"transfer-encoding"}
     written = request.headers.raw_items()
     kept = [(name, value) for name, value in written if name.lower() not in dropped]

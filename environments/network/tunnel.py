@@ -1,4 +1,4 @@
-"""Bytes between two peers, both ways, until both have ended or neither says anything."""
+"""Bytes between two peers, in both directions, until both have ended or both are idle."""
 
 import asyncio
 import contextlib
@@ -11,9 +11,10 @@ _SECONDS_TO_FLUSH = 5.0
 
 
 async def carry(one: Streams, other: Streams, idle_seconds: float) -> None:
-    """Carry bytes between two peers; each end of input is passed on, and both are left open.
+    """Carry bytes between two peers; each end of input is passed on, and both stay open.
 
-    Returns when both have ended, when one is lost, or when nothing has moved for `idle_seconds`.
+    Returns when both peers have ended, when one connection is lost, or when no byte has moved for
+    `idle_seconds`.
     """
     moved = [time.monotonic()]
     ways = {
@@ -36,7 +37,7 @@ async def carry(one: Streams, other: Streams, idle_seconds: float) -> None:
 async def _carry_one_way(
     source: asyncio.StreamReader, target: asyncio.StreamWriter, moved: list[float]
 ) -> bool:
-    """Return whether the end was reached; otherwise one of the peers is lost."""
+    """Return whether the end of the stream was reached; False if a connection was lost."""
     with contextlib.suppress(OSError):
         while chunk := await source.read(_CHUNK):
             moved[0] = time.monotonic()
@@ -49,7 +50,7 @@ async def _carry_one_way(
 
 
 async def closed(writer: asyncio.StreamWriter) -> None:
-    """Close a connection; what its peer does not take in time is dropped."""
+    """Close a connection; data that the peer does not read in time is dropped."""
     writer.close()
     try:
         async with asyncio.timeout(_SECONDS_TO_FLUSH):

@@ -1,1 +1,1 @@
-"""Nothing we start outlives us: whose it is, whether they still live, and its removal."""
+"""Removal of what killed processes leave behind: ownership, liveness, clean-up."""

@@ -1,8 +1,8 @@
-"""Whose all this is: the mark of this process on what it starts.
+"""Ownership of processes, containers and folders: the mark of the process that started them.
 
-A process that starts something holds a lock on a file of its own, below one folder per user of
-this machine. The kernel lets go of the lock when the process ends, in whatever way, so whether an
-owner lives is never guessed from a process id or an age.
+A process that starts something holds a lock on a file that belongs to it, below one folder per user
+of this machine. The kernel releases the lock when the process ends, however that happens, so
+whether an owner is alive is never guessed from a process id or an age.
 """
 
 import fcntl
@@ -20,10 +20,10 @@ from environments.reaper.removal import remove_tree
 from taskdata.errors import SandboxFailed
 
 VARIABLE = "NIGHTSHIFT_OWNER"
-"""Environment variable of the processes we start on the host: their owner's name."""
+"""Environment variable of the processes we start on the host: the name of their owner."""
 
 RUN_VARIABLE = "NIGHTSHIFT_RUN"
-"""Another one, for people: the run that such a process is for."""
+"""Environment variable for people who look at processes: the run that a process works for."""
 
 _LOCK = ".lock"
 _ID = "id"
@@ -31,12 +31,12 @@ _ID = "id"
 
 @dataclass(frozen=True)
 class Owner:
-    """A process of ours that started something."""
+    """A process of this project that started something."""
 
     base: Path
     """Folder of all owners of this user."""
     name: str
-    """Process id, start time in ticks since boot, and a random part: used once."""
+    """Process id, start time in ticks since boot, and a random part; never used again."""
 
     @property
     def lock(self) -> Path:
@@ -45,7 +45,7 @@ class Owner:
 
     @property
     def folder(self) -> Path:
-        """Where its temporary files are."""
+        """Where the owner's temporary files are."""
         return self.base / self.name
 
     @property
@@ -62,7 +62,7 @@ class _Holding:
 
 
 class _ThisProcess:
-    """What this process holds: one owner for all blocks that are open at a time."""
+    """The owner mark that this process holds, shared by all blocks that are open at a time."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -83,20 +83,20 @@ class _ThisProcess:
 
     def leave(self, holding: _Holding) -> None:
         with self._guard:
-            # A child of a fork finds itself in a block of its parent's.
+            # After a fork, a child runs inside a block that its parent opened.
             if holding is not self._holding:
                 return
             holding.users -= 1
             if holding.users:
                 return
             self._holding = None
-        # What could not be removed stays with its lock file, for a reaper.
+        # If something could not be removed, the lock file stays too, for a reaper to find.
         if remove_tree(holding.owner.folder):
             holding.owner.lock.unlink(missing_ok=True)
         os.close(holding.descriptor)
 
     def _forget(self) -> None:
-        """Leave to the parent what is the parent's: a forked child must not keep it alive."""
+        """Close the parent's lock in a forked child, which must not keep the owner alive."""
         if self._holding is not None:
             os.close(self._holding.descriptor)
         self._guard, self._holding = threading.Lock(), None
@@ -107,7 +107,7 @@ _this_process = _ThisProcess()
 
 @contextmanager
 def this_process() -> Iterator[Owner]:
-    """Yield this process's mark; when the last block of it ends, its files are removed.
+    """Yield the mark of this process; when the last open block ends, its files are removed.
 
     Raises:
         SandboxFailed: the temporary folder cannot be written or is not ours alone.
@@ -121,10 +121,10 @@ def this_process() -> Iterator[Owner]:
 
 @contextmanager
 def working_folder() -> Iterator[Path]:
-    """Yield a temporary folder that goes with the block, or with a reaper should we be killed.
+    """Yield a temporary folder, removed when the block ends, or by a reaper if we are killed.
 
     Raises:
-        SandboxFailed: it cannot be made.
+        SandboxFailed: the folder cannot be made.
     """
     with this_process() as owner:
         try:
@@ -143,7 +143,7 @@ def base_folder() -> Path:
     """Return the folder of all owners of this user, `nightshift-<uid>` in the temporary folder.
 
     Raises:
-        SandboxFailed: it cannot be made, or somebody else could have put something into it.
+        SandboxFailed: the folder cannot be made, or another user could have written to it.
     """
     base = Path(tempfile.gettempdir()) / f"nightshift-{os.geteuid()}"
     try:
@@ -162,14 +162,14 @@ def base_folder() -> Path:
 
 
 def base_id(base: Path) -> str:
-    """Return a random name of the base folder, made at its first use, that no other one has."""
+    """Return the random name of the base folder, made at first use; no other base has it."""
     file = base / _ID
     with suppress(FileNotFoundError):
         return file.read_text(encoding="ascii")
     new = base / f"{_ID}-{secrets.token_hex(8)}"
     new.write_text(secrets.token_hex(16), encoding="ascii")
     try:
-        # Unlike a rename, a link never takes the place of one that another process has made.
+        # Unlike a rename, a link never replaces a file that another process has made.
         with suppress(FileExistsError):
             os.link(new, file)
     finally:
@@ -178,14 +178,14 @@ def base_id(base: Path) -> str:
 
 
 def owners(base: Path) -> list[Owner]:
-    """Return the owners of which something may be left, dead or alive."""
+    """Return the owners that may have left something, dead or alive."""
     return [Owner(base, file.stem) for file in sorted(base.glob(f"*{_LOCK}"))]
 
 
 def taken_lock(owner: Owner) -> int | None:
     """Return a descriptor that holds the owner's lock, None while another process holds it.
 
-    Also None when the owner has left and removed the file meanwhile.
+    Also None when the owner has ended and removed the file in the meantime.
     """
     try:
         descriptor = os.open(owner.lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -198,9 +198,10 @@ def taken_lock(owner: Owner) -> int | None:
 
 
 def _locks(descriptor: int, file: Path) -> bool:
-    """Return whether the descriptor now holds the lock of what has that name still.
+    """Return whether the descriptor holds the lock of the file that has this name now.
 
-    `filelock` would make a file that its owner has removed anew, so that a dead owner came back.
+    `filelock` would create the file again after its owner removed it, so that a dead owner would
+    seem to be alive.
     """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -214,7 +215,7 @@ def _claimed(base: Path) -> _Holding:
         owner = Owner(base, f"{os.getpid()}-{_start_ticks()}-{secrets.token_hex(4)}")
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         descriptor = os.open(owner.lock, flags, 0o600)
-        # A reaper may have seen the file before it was locked, and taken its owner for dead.
+        # A reaper may have opened the file before it was locked, and taken the owner for dead.
         if _locks(descriptor, owner.lock):
             break
         os.close(descriptor)

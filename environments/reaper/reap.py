@@ -1,6 +1,6 @@
-"""Removes what processes of ours left that were killed: processes, containers, temporary folders.
+"""Removes what killed processes left behind: processes, containers, temporary folders.
 
-Called where work begins and ends; where nobody was killed it costs a look at one folder.
+Called where work begins and ends; if no process was killed, the cost is one look at a folder.
 """
 
 import logging
@@ -19,7 +19,7 @@ from environments.sandbox.docker.leftovers import in_use, remove_leftovers
 from taskdata.errors import SandboxFailed
 
 _SECONDS_TO_DIE = 10
-# What the owner asked of the engine in its last moment is there by then.
+# Whatever the owner asked of the Docker engine just before its death exists by then.
 _SECONDS_TO_SETTLE = 1.0
 
 _logger = logging.getLogger(__name__)
@@ -30,19 +30,20 @@ class Reaped:
     """What was removed."""
 
     owners: int = 0
-    """Dead processes of ours that had not cleaned up."""
+    """Dead processes of this project that had not cleaned up."""
     processes: int = 0
     containers: int = 0
     folders: int = 0
-    """With the workspaces and temporary files in them."""
+    """Folders removed, with the workspaces and temporary files in them."""
     unseen_containers: str = ""
-    """Why nobody can say whether containers are left, where the engine does not answer."""
+    """Why it is unknown whether containers are left, if the Docker engine does not answer."""
 
 
 def reap() -> Reaped:
-    """Remove whatever dead processes of this user left on this machine; blocks.
+    """Remove what dead processes of this user left on this machine; blocks.
 
-    Nothing of a living process is touched. What cannot be removed now is left for the next time.
+    Nothing that belongs to a living process is touched. What cannot be removed now is tried again
+    next time.
 
     Raises:
         SandboxFailed: the temporary folder is not ours alone.
@@ -70,7 +71,7 @@ def reap() -> Reaped:
 
 @contextmanager
 def reaped() -> Iterator[None]:
-    """Reap before the block and after it, however it ends."""
+    """Reap before the block and after it, however the block ends."""
     reap()
     try:
         yield
@@ -79,7 +80,7 @@ def reaped() -> Iterator[None]:
 
 
 def _remove_containers(base: Path, dead: Collection[Owner]) -> tuple[int, str]:
-    """Return how many were removed, and why nobody can say whether more are left."""
+    """Return how many containers were removed, and why it is unknown whether more are left."""
     if not in_use(base):
         return 0, ""
     names = {owner.name for owner in dead}
@@ -93,7 +94,7 @@ def _remove_containers(base: Path, dead: Collection[Owner]) -> tuple[int, str]:
             time.sleep(_SECONDS_TO_SETTLE)
             removed += remove_leftovers(base, is_dead)
     except SandboxFailed as error:
-        # Docker may be off for good on a machine that once used it: `doctor` tells, not each stage.
+        # A machine that once used Docker may have none now: `doctor` reports that, not each stage.
         return 0, str(error)
     return removed, ""
 
@@ -101,7 +102,7 @@ def _remove_containers(base: Path, dead: Collection[Owner]) -> tuple[int, str]:
 def _kill_processes(names: Collection[str]) -> int:
     """Kill the processes marked with one of the names and return how many there were."""
     total = 0
-    # Again until there are none: one may have forked between our look and its death.
+    # Repeated until none is found: a process may fork between the look and its death.
     while killed := _killed_at_one_look(names):
         total += len(killed)
         try:
@@ -117,7 +118,7 @@ def _kill_processes(names: Collection[str]) -> int:
 def _killed_at_one_look(names: Collection[str]) -> list[int]:
     killed = []
     for pid in _marked(names):
-        # The descriptor first, then the mark again: the number may have passed to another.
+        # Open the descriptor first, then check the mark again: the pid may have been reused.
         try:
             descriptor = os.pidfd_open(pid)
         except ProcessLookupError:
@@ -150,7 +151,7 @@ def _marked(names: Collection[str]) -> Iterator[int]:
 
 
 def _mark(pid: int) -> str | None:
-    """Return the owner's name in a process's environment; None of processes not ours to read."""
+    """Return the owner's name in a process's environment; None if we may not read it."""
     try:
         variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:

@@ -1,4 +1,4 @@
-"""Removal of a folder, whatever a hostile program left in it."""
+"""Removal of a folder, whatever a hostile program left inside."""
 
 import logging
 import os
@@ -13,14 +13,14 @@ _FEW_LEVELS = 8
 
 
 def remove_tree(root: Path) -> bool:
-    """Remove `root` with all that is in it; return whether it is gone."""
-    # Most are small, and starting a program costs more than removing them.
+    """Remove `root` and everything below; return whether it is gone."""
+    # Most folders are small, and starting a program costs more than removing them here.
     if _is_small(root):
         shutil.rmtree(root, ignore_errors=True)
         if not os.path.lexists(root):
             return True
-    # Agents can nest folders deeper than Python has stack and descriptors for. And chmod for
-    # folders that an agent closed to its own user, which is ours.
+    # Agents can nest folders deeper than Python's stack and descriptors allow, hence `rm`. And an
+    # agent can close folders to its own user, which is ours, hence `chmod`.
     for command in (["rm", "-rf"], ["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
         subprocess.run([*command, "--", str(root)], check=False, capture_output=True)
         if not os.path.lexists(root):

@@ -1,1 +1,1 @@
-"""Where untrusted programs run: one policy, two providers, and what may leave afterwards."""
+"""Where untrusted programs run: one policy, two providers, and what may leave a sandbox."""

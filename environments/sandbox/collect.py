@@ -1,4 +1,4 @@
-"""What may leave a sandbox: private copies of plain files, and a reason for everything else."""
+"""What may leave a sandbox: private copies of plain files; other entries get a reason."""
 
 import errno
 import os
@@ -17,36 +17,36 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class CollectedFile:
-    """A file the agent left, copied out."""
+    """A file that the agent left, copied out of the workspace."""
 
     name: str
     """POSIX path relative to the output folder: printable, at most 240 characters, no `..`."""
     path: Path
-    """The copy: a plain file nobody else writes to."""
+    """The copy: a plain file that nobody else writes to."""
 
 
 @dataclass(frozen=True)
 class Collected:
-    """What was taken from an output folder and what was not."""
+    """What was copied from an output folder and what was not."""
 
     files: tuple[CollectedFile, ...]
     """Sorted by name."""
     rejected: tuple[str, ...]
-    """One line per entry left behind: its quoted path and why."""
+    """One line per entry that was not copied: its quoted path and the reason."""
 
 
 def collect(output: Path, resources: Resources, destination: Path | None = None) -> Collected:
     """Copy the regular files below `output` to `destination` and say what was left behind.
 
-    Links, devices, FIFOs, sockets, hard-linked files, odd names and whatever exceeds `disk_mb`
-    (per file and together, by apparent size) or `max_files` stay behind. Nothing an agent can
-    leave makes this raise, hang or follow a link.
+    Links, devices, FIFOs, sockets, hard-linked files, odd names and files above `disk_mb` (each and
+    together, by apparent size) or beyond `max_files` are not copied. Whatever an agent leaves, this
+    function neither raises nor hangs nor follows a link.
 
     Args:
         output: The workspace's output folder.
         resources: The limits.
-        destination: Folder for the copies; `collected/` beside the output folder by default,
-            which no sandbox sees.
+        destination: Folder for the copies; by default `collected/` beside the output folder, which
+            no sandbox sees.
 
     Raises:
         SandboxFailed: the copies cannot be written.
@@ -69,7 +69,7 @@ def collect(output: Path, resources: Resources, destination: Path | None = None)
 
 @dataclass
 class _Taking:
-    """The budget while walking."""
+    """The running totals of a collection."""
 
     target: Path
     bytes_left: int
@@ -78,7 +78,7 @@ class _Taking:
     reasons: list[str] = field(default_factory=list)
 
     def consider(self, found: Found) -> None:
-        """Copy `found`, or note why not."""
+        """Copy `found`, or note why it is not copied."""
         problem = _bad_name(found.path) or found.problem or _bad_kind(found.status)
         if not problem and self.files_left == 0:
             problem = "exceeds the number of files allowed"
@@ -114,7 +114,7 @@ class _Taking:
         return ""
 
     def rejected(self) -> tuple[str, ...]:
-        """Return the reasons, with the tail counted instead of listed."""
+        """Return the reasons; those beyond a number are counted instead of listed."""
         if len(self.reasons) <= MAX_REASONS:
             return tuple(self.reasons)
         rest = len(self.reasons) - MAX_REASONS
@@ -122,7 +122,7 @@ class _Taking:
 
 
 def _copy_bytes(source: int, copy: Path, size: int) -> int | None:
-    """Copy the first `size` bytes; return how many there were, None if reading failed."""
+    """Copy the first `size` bytes; return how many were copied, None if reading failed."""
     copied = 0
     try:
         with copy.open("wb") as target:

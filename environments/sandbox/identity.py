@@ -1,4 +1,4 @@
-"""Who a sandboxed program is to the host: never root."""
+"""The host user that a sandboxed program runs as: never root."""
 
 import os
 import secrets
@@ -8,8 +8,8 @@ from pathlib import Path
 from taskdata.errors import SandboxFailed
 
 NOBODY = 65534
-# Ids that no distribution, container tool or directory service hands out (systemd's
-# UIDS-GIDS list leaves them unused), so nothing on the host belongs to them.
+# Ids that no distribution, container tool or directory service hands out (systemd's UIDS-GIDS list
+# leaves them unused), so no file on the host belongs to them.
 _FREE_IDS = range(0x7000_0000, 0x7FFF_0000)
 
 
@@ -21,8 +21,8 @@ def is_root() -> bool:
 def owner_of_output(output: Path) -> tuple[int, int]:
     """Return the host user and group id that programs writing to `output` must run as.
 
-    Ours, unless we are root: then the folder is given to an id that owns nothing else, so that
-    neither file permissions nor per-user limits are shared with anybody.
+    These are our own ids, unless we are root: then the folder is given to an id that owns nothing
+    else, so that neither file permissions nor per-user limits are shared with another program.
 
     Raises:
         SandboxFailed: the folder is missing or cannot be given away.
@@ -41,7 +41,7 @@ def owner_of_output(output: Path) -> tuple[int, int]:
 
 
 def give_to_programs(folder: Path, output: Path) -> None:
-    """Let the programs that write to `output` write to `folder`, which is ours, as well.
+    """Let the programs that write to `output` also write to `folder`, which belongs to us.
 
     Raises:
         SandboxFailed: the folder cannot be given away.
@@ -60,7 +60,7 @@ def _fresh_id() -> int:
 
 @cache
 def _ids_there_are() -> tuple[range, ...]:
-    """Return those of this process: within a user namespace (rootless containers) only some."""
+    """Return the ids that exist for this process: a user namespace (rootless) has only some."""
     found = []
     for line in Path("/proc/self/uid_map").read_text().splitlines():
         first, _, count = (int(number) for number in line.split())

@@ -1,4 +1,4 @@
-"""The limits that are the same for every provider, and those that are watched from outside."""
+"""The limits that every provider shares, and those that are watched from outside."""
 
 import math
 import os
@@ -19,7 +19,7 @@ MEGABYTE = 1024 * 1024
 def shared_limits(
     resources: Resources, exposed_ports: Sequence[ExposedPort]
 ) -> tuple[EnforcedLimit, ...]:
-    """Return what every provider holds programs to, in the same way."""
+    """Return the limits that every provider enforces in the same way."""
     allowed = sum(len(exposed.allows) for exposed in exposed_ports)
     return (
         EnforcedLimit(name="wall_seconds", value=resources.wall_seconds, by=("watch",)),
@@ -44,7 +44,7 @@ class Capture:
         self._limit_bytes = limit_bytes
         self._kept = bytearray()
         self.overflowed = False
-        """More came than may be kept."""
+        """More bytes came than may be kept."""
 
     def feed(self, chunk: bytes) -> None:
         """Keep what still fits of `chunk`."""
@@ -59,15 +59,15 @@ class Capture:
 
 
 def filled_folders(workspace: Workspace, mounts: Sequence[Mount] = ()) -> tuple[Path, ...]:
-    """Return the host folders that a program fills which sees `mounts` besides the workspace."""
+    """Return the host folders that a program which sees `mounts` can write to."""
     return (workspace.output, *(mount.source for mount in mounts if mount.writable))
 
 
 class Space:
-    """What the folders that one program fills may hold together while it runs.
+    """The disk space that the folders of one program may use together while it runs.
 
-    That is the limit, or what was in them before: a program may tidy up after one that was
-    stopped, but not make it worse.
+    This is the limit, or what was in the folders before if that is more: a program may clean up
+    after one that was stopped, but may not add to it.
     """
 
     def __init__(self, folders: Sequence[Path], limit_bytes: int) -> None:
@@ -76,9 +76,9 @@ class Space:
         self._allowed = max(limit_bytes, used) if math.isfinite(used) else limit_bytes
 
     def left(self) -> float:
-        """Return how many more bytes they may hold, negative where they hold too much.
+        """Return how many more bytes may be written, negative if there are too many already.
 
-        Folders that are built so that nobody can tell hold too much.
+        Folders that cannot be measured count as too full.
         """
         left = self._allowed
         for folder in self._folders:
@@ -88,15 +88,15 @@ class Space:
         return left
 
     def exceeded(self) -> bool:
-        """Return whether they hold too much."""
+        """Return whether the folders hold too much."""
         return self.left() < 0
 
 
 def used_bytes(folder: Path, enough: float = math.inf) -> float:
-    """Return the space allocated to the files below `folder`, counted until it is above `enough`.
+    """Return the space allocated to files below `folder`, counted until it exceeds `enough`.
 
-    Infinite with too many entries, too deep a nesting or folders closed to us, since anything may
-    be hidden there.
+    Infinite for too many entries, too deep a nesting or folders that we cannot enter, since
+    anything may be hidden there.
     """
     used = 0
     try:

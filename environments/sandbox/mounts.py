@@ -1,4 +1,4 @@
-"""What of the host a sandboxed program may see, read-only, and what it must never see."""
+"""What a sandboxed program may see of the host, read-only, and what it must never see."""
 
 import os
 import sys
@@ -11,14 +11,14 @@ import taskdata
 from environments.ports import Mount
 
 PACKAGES = "/opt/nightshift"
-"""Where `environments` and the visible part of `taskdata` are inside."""
+"""Where `environments` and the visible part of `taskdata` are inside the sandbox."""
 
-# CPU facts that numpy's OpenBLAS needs on some virtual machines; no secrets.
+# CPU settings that numpy's OpenBLAS needs on some virtual machines; they hold no secrets.
 _PASSED_ON = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 
 def package_mounts() -> tuple[Mount, ...]:
-    """Return our own code as the sandbox sees it: never the banks, stages or quality rooms."""
+    """Return the mounts of our own code: never the banks, stages or quality rooms."""
     environments_room = Path(environments.__file__).parent
     facts = Path(taskdata.__file__).parent
     return (
@@ -33,8 +33,8 @@ def package_mounts() -> tuple[Mount, ...]:
 def python_mounts() -> tuple[Mount, ...]:
     """Return the running Python and its libraries, at the same paths as outside.
 
-    Only `bin`, `lib` and the like of each prefix: a prefix may be somebody's home folder. Those
-    below /usr are left out: that is mounted anyway.
+    Only `bin`, `lib` and similar folders of each prefix are mounted: a prefix may be a user's home
+    folder. Prefixes below /usr are left out, because /usr is mounted anyway.
     """
     prefixes = {Path(sys.prefix), Path(sys.base_prefix), Path(sys.base_prefix).resolve()}
     prefixes |= {hop.parent.parent for hop in _links(Path(sys.executable))}
@@ -83,7 +83,7 @@ def environment(
     Args:
         path: The value of PATH inside.
         python_path: Folders with importable packages besides our own.
-        more: Variables besides, which change none of the others.
+        more: Further variables, none of which replaces another.
     """
     return {
         **more,
@@ -93,7 +93,7 @@ def environment(
         "PYTHONPATH": ":".join((PACKAGES, *python_path)),
         "PYTHONDONTWRITEBYTECODE": "1",
         "MPLCONFIGDIR": "/tmp/matplotlib",  # noqa: S108
-        # One thread: more would only be throttled, and each reserves address space.
+        # One thread: more threads would only be throttled, and each reserves address space.
         "OPENBLAS_NUM_THREADS": "1",
         **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
     }

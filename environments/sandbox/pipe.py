@@ -1,4 +1,4 @@
-"""What a running program writes, on its way to one reader who sets the pace."""
+"""The output of a running program, buffered for one reader with back-pressure."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ _BYTES_AHEAD = 1 << 18
 
 
 class Pipe:
-    """Holds back the writer while too much is unread; nothing that was written is lost."""
+    """Blocks the writer while too much is unread; nothing that was written is lost."""
 
     def __init__(self) -> None:
         self._unread = bytearray()
@@ -14,7 +14,7 @@ class Pipe:
         self._changed = asyncio.Condition()
 
     async def feed(self, chunk: bytes) -> None:
-        """Add `chunk` once there is room for it; after the end it is dropped."""
+        """Add `chunk` once there is room; after the end it is dropped."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._ended or len(self._unread) < _BYTES_AHEAD)
             if not self._ended:
@@ -22,13 +22,13 @@ class Pipe:
                 self._changed.notify_all()
 
     async def end(self) -> None:
-        """Say that no more comes; what is unread can still be read."""
+        """Mark the end of the output; what is unread can still be read."""
         async with self._changed:
             self._ended = True
             self._changed.notify_all()
 
     async def read(self) -> bytes:
-        """Return all that is unread, waiting for some; nothing once it has ended."""
+        """Return all unread bytes, waiting for some; nothing once the output has ended."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._unread or self._ended)
             chunk = bytes(self._unread)

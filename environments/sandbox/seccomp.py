@@ -1,10 +1,10 @@
-"""System call filters: a whole one for sandboxes without a container engine, and a part for others.
+"""System call filters: a full one for bubblewrap, and an additional one for containers.
 
-Namespaces leave gaps that a filter closes: a namespace of one's own to mount memory without
-limit in, memory that no process has mapped (memfd, System V), sockets that network namespaces
-do not cut (vsock), keyrings shared by user id, and system calls that few programs need. Space on a
-disk that is taken without being written, gigabytes within a blink, is refused as by a file system
-that cannot do it, which makes libraries write instead.
+Namespaces leave gaps that a filter closes: nested namespaces that mount memory without limit,
+memory that no process has mapped (memfd, System V), sockets that network namespaces do not separate
+(vsock), keyrings shared by user id, and system calls that few programs need. Reserving disk space
+without writing, which takes gigabytes at once, is refused with the error of a file system that
+lacks the feature, so that libraries fall back to writing.
 
 The filter is written as classic BPF here, because the package `pyseccomp` is only a binding to
 libseccomp.so, which its wheel does not bring and a host may lack.
@@ -28,7 +28,7 @@ class _Architecture(NamedTuple):
 
 
 # fsopen, fsconfig, fsmount, fspick, open_tree, move_mount, mount_setattr, memfd_secret and
-# io_uring_setup, _enter, _register have the same number everywhere.
+# io_uring_setup, _enter, _register have the same number on every architecture.
 _EVERYWHERE = (430, 431, 432, 433, 428, 429, 442, 447, 425, 426, 427)
 _ARCHITECTURES = {
     # unshare, setns, mount, umount2, pivot_root, memfd_create, msgget, keyctl, add_key,
@@ -64,8 +64,8 @@ _X32_BIT = 0x4000_0000
 # 4096 segments of a page each.
 _SMALL_SEGMENT = 1024
 
-# FS_IOC_RESVSP and its like, which reserve blocks on any file system that has fallocate, are of the
-# type 'X', as are XFS's own; the type is the second byte of a command.
+# FS_IOC_RESVSP and similar commands, which reserve blocks on any file system that has fallocate,
+# are of the type 'X', as are XFS's own; the type is the second byte of a command.
 _TYPE_OF_COMMAND, _FILE_SYSTEM_COMMAND = 0xFF00, ord("X") << 8
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _AND = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
@@ -77,7 +77,7 @@ _NOT_SUPPORTED = 0x0005_005F
 
 
 def seccomp_filter() -> bytes:
-    """Return the filter as classic BPF; on machines it does not know, one that allows all."""
+    """Return the filter as classic BPF; on unknown architectures, a filter that allows all."""
     machine = _ARCHITECTURES.get(platform.machine())
     if machine is None:
         return _op(_RETURN, _ALLOW)
@@ -87,7 +87,7 @@ def seccomp_filter() -> bytes:
         _op(_RETURN, _KILL),
         _op(_LOAD, _NUMBER),
         *_answer(_AT_LEAST, _X32_BIT, _NOT_PERMITTED),
-        # glibc falls back to clone, whose flags can be inspected.
+        # glibc falls back to clone, whose flags a filter can inspect.
         *_answer(_EQUAL, machine.clone3, _NO_SUCH_CALL),
     ]
     for number in machine.blocked:
@@ -113,7 +113,7 @@ def seccomp_filter() -> bytes:
     return b"".join(program)
 
 
-# Perl is in every Debian and starts in two milliseconds, where Python would take twenty.
+# Perl is part of every Debian and starts in two milliseconds, Python in twenty.
 _PERL = (
     'my ($prctl, $filter) = (shift, pack "H*", shift); '
     'my $program = pack "Sx![Q]P", length($filter) / 8, $filter; '
@@ -123,17 +123,18 @@ _PERL = (
 
 
 def filtered() -> tuple[str, ...]:
-    """Return what stands before a command in a container so that it cannot reserve space.
+    """Return the prefix of a command in a container that keeps it from reserving disk space.
 
-    The filter comes on top of the engine's, and stays with all that the command starts. It takes a
-    process that cannot gain privileges. Nothing stands there on machines that are not known.
+    The filter is added to the engine's filter and inherited by every process that the command
+    starts. The kernel requires a process that cannot gain privileges. On unknown architectures the
+    prefix is empty.
     """
     machine = _ARCHITECTURES.get(platform.machine())
     if machine is None:
         return ()
     program = [
         _op(_LOAD, _ARCH),
-        # Other architectures are the engine's to judge.
+        # Calls of other architectures are left to the engine's filter.
         _op(_EQUAL, machine.audit, 1, 0),
         _op(_RETURN, _ALLOW),
         _op(_LOAD, _NUMBER),
@@ -144,7 +145,7 @@ def filtered() -> tuple[str, ...]:
 
 
 def _no_reserving(machine: _Architecture) -> list[bytes]:
-    """Refuse to reserve space; the number of the call is loaded, before and afterwards."""
+    """Return the part that refuses to reserve space; the call number stays loaded."""
     return [
         *_answer(_EQUAL, machine.fallocate, _NOT_SUPPORTED),
         _op(_EQUAL, machine.ioctl, 0, 5),
@@ -160,5 +161,5 @@ def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
 
 
 def _answer(test: int, value: int, answer: int) -> tuple[bytes, bytes]:
-    """Answer with `answer` when `test` holds, go on otherwise."""
+    """Return with `answer` when `test` holds, continue otherwise."""
     return _op(test, value, 0, 1), _op(_RETURN, answer)

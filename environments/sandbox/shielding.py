@@ -1,4 +1,4 @@
-"""Finish what must be finished, cancelled or not."""
+"""Finish work that must be finished even when it is cancelled."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `work`; a cancellation meanwhile is raised only once it is done."""
+    """Return the result of `work`; a cancellation is raised only after `work` has finished."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -18,6 +18,7 @@ async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
             cancelled = error
     if cancelled is not None:
         if not task.cancelled():
-            task.exception()  # Retrieved here, because the cancellation goes first.
+            # Retrieved so that asyncio does not warn; the cancellation is raised instead.
+            task.exception()
         raise cancelled
     return task.result()

@@ -1,4 +1,4 @@
-"""Walk a folder that a hostile program wrote: never follow a link, never walk without end."""
+"""Walk a folder that a hostile program wrote, without following links or walking endlessly."""
 
 import itertools
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 16
 
-# O_NONBLOCK: a FIFO must not block us.
+# O_NONBLOCK: opening a FIFO must not block.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -20,11 +20,11 @@ class Found:
     """One entry of the tree."""
 
     path: str
-    """Relative to the folder that is walked; undecodable bytes are surrogates."""
+    """Path relative to the walked folder; undecodable bytes are surrogates."""
     folder_fd: int
-    """Descriptor of the folder that holds it; valid until the walk goes on."""
+    """Descriptor of the folder that holds the entry; valid until the walk goes on."""
     status: os.stat_result | None
-    """From lstat; None when `problem` says why it is not looked into."""
+    """Result of lstat; None when `problem` says why the entry was not examined."""
     problem: str = ""
 
     @property
@@ -40,22 +40,22 @@ class TooManyEntries(Exception):
 def walk(folder: Path) -> Iterator[Found]:
     """Yield what lies below `folder`, the files of a directory before its subdirectories.
 
-    A directory itself is yielded only when it cannot be walked. Each is opened relative to its
-    parent's descriptor and without following links, so that a program that still runs cannot
-    lead the walk elsewhere by swapping names.
+    A directory itself is yielded only when it cannot be walked. Each directory is opened relative
+    to its parent's descriptor and without following links, so that a program that still runs cannot
+    redirect the walk by swapping names.
 
     Raises:
-        TooManyEntries: there are more than `MAX_ENTRIES` of them, directories included.
+        TooManyEntries: there are more than `MAX_ENTRIES` entries, directories included.
         OSError: `folder` itself cannot be opened.
     """
     yield from _below(opened_folder(folder), "", 1, itertools.count(1))
 
 
 def opened(name: str, folder_fd: int) -> int:
-    """Return a descriptor of what has that name in a folder; never of what a link leads to.
+    """Return a descriptor of the entry `name` in a folder; links are not followed.
 
     Raises:
-        OSError: it is a link (ELOOP), or cannot be opened.
+        OSError: the entry is a link (ELOOP), or cannot be opened.
     """
     return os.open(name, _FILE, dir_fd=folder_fd)
 
@@ -64,7 +64,7 @@ def opened_folder(folder: Path) -> int:
     """Return a descriptor of a folder whose last part is no link.
 
     Raises:
-        OSError: it is a link or no folder, or cannot be opened.
+        OSError: the folder is a link or no folder, or cannot be opened.
     """
     return os.open(folder, _FOLDER)
 

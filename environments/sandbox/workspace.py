@@ -21,10 +21,10 @@ def new_workspace(
     Args:
         parent: Folder for workspaces; made if missing.
         files: Relative path below `input/` to the file to copy, or to its bytes.
-        begun: The same for `output/`: what programs find there and may change.
+        begun: The same for `output/`: files that programs find there and may change.
 
     Raises:
-        SandboxFailed: the folder cannot be made or filled (disk full, path outside of it).
+        SandboxFailed: the folder cannot be made or filled (disk full, or a path outside of it).
     """
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -33,8 +33,8 @@ def new_workspace(
         raise SandboxFailed(f"cannot make a workspace below {parent}: {error.strerror}") from error
     try:
         workspace = Workspace(root)
-        # A strict umask of ours must not lock out the sandbox's own user, and nobody else can
-        # enter the root.
+        # A strict umask of ours must not lock out the sandbox's user; nobody else can enter the
+        # root.
         _fill(workspace.input, files, file_mode=0o444, folder_mode=0o755)
         _fill(workspace.output, begun or {}, file_mode=0o666, folder_mode=0o777)
         workspace.output.chmod(0o755)

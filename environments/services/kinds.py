@@ -13,12 +13,12 @@ KINDS: Mapping[str, Server[Any]] = {"postgresql": Postgresql(), "mail": Mail()}
 
 
 def service_state(kind: str, sandbox: str = "bubblewrap") -> str:
-    """Return `ready`, or in one line what a kind of service lacks here and how to get it.
+    """Return `ready`, or on one line what a kind of service lacks here and how to get it.
 
     Args:
-        kind: Of `KINDS`.
-        sandbox: A provider's name: Docker's image brings every server, while bubblewrap shows
-            those of this host.
+        kind: One of `KINDS`.
+        sandbox: A provider's name: Docker's image has every server, bubblewrap shows those of this
+            host.
     """
     missing = None if sandbox == "docker" else KINDS[kind].missing()
     return missing or READY

@@ -1,8 +1,8 @@
 """Mail: aiosmtpd to send, pymap to read, in one small process that any user may run.
 
 Debian's dovecot would be the usual choice, but installing it starts a public server on the host,
-and its configuration differs between the releases that distributions carry. pymap speaks all of
-IMAP that agents use (UIDPLUS, MOVE, IDLE) and is installed like any library.
+and its configuration differs between the versions that distributions ship. pymap speaks all of IMAP
+that agents use (UIDPLUS, MOVE, IDLE) and is installed like any library.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Mail:
     sockets = ("smtp/socket", "imap/socket")
 
     def missing(self) -> str | None:
-        """Return which library is missing, None if none is."""
+        """Return which library is missing, None if none is missing."""
         missing = [name for name in ("aiosmtpd", "pymap") if find_spec(name) is None]
         if not missing:
             return None
@@ -34,7 +34,7 @@ class Mail:
         return {"accounts": {a.address: a.password for a in service.accounts}}
 
     def variables(self, service: MailService, ports: Sequence[int]) -> tuple[Variables, ...]:
-        """Return where both servers are; no client knows these names by itself."""
+        """Return the variables with the ports of both servers; no client knows these by itself."""
         smtp, imap = (str(port) for port in ports)
         return (
             (("SMTP_HOST", HOST), ("SMTP_PORT", smtp)),

@@ -1,7 +1,7 @@
 """PostgreSQL: the distribution's own server, over a copy of a cluster that is made once.
 
-`initdb` takes longer than anything else, so its result is kept in the state home for every
-version of the server that was met, and unpacked for each trial.
+`initdb` takes longer than everything else, so its result is kept in the state home for each server
+version, and unpacked for each trial.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class Postgresql:
     sockets = ("postgresql/.s.PGSQL.5432",)
 
     def missing(self) -> str | None:
-        """Return that there is no server below /usr, which sandboxes see; None if there is."""
+        """Return that no server is installed below /usr, which sandboxes see; None if one is."""
         return MISSING if newest_binaries() is None else None
 
     def settings(self, service: PostgresqlService) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Postgresql:
         return service.model_dump(include={"database", "user", "password"})
 
     def variables(self, service: PostgresqlService, ports: Sequence[int]) -> tuple[Variables, ...]:
-        """Return what libpq looks for."""
+        """Return the variables that libpq reads."""
         return (
             (
                 ("PGHOST", HOST),
@@ -54,7 +54,7 @@ class Postgresql:
         )
 
     async def mounts(self, sandbox: Sandbox, workspace: Workspace, home: Path) -> Sequence[Mount]:
-        """Return the empty cluster, which is made now if this server was never met before."""
+        """Return the mount of the empty cluster, made now if this server version is new."""
         image = sandbox.facts().image
         template = home.resolve() / _FOLDER / f"postgresql-{_identity(image)}.tar"
         if not await asyncio.to_thread(template.is_file):
@@ -78,7 +78,7 @@ class Postgresql:
 
 
 def _identity(image: str | None) -> str:
-    """Return what tells one server from another: the image, or the program's own file."""
+    """Return what identifies a server: the image, or the server's own binary."""
     if image is None:
         folder = newest_binaries()
         if folder is None:
@@ -89,7 +89,7 @@ def _identity(image: str | None) -> str:
 
 
 def _passwd(workspace: Workspace) -> Mount:
-    """Return a list of users with the sandbox's in it: initdb wants a name for its own."""
+    """Return a user list that includes the sandbox's user: initdb needs a name for its user."""
     file = workspace.root / "passwd"
     owner = workspace.output.stat().st_uid
     file.write_text(f"agent:x:{owner}:{owner}:agent:/tmp:/usr/sbin/nologin\n")
@@ -98,7 +98,7 @@ def _passwd(workspace: Workspace) -> Mount:
 
 
 def _keep(output: Path, template: Path) -> None:
-    """Move the file into place at once, for another trial may be doing the same."""
+    """Move the file into place atomically, because another trial may be doing the same."""
     try:
         with _made(output) as source:
             template.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ def _keep(output: Path, template: Path) -> None:
 
 @contextmanager
 def _made(output: Path) -> Iterator[BinaryIO]:
-    """Yield the packed cluster that a sandbox has written, and remove it."""
+    """Yield the packed cluster that a sandbox has written, and remove it afterwards."""
     folder = opened_folder(output)
     try:
         with os.fdopen(opened(TEMPLATE, folder), "rb") as source:

@@ -8,9 +8,9 @@ _NEEDED = ("initdb", "postgres", "psql")
 
 
 def newest_binaries() -> Path | None:
-    """Return the folder of the newest server's programs below /usr, None if there is none.
+    """Return the folder of the newest server's programs below /usr, None if there is no server.
 
-    Distributions keep several versions side by side, out of the search path.
+    Distributions keep several versions side by side, outside of PATH.
     """
     found = [
         folder

@@ -1,4 +1,4 @@
-"""The conversation with a service's program: one JSON object a line, bounded in size and time."""
+"""The conversation with a service's program: one JSON object a line, limited in size and time."""
 
 import asyncio
 import json
@@ -13,15 +13,15 @@ _MAX_LINE = 64 * 1024
 
 
 class ServiceStopped(Exception):
-    """The program was stopped at a limit of its sandbox, which its clients can bring about."""
+    """The program was stopped at a limit of its sandbox, which its clients can cause."""
 
 
 class ServiceUnable(ServiceFailed):
-    """The program lives, but did not do what it was asked, or not in time."""
+    """The program is alive, but did not carry out an order, or not in time."""
 
 
 class Program:
-    """A service's program that was started in its sandbox."""
+    """A service's program, started in its sandbox."""
 
     def __init__(self, name: str, process: Process) -> None:
         self._name = name
@@ -37,36 +37,36 @@ class Program:
         settings: Mapping[str, Any],
         mounts: Sequence[Mount] = (),
     ) -> "Program":
-        """Start the program and tell it its settings.
+        """Start the program and send it its settings.
 
         Args:
-            name: Of the service, for messages.
-            sandbox: Of the service; closing it ends the program.
-            module: What is run.
-            settings: What it is told first.
-            mounts: What it sees besides the workspace.
+            name: Name of the service, for messages.
+            sandbox: Sandbox of the service; closing it ends the program.
+            module: The module that is run.
+            settings: The first line that the program reads.
+            mounts: What the program sees besides the workspace.
 
         Raises:
-            SandboxFailed: the sandbox cannot start it.
+            SandboxFailed: the sandbox cannot start the program.
         """
-        # -P: nothing in the workspace may shadow a module.
+        # -P: no file in the workspace may shadow a module.
         argv = [*sandbox.python(), "-P", "-m", module]
         program = cls(name, await sandbox.start(argv, mounts=mounts))
         await program._say(json.dumps(dict(settings)))
         return program
 
     async def ask(self, order: str, key: str, seconds: float) -> str:
-        """Give an order and return what the program says under `key`; see `answer`."""
+        """Send an order and return what the program answers under `key`; see `answer`."""
         await self._say(order)
         return await self.answer(key, seconds)
 
     async def answer(self, key: str, seconds: float) -> str:
-        """Return what the program says under `key`.
+        """Return what the program answers under `key`.
 
         Raises:
-            ServiceFailed: it ended, or lost what it runs.
-            ServiceUnable: it failed, or did not say so in time.
-            ServiceStopped: it was stopped at a limit.
+            ServiceFailed: the program ended, or lost its server.
+            ServiceUnable: the program failed, or did not answer in time.
+            ServiceStopped: the program was stopped at a limit.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -110,7 +110,7 @@ class Program:
             raise ServiceStopped(f"it was stopped at its limit of {ended.limit}")
         lines = ended.stderr.decode("utf-8", "replace").strip().splitlines()
         last = " | ".join(line.strip() for line in lines[-3:])[:500]
-        # Only an image can be older than what is asked of it: elsewhere `missing` has said so.
+        # Only an image can be older than this code: elsewhere `missing` has reported the library.
         way_out = "; build the sandbox image again" if "ModuleNotFoundError" in last else ""
         raise ServiceFailed(
             f"service {self._name!r} ended with code {ended.exit_code}: "

@@ -1,4 +1,4 @@
-"""The services of one trial: started, checked for health, exposed, read and stopped with it."""
+"""The services of one trial: started, checked for health, exposed, read and stopped."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ _logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 READY_SECONDS = 120.0
-"""A service that is not healthy by then has failed."""
+"""A service that is not healthy after this time has failed."""
 
 STATE_SECONDS = 120.0
 
@@ -42,17 +42,17 @@ RESOURCES = Resources(
     max_files=5000,
     output_kb=64,
 )
-"""What one service may use, and how much its final state may be."""
+"""What one service may use, and how large its final state may be."""
 
 
 @dataclass(frozen=True)
 class FinalState:
-    """What services held when the agent had stopped."""
+    """What the services held when the agent had stopped."""
 
     files: tuple[CollectedFile, ...]
     """Named `services/<name>/...`."""
     missing: tuple[str, ...]
-    """One line for each file or service of which there is none, and why."""
+    """One line for each file or service without a final state, and why."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +70,18 @@ class RunningServices:
     def __init__(self, running: Sequence[_Running]) -> None:
         self._running = running
         self.exposed_ports = tuple(exposed for one in running for exposed in one.exposed_ports)
-        """For the sandboxes that may reach them."""
+        """Ports for the sandboxes that may reach the services."""
         self.facts = tuple(one.facts for one in running)
 
     async def final_state(self) -> FinalState:
-        """Have the services write down what they hold; once nobody changes it any more.
+        """Have the services write down what they hold; called once nobody changes it any more.
 
-        A service that was stopped because it was used beyond its limits has no state, nor has one
-        that lives but cannot tell: it could when it started, so that is its clients' doing.
+        A service that was stopped because it exceeded its limits has no state. Nor has a service
+        that is alive but cannot write its state: it could when it started, so its clients caused
+        this.
 
         Raises:
-            ServiceFailed: one was lost otherwise.
+            ServiceFailed: a service was lost for another reason.
         """
         states = await _all(_state(one) for one in self._running)
         return FinalState(
@@ -90,29 +91,29 @@ class RunningServices:
 
 
 @dataclass(frozen=True)
-class ServiceRoom:
-    """Where services are run."""
+class ServiceHost:
+    """What it takes to run services."""
 
     artifacts: ArtifactStore
-    """Holds their files."""
+    """Store of the services' files."""
     provider: SandboxProvider
     folder: Path
-    """Their workspaces are made here."""
+    """Folder for their workspaces."""
     home: Path
-    """What takes long to make is kept here."""
+    """Folder for files that take long to make and are reused."""
     label: str
-    """Of their sandboxes."""
+    """Label of their sandboxes."""
 
 
 @asynccontextmanager
 async def running_services(
-    services: Sequence[Service], room: ServiceRoom
+    services: Sequence[Service], room: ServiceHost
 ) -> AsyncIterator[RunningServices]:
-    """Yield the services once each of them is healthy; afterwards nothing of them is left.
+    """Yield the services once each is healthy; when the block ends, nothing of them is left.
 
     Raises:
-        ServiceFailed: one did not become healthy in time; names it and the cause.
-        SandboxFailed: the sandbox of one cannot be opened.
+        ServiceFailed: a service did not become healthy in time; the message says which and why.
+        SandboxFailed: the sandbox of a service cannot be opened.
     """
     async with AsyncExitStack() as stack:
         ports = ports_of(services)
@@ -125,7 +126,7 @@ async def running_services(
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return all results; with the first failure the rest is cancelled and waited for."""
+    """Return all results; after the first failure the rest is cancelled and waited for."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         return list(await asyncio.gather(*tasks))
@@ -136,7 +137,7 @@ async def _all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def _is_first(position: int, services: Sequence[Service]) -> bool:
-    """Return whether it is the first of its kind, which clients find without being told."""
+    """Return whether the service is the first of its kind, the one that clients use by default."""
     return services[position].kind not in {service.kind for service in services[:position]}
 
 
@@ -144,7 +145,7 @@ async def _started(
     service: Service,
     ports: Sequence[int],
     is_first: bool,
-    room: ServiceRoom,
+    room: ServiceHost,
     stack: AsyncExitStack,
 ) -> _Running:
     state = service_state(service.kind, room.provider.name)
@@ -179,9 +180,9 @@ async def _started(
 
 
 def _socket_folders(workspace: Workspace, sockets: Sequence[str]) -> tuple[Mount, ...]:
-    """Make the folders of a service's sockets, which it may fill and not replace.
+    """Make the folders of a service's sockets, which the service may fill but not replace.
 
-    Other sandboxes will see them, so they lie beside what the service's own can change.
+    Other sandboxes see these folders, so they lie outside of what the service can change.
     """
     mounts = []
     for socket in sockets:
@@ -189,7 +190,7 @@ def _socket_folders(workspace: Workspace, sockets: Sequence[str]) -> tuple[Mount
         folder = workspace.root / _SOCKETS / name
         try:
             folder.mkdir(parents=True)
-            # Whatever our umask: programs have a user of their own.
+            # Whatever our umask is: programs run as another user.
             for made in (folder.parent, folder):
                 made.chmod(0o755)
         except OSError as error:

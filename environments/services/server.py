@@ -1,4 +1,4 @@
-"""What the host has to know of a kind of service."""
+"""What the host must know about a kind of service."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from environments.ports import Mount, Sandbox, Workspace
 S_contra = TypeVar("S_contra", contravariant=True)
 
 Variables = tuple[tuple[str, str], ...]
-"""Environment variables."""
+"""Environment variables as pairs of name and value."""
 
 
 class Server(Protocol[S_contra]):
@@ -24,26 +24,26 @@ class Server(Protocol[S_contra]):
     def sockets(self) -> tuple[str, ...]:
         """Paths of the Unix sockets below `SOCKETS` inside, one for each port.
 
-        Each is alone in its folder.
+        Each socket is alone in its folder.
         """
         ...
 
     def missing(self) -> str | None:
-        """Return what this installation lacks and how to get it, None if it is all there."""
+        """Return what this installation lacks and how to get it, None if nothing is missing."""
         ...
 
     def settings(self, service: S_contra) -> dict[str, Any]:
-        """Return what its program is told first."""
+        """Return the settings that are sent to the program first."""
         ...
 
     def variables(self, service: S_contra, ports: Sequence[int]) -> tuple[Variables, ...]:
-        """Return what clients look for in their environment, for each exposed port."""
+        """Return the environment variables for clients, given the exposed ports."""
         ...
 
     async def mounts(self, sandbox: Sandbox, workspace: Workspace, home: Path) -> Sequence[Mount]:
-        """Return what its program needs besides the workspace.
+        """Return what the program needs besides the workspace.
 
         Raises:
-            ServiceFailed: that cannot be made.
+            ServiceFailed: a mount cannot be made.
         """
         ...

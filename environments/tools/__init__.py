@@ -1,1 +1,1 @@
-"""What agents can do: the tool catalogue, the toolbox of a trial, the worker in the sandbox."""
+"""What agents can call: one folder of tools per family."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from environments.tools.catalogue import catalogue
+from environments.tool_runtime.catalogue import catalogue
 from flows.gates import Rows, keep
 from quality.gates import Suite, hold, quarantine_reasons, require
 from quality.suites.bank import BankFacts, bank_rows, bank_suite

@@ -8,6 +8,7 @@ serve`); either way they hand over through the store, keyed by refresh.
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -17,14 +18,18 @@ from typing import Any
 from prefect import flow
 from prefect.runtime import flow_run
 
+from flows.banks.arriving import UNCHANGED_SECONDS
 from flows.banks.stages import REFRESH_FLOWS
+from flows.caller import caller
 from flows.config import Settings, load_settings, refresh_config
 from flows.flow_runs import own_id, require_own
+from flows.locks import BankHeld, bank_lock
+from flows.notices.telling import tell_failed_refresh
 from flows.serving.forms import REFRESH_AS_CONFIGURED, RefreshChanges
 from flows.serving.waking import Service, ServiceGone
-from flows.stage_flows import held_all_night, holds_run, kept_model_servers
+from flows.stage_flows import held_all_night, kept_model_servers
 from flows.stage_names import deployment_of
-from stages.construct.start import start_refresh
+from stages.construct.start import chosen_seeds, start_refresh
 from stages.intake.inbox import take_in
 from stages.intake.rows import Defaults
 from stages.release.review import awaiting
@@ -38,6 +43,9 @@ from taskdata.schema.construct import (
 from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
+
+_BANK_SECONDS = 5.0
+"""Between two tries to hold a bank that another refresh has."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +93,11 @@ def _flow_run_name() -> str:
     return str(flow_run.get_parameters().get("refresh_id") or own_id())
 
 
-@flow(name="refresh_task_bank", flow_run_name=_flow_run_name)
-def refresh_task_bank(changes: RefreshChanges = REFRESH_AS_CONFIGURED, refresh_id: str = "") -> str:
-    """Turn seeds into a new release of a bank; returns the refresh's id.
+@flow(name="refresh_task_bank", flow_run_name=_flow_run_name, on_failure=[tell_failed_refresh])
+def refresh_task_bank(
+    changes: RefreshChanges = REFRESH_AS_CONFIGURED, refresh_id: str = "", arrived: bool = False
+) -> str:
+    """Turn seeds into a new release of a bank; returns the refresh's id, empty if there was none.
 
     Where the caller in this process holds the refresh, its stages run here; else each is a
     deployment of its own.
@@ -95,6 +105,7 @@ def refresh_task_bank(changes: RefreshChanges = REFRESH_AS_CONFIGURED, refresh_i
     Args:
         changes: What differs from the configured defaults (`[refresh]` in nightshift.toml).
         refresh_id: A refresh to carry on as it was configured; empty: a new one.
+        arrived: Whether nothing is to be done unless there are seeds that no refresh has used.
     """
     settings = load_settings()
     with ExitStack() as night:
@@ -104,12 +115,17 @@ def refresh_task_bank(changes: RefreshChanges = REFRESH_AS_CONFIGURED, refresh_i
         refresh = store.find_refresh(own)
         if refresh is not None and not refresh_id:
             require_own(refresh, str(flow_run.get_id()))
+        asked = refresh.config if refresh else refresh_config(settings, **changes.model_dump())
+        hold_bank(night, settings, asked.bank)
         if refresh is None:
-            asked = refresh_config(settings, **changes.model_dump())
-            refresh = begin(settings, store, asked, own, flow_run.get_id())
+            _take_in(store, settings.inbox, UNCHANGED_SECONDS)
+            if arrived and not chosen_seeds(store, asked)[0]:
+                _logger.info("no seed is left for bank %s: nothing to refresh", asked.bank)
+                return ""
+            refresh = start_refresh(store, asked, own, flow_run.get_id())
         store.set_refresh_status(own, RefreshStatus.RUNNING)
         try:
-            if holds_run.get():
+            if caller().holds_run:
                 with kept_model_servers([refresh.config.model], settings.home):
                     _walk(store, refresh, _called_here(refresh))
             else:
@@ -122,21 +138,41 @@ def refresh_task_bank(changes: RefreshChanges = REFRESH_AS_CONFIGURED, refresh_i
     return own
 
 
-def begin(
-    settings: Settings,
-    store: Store,
-    config: RefreshConfig,
-    refresh_id: str,
-    flow_run_id: str | None = None,
-) -> Refresh:
-    """Store a refresh with its candidates, from the seeds in the inbox too."""
+def begin(settings: Settings, store: Store, config: RefreshConfig, refresh_id: str) -> Refresh:
+    """Store a refresh that a command has asked for, from the seeds in the inbox too."""
     _take_in(store, settings.inbox)
-    return start_refresh(store, config, refresh_id, flow_run_id)
+    return start_refresh(store, config, refresh_id)
 
 
-def _take_in(store: Store, inbox: Path) -> None:
-    """Add the seeds that lie in the inbox; a file that cannot be read stays there, and is named."""
-    report = take_in(store, inbox, Defaults())
+def hold_bank(block: ExitStack, settings: Settings, bank: str) -> None:
+    """Hold the bank for the length of the block: no two refreshes of one bank are at work at once.
+
+    A command is refused while another refresh has the bank; a served flow run waits for its end.
+
+    Raises:
+        BankHeld: if the bank is held, and a command asks.
+        ServiceGone: if the service ends while the flow run waits.
+    """
+    if caller().holds_run:
+        block.enter_context(bank_lock(settings, bank))
+        return
+    service, told = Service(), False
+    while True:
+        service.require_alive()
+        try:
+            block.enter_context(bank_lock(settings, bank))
+        except BankHeld as exc:
+            if not told:
+                _logger.info("%s", exc)
+            told = True
+            time.sleep(_BANK_SECONDS)
+        else:
+            return
+
+
+def _take_in(store: Store, inbox: Path, unchanged_seconds: float = 0.0) -> None:
+    """Add the seeds that lie in the inbox; a file that cannot be read is quarantined, and named."""
+    report = take_in(store, inbox, Defaults(), unchanged_seconds=unchanged_seconds)
     for error in report.errors.values():
         _logger.error("inbox: %s", error)
 

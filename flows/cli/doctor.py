@@ -211,8 +211,8 @@ def _scheduler(settings: "Settings") -> str:
 
 
 def _tools(settings: "Settings") -> Iterator[tuple[str, str]]:
-    from environments.tools.catalogue import catalogue
-    from environments.tools.states import tool_state
+    from environments.tool_runtime.catalogue import catalogue
+    from environments.tool_runtime.states import tool_state
     from flows.config import run_config
 
     config = run_config(settings)

@@ -44,6 +44,15 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "private, no-cache",
 }
+SITE_HEADERS = {
+    # Pages of the site share scripts and a stylesheet, and the script that loads them is named in
+    # their own policies.
+    "Content-Security-Policy": HEADERS["Content-Security-Policy"]
+    .replace("style-src", "style-src 'self'")
+    .replace("script-src", "script-src 'self'"),
+}
+_SITE = "/site/"
+_MORNING = f"{_SITE}index.html"
 
 
 def dashboards_address() -> str:
@@ -58,9 +67,13 @@ def dashboard_url(run_id: str) -> str | None:
 
 
 @contextmanager
-def dashboards_served(home: Path, port: int) -> Iterator[str]:
-    """Serve dashboards from a thread for the length of the block; yield their address."""
-    listener = listening(port)
+def dashboards_served(home: Path, port: int, host: str = "127.0.0.1") -> Iterator[str]:
+    """Serve dashboards from a thread for the length of the block; yield their address.
+
+    Browsers find them under the loopback address, whatever `host` says: what listens elsewhere is
+    in a container, whose port is published there.
+    """
+    listener = listening(port, host)
     address = os.environ[ADDRESS_VARIABLE] = address_of(listener)
     threading.Thread(target=serve_dashboards, args=(listener, home), daemon=True).start()
     try:
@@ -88,7 +101,7 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
     from starlette.middleware import Middleware
     from starlette.middleware.base import BaseHTTPMiddleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.responses import HTMLResponse, Response
+    from starlette.responses import HTMLResponse, RedirectResponse, Response
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 
@@ -104,19 +117,28 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
             asks = {"WWW-Authenticate": 'Basic realm="Nightshift", charset="UTF-8"'}
             reply = Response("The login is in the file `login` of the home.", 401, asks)
         reply.headers.update(HEADERS)
+        if request.url.path.startswith(_SITE):
+            reply.headers.update(SITE_HEADERS)
         return reply
 
-    def index(_request: "Request") -> "Response":
+    def has_site() -> bool:
+        return (home / "site" / "index.html").is_file()
+
+    def index(request: "Request") -> "Response":
+        return RedirectResponse(_MORNING) if has_site() else listing(request)
+
+    def listing(_request: "Request") -> "Response":
         from dashboards.index import build_index
 
-        return HTMLResponse(build_index(*_listed(home)))
+        return HTMLResponse(build_index(*_listed(home), has_site=has_site()))
 
-    folders = ("runs", "banks")
+    folders = ("runs", "banks", "site")
     for name in folders:
         (home / name).mkdir(parents=True, exist_ok=True)
     return Starlette(
         routes=[
             Route("/", index),
+            Route("/list.html", listing),
             *(Mount(f"/{name}", StaticFiles(directory=home / name)) for name in folders),
         ],
         middleware=[

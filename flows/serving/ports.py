@@ -10,8 +10,12 @@ LOCAL_HOSTS = ("127.0.0.1", "localhost")
 _BACKLOG = 2048
 
 
-def listening(preferred: int) -> socket.socket:
+def listening(preferred: int, host: str = "127.0.0.1") -> socket.socket:
     """Return a socket that listens on that port of this machine, else on any free one.
+
+    Args:
+        preferred: The port.
+        host: The address of this machine at which it is reached.
 
     Raises:
         NightshiftError: if there is none.
@@ -20,13 +24,13 @@ def listening(preferred: int) -> socket.socket:
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind(("127.0.0.1", port))
+            listener.bind((host, port))
             listener.listen(_BACKLOG)
         except OSError:
             listener.close()
             continue
         return listener
-    raise NightshiftError("no free port on 127.0.0.1")
+    raise NightshiftError(f"no free port on {host}")
 
 
 def address_of(listener: socket.socket) -> str:

@@ -203,6 +203,21 @@ def running_server(home: Path) -> str | None:
     return ui_url(server.api) if server else None
 
 
+def join_running(home: Path) -> bool:
+    """Have Prefect's clients in this process use the server that is up; return whether one is.
+
+    Must be called before the first `import prefect`. The server may end at any time.
+    """
+    if given_server() is not None:
+        os.environ.update(_SETTINGS | os.environ)
+        return True
+    folder = home.resolve() / "prefect"
+    server = _running(folder)
+    if server is not None:
+        os.environ.update(_environment(folder, server))
+    return server is not None
+
+
 def ui_url(api_url: str) -> str:
     """Return the address of the UI that belongs to an API address."""
     return api_url.removesuffix("/").removesuffix("/api")

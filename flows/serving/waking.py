@@ -59,7 +59,7 @@ class Service:
             state = self._end_of(deployment, key, run_name, parameters)
         except httpx.TransportError:
             # The Prefect server ends with the service, and may do so first.
-            self._require_alive()
+            self.require_alive()
             raise
         if not state.is_completed():
             raise StageFailed(f"{run_name} ended as {state.name}: {state.message or 'no message'}")
@@ -83,12 +83,13 @@ class Service:
             if state is not None and state.is_final():
                 api.set_flow_run_state(started.id, Scheduled(name="AwaitingRetry"))
             while True:
-                self._require_alive()
+                self.require_alive()
                 state = api.read_flow_run(started.id).state
                 if state is not None and state.is_final():
                     return state
                 time.sleep(_POLL_SECONDS)
 
-    def _require_alive(self) -> None:
+    def require_alive(self) -> None:
+        """Raise `ServiceGone` if the service has ended."""
         if os.getppid() != self._process:
             raise ServiceGone("`nightshift serve` has ended; serve again, and retry this flow run")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from environments.models.registry import require_limited
-from taskdata.banks.found import LoadedBank, find_bank
+from taskdata.banks.found import FoundBank, LoadedBank, find_bank
 from taskdata.errors import Misuse
 from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.schema.task import Category, Task
@@ -21,24 +21,27 @@ def new_run_id() -> str:
 
 
 def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None = None) -> Run:
-    """Return the run of that id; if it is new, release its bank and store it first.
+    """Return the run of that id; a new run is stored first, with a release of its bank.
 
     A bank that is a release already is evaluated as that release, unless `config.tasks` names
-    some of its tasks: these are a release of their own. `flow_run_id` is noted on a new run.
+    some of its tasks: these are a release of their own. Its configuration is stored with the
+    version that was found: `office` and `office@latest` become such as `office@3`. `flow_run_id`
+    is noted on a new run.
 
     Raises:
-        Misuse: if the bank or one of its tasks is unknown, or limits would hold for nothing.
+        Misuse: if the bank or one of its tasks is unknown, or limits would apply to no provider.
         BadTaskData: if a task is malformed.
     """
     known = store.find_run(run_id)
     if known is not None:
         return known
     require_limited(config.limits)
+    bank = find_bank(store, config.bank, config.tasks)
     run = Run(
         id=run_id,
         status=RunStatus.RUNNING,
-        config=config,
-        release_hash=_release_hash(store, config),
+        config=_with_version(config, bank),
+        release_hash=_release_hash(store, config, bank),
         code_version=code_version(),
         created_at=datetime.now(UTC),
         flow_run_id=flow_run_id,
@@ -48,7 +51,7 @@ def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None
 
 
 def chosen_tasks(store: Store, config: RunConfig) -> list[Task]:
-    """Return the tasks that a run of that configuration would evaluate; nothing is stored.
+    """Return the tasks that a run of that configuration would evaluate; stores nothing.
 
     Raises:
         Misuse: if the bank or one of its tasks is unknown.
@@ -59,8 +62,13 @@ def chosen_tasks(store: Store, config: RunConfig) -> list[Task]:
     return sampled(tasks, config.sample)
 
 
-def _release_hash(store: Store, config: RunConfig) -> str:
-    bank = find_bank(store, config.bank, config.tasks)
+def _with_version(config: RunConfig, bank: FoundBank) -> RunConfig:
+    if isinstance(bank, LoadedBank):
+        return config
+    return config.model_copy(update={"bank": bank.name})
+
+
+def _release_hash(store: Store, config: RunConfig, bank: FoundBank) -> str:
     if isinstance(bank, LoadedBank):
         if not bank.bank.tasks:
             raise Misuse(f"bank {config.bank!r} holds no task")
@@ -75,7 +83,7 @@ def _release_hash(store: Store, config: RunConfig) -> str:
 def sampled(tasks: Sequence[Task], of_each: int | None) -> list[Task]:
     """Return at most that many tasks of each category; None: all.
 
-    The choice depends on the task ids alone, so that the sample stays comparable as a bank grows.
+    The choice depends on the task ids alone, so that samples stay comparable as a bank grows.
     """
     chosen: list[Task] = []
     taken: Counter[Category] = Counter()

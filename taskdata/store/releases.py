@@ -9,6 +9,9 @@ from taskdata.schema.release import ReleaseName, ReleaseNotes
 from taskdata.store.connection import StoreConnection
 from taskdata.tables import ReleaseNotesRow
 
+LATEST = "latest"
+"""Stands for the newest version, as in `office@latest`."""
+
 _VERSION = re.compile(r"[0-9]{1,9}")
 
 
@@ -75,8 +78,8 @@ class ReleaseStore(StoreConnection):
     def locate_release(self, name: str) -> ReleaseName | None:
         """Return the release that `bank`, `bank@version` or a hash (12 digits or more) names.
 
-        A bare bank name means its newest version. None if there is none of that name. The notes,
-        which grow with the bank, are not read.
+        A bare bank name means its newest version, and so does `bank@latest`. None if there is none
+        of that name. The notes, which grow with the bank, are not read.
 
         Raises:
             Misuse: if the version is no number, or the digits fit several releases.
@@ -86,9 +89,11 @@ class ReleaseStore(StoreConnection):
             ReleaseNotesRow.bank, ReleaseNotesRow.version, ReleaseNotesRow.release_hash
         ).order_by(desc(ReleaseNotesRow.version))
         query = columns.where(ReleaseNotesRow.bank == bank)
-        if at:
+        if at and version != LATEST:
             if not _VERSION.fullmatch(version):
-                raise Misuse(f"release {name!r}: expected bank@version, such as refreshed@2")
+                raise Misuse(
+                    f"release {name!r}: expected bank@version, such as refreshed@2, or bank@latest"
+                )
             query = query.where(ReleaseNotesRow.version == int(version))
         with self._reading() as session:
             row = session.exec(query).first()

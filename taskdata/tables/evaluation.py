@@ -1,4 +1,9 @@
-"""Tables of tasks, runs and trials, of outcomes and model calls, and of scores and diagnoses."""
+"""Tables of tasks, runs and trials, of outcomes and model calls, and of scores and diagnoses.
+
+A row and the value that it stores are two classes on purpose: SQLModel does not validate the
+fields of a table, a value is immutable and may be nested, and a column may be indexed or renamed
+without a change of what other rooms see.
+"""
 
 from datetime import datetime
 from typing import Any

@@ -40,10 +40,10 @@ def test_a_peer_that_is_not_installed_is_null_and_said(tmp_path: Path):
     assert "--peer-python" in note
 
 
-def test_scale_times_runs_and_a_resumed_one(tmp_path: Path):
+def test_execute_scale_times_runs_and_a_resumed_one(tmp_path: Path):
     plot = tmp_path / "scale.svg"
 
-    done = run_benchmark("scale.py", "--trials", "3", "6", "--plot", str(plot), "--json")
+    done = run_benchmark("execute_scale.py", "--trials", "3", "6", "--plot", str(plot), "--json")
 
     figures = json.loads(done.stdout)
     assert [cost["trials"] for cost in figures["costs"]] == [3, 6]

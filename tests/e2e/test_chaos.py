@@ -1,6 +1,7 @@
 """Workers, or the whole command, die again and again under a server that misbehaves."""
 
 import random
+import shutil
 import subprocess
 import time
 from collections import Counter
@@ -166,3 +167,18 @@ def test_containers_of_a_killed_command_are_removed_by_the_doctor(night, provide
     process.wait()
     ended(night, night.start("doctor"), 60)
     expect_nothing_left(night)
+
+
+def test_a_sandbox_is_counted_wherever_its_program_lies(tmp_path, command):
+    folder = tmp_path / "a folder with spaces"
+    folder.mkdir()
+    program = folder / "bwrap"
+    program.symlink_to(shutil.which("sleep"))
+    night = Night(folder, command.argv, command.environment(folder / "home"))
+    running = subprocess.Popen([program, "60"], env=night.environment)
+    try:
+        assert night.sandboxes() == 1
+    finally:
+        kill(running.pid)
+        running.wait()
+    assert night.sandboxes() == 0

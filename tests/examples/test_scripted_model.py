@@ -12,7 +12,7 @@ from environments.models.openai.chat import OpenAIClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
 from environments.ports import Message, ModelRequest
-from environments.tools.catalogue import catalogue
+from environments.tool_runtime.catalogue import catalogue
 from examples.scripted_model.question import OPENINGS, Asked, Question
 from examples.scripted_model.script import ANSWERS, answer, scripts
 from examples.scripted_model.server import ScriptedModel

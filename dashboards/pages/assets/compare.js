@@ -59,14 +59,22 @@ function choiceOf(title, values, chosen, change) {
   return element("label", {}, title, select);
 }
 
-async function taskArticle(taskId) {
+const EVERYBODY = "all";
+
+async function taskArticle(taskId, agents) {
   const rank = new Map(embedded("ranking").map((agent, place) => [agent, place]));
   const trials = trialsOfTask(taskId).sort((a, b) => rank.get(a.agent) - rank.get(b.agent));
   if (!trials.length) return [element("p", { class: "notice" }, `This run has no trial of the task ${taskId}.`)];
   const distinct = (field) => Array.from(new Set(trials.map((trial) => trial[field]))).sort((a, b) => a - b);
-  const chosen = { round: distinct("round")[0], repetition: distinct("repetition")[0] };
+  const names = [EVERYBODY, ...new Set(trials.map((trial) => trial.agent))];
+  const named = (agent) => (names.includes(agent) ? agent : EVERYBODY);
+  const chosen = {
+    round: distinct("round")[0], repetition: distinct("repetition")[0],
+    left: named(agents[0]), right: named(agents[1]),
+  };
+  const isChosen = (trial) => [chosen.left, chosen.right].some((agent) => agent === EVERYBODY || agent === trial.agent);
   const columnsOf = () => Promise.all(trials
-    .filter((trial) => trial.round === chosen.round && trial.repetition === chosen.repetition)
+    .filter((trial) => isChosen(trial) && trial.round === chosen.round && trial.repetition === chosen.repetition)
     .map(async (trial) => ({ ...trial, trial: isEmbedded("trial-details", trial.id) ? await detailsOf(trial.id) : null })));
   const place = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Trials side by side" });
   const draw = async () => place.replaceChildren(compareTable(await columnsOf()));
@@ -76,6 +84,8 @@ async function taskArticle(taskId) {
   const choices = [
     choiceOf("Round", distinct("round"), chosen.round, choose("round")),
     choiceOf("Repetition", distinct("repetition"), chosen.repetition, choose("repetition")),
+    names.length > 3 ? choiceOf("Agent", names, chosen.left, choose("left")) : null,
+    names.length > 3 ? choiceOf("and agent", names, chosen.right, choose("right")) : null,
   ].filter(Boolean);
   return [
     element("h1", {}, `All agents on “${first ? textOf(first.title) : taskId}”`),

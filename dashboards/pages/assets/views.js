@@ -1,6 +1,6 @@
 "use strict";
 /* Shows one trial, or one task side by side, in place of the overview while the address ends in
-   #trial-<id> or #task-<id>. */
+   #trial-<id>, #task-<id> or #task-<id>?<agent>&<agent>. */
 (() => {
   const overview = document.getElementById("overview");
   const place = document.getElementById("trial");
@@ -34,7 +34,8 @@
 
   async function show(hash, view) {
     if (!overview.hidden) scrolled = scrollY;
-    const content = await VIEWS[view](decodeURIComponent(hash.slice(view.length))).catch(unreadable);
+    const [id, chosen] = hash.slice(view.length).split("?").map((part) => part.split("&").map(decodeURIComponent));
+    const content = await VIEWS[view](id.join("&"), chosen || []).catch(unreadable);
     if (location.hash !== hash) return;
     const back = element("a", { class: "back" }, "← All trials");
     back.href = "#trials";

@@ -18,22 +18,22 @@ from environments.sandbox.limits import MEGABYTE
 from environments.sandbox.mounts import environment, masked, package_mounts, python_mounts
 from taskdata.schema.task import Resources
 
-# Python reserves address space that it never touches; what is touched is watched from outside.
+# Python reserves address space that it never uses; the memory in use is watched from outside.
 _SPARE_ADDRESS_MB = 1024
-# The count that matters is watched from outside; this only holds a fork bomb until then.
+# The real process limit is watched from outside; this one stops a fork bomb until then.
 _SPARE_PROCESSES = 32
 _OPEN_FILES = 512
 _SHARED_MEMORY_MB = 64
 _UID_INSIDE = 1000
 
 GO = b"go\n"
-"""First line of standard input; without it the program does not start."""
+"""First line of standard input; the program does not start without it."""
 
-# The init process of the sandbox: it dies with bwrap, and bwrap with us. Should we be killed before
-# that is arranged, it reads the end of its input instead of the go. A shell reads byte by byte, so
-# the rest of the input is left for the program.
+# The init process of the sandbox. It dies with bwrap, and bwrap dies with this process. Should we
+# be killed before the kernel knows that, init reads the end of its input instead of "go" and starts
+# nothing. A shell reads byte by byte, so the rest of the input is left for the program.
 _INIT = ("/bin/sh", "-c", 'read -r go && "$@"; exit $?', "init")
-# Debian keeps parts of LibreOffice there, without which it does not start.
+# Debian keeps parts of LibreOffice in these; LibreOffice does not start without them.
 _ETC = (
     *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "mime.types"),
     "libreoffice",
@@ -68,11 +68,11 @@ def command(
         workspace: Its input and output become `/workspace/input` and `/workspace/output`.
         resources: The limits.
         owner: Host user and group id of the program.
-        descriptors: Pipes for bwrap's reports and for the files made up for the sandbox.
+        descriptors: Pipes for bwrap's reports and for the files generated for the sandbox.
         argv: Program and arguments, as inside.
         more_mounts: What the program sees besides the workspace.
-        exposed_ports: What it reaches.
-        reserves_memory: Whether its address space is without limit.
+        exposed_ports: The ports that the program can reach.
+        reserves_memory: Whether the program's address space is unlimited.
     """
     mounts = (
         *python_mounts(),
@@ -84,7 +84,7 @@ def command(
         str(bwrap),
         *_namespaces(),
         *_system(),
-        # Before the mounts, which may lie below /tmp.
+        # Before the mounts, because a mount may lie below /tmp.
         *_made_up(descriptors, resources),
         *_mounted((*mounts, *more_mounts)),
         *("--dir", "/workspace"),
@@ -97,7 +97,7 @@ def command(
         "--",
         *_INIT,
         *_drop_root(owner),
-        # Before the limits, which are the program's own.
+        # Before the limits, because they apply to the program and not to the relay.
         *relayed(sys.executable, exposed_ports),
         *_rlimits(resources, reserves_memory),
         *argv,
@@ -105,7 +105,7 @@ def command(
 
 
 def account_files(owner: tuple[int, int]) -> tuple[bytes, bytes]:
-    """Return the contents of /etc/passwd and /etc/group inside: the program's user alone."""
+    """Return /etc/passwd and /etc/group for the sandbox, with the program's user only."""
     uid, gid = owner if is_root() else (_UID_INSIDE, _UID_INSIDE)
     return (
         f"agent:x:{uid}:{gid}:agent:/tmp:/usr/sbin/nologin\n".encode(),
@@ -118,8 +118,8 @@ def _namespaces() -> Iterator[str]:
     yield from ("--unshare-cgroup-try", "--hostname", "sandbox")
     yield from ("--die-with-parent", "--new-session", "--as-pid-1")
     if is_root():
-        # In a user namespace of root's, the program would still be root to the host's /proc/sys.
-        # So root makes the sandbox itself and then becomes somebody else for good.
+        # In a user namespace made by root, the program would be root to the host's /proc/sys. So a
+        # root process makes the sandbox itself and then changes its user for good.
         yield from ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
     else:
         yield from ("--unshare-user", "--disable-userns")
@@ -141,7 +141,7 @@ def _system() -> Iterator[str]:
 
 
 def _mounted(mounts: Sequence[Mount]) -> Iterator[str]:
-    # bwrap would make missing parents for its own user alone.
+    # bwrap would make missing parent folders readable for its own user only.
     parents = {parent for mount in mounts for parent in Path(mount.target).parents}
     for parent in sorted(parents - {Path("/")}):
         yield from ("--dir", str(parent))
@@ -188,7 +188,7 @@ def _rlimits(resources: Resources, reserves_memory: bool) -> Iterator[str]:
 def _counts_per_namespace() -> bool:
     """Return whether the kernel counts processes per user namespace (Linux 5.14).
 
-    Before, everything our user runs on the host would count as the sandbox's.
+    On older kernels, every process of our user on the host counts towards the sandbox's limit.
     """
     major, minor = os.uname().release.split(".")[:2]
     return (int(major), int("".join(filter(str.isdigit, minor)))) >= (5, 14)

@@ -1,4 +1,4 @@
-"""One program in a bubblewrap sandbox of its own: started, fed, read, and surely gone."""
+"""One program in a bubblewrap sandbox of its own: started, given input, read and removed."""
 
 import asyncio
 import contextlib
@@ -33,11 +33,12 @@ class Program:
         output_bytes: int,
     ) -> None:
         self.init_pid = init_pid
-        """The first process inside, as the host sees it; when it ends, the kernel ends all."""
+        """The first process inside, by its pid on the host; when it ends, the kernel ends them
+        all."""
         self.stdout = Capture(output_bytes)
         self.stderr = Capture(output_bytes)
         self.pipe = Pipe()
-        """Standard output instead of `stdout`, of a program that is talked to."""
+        """Standard output of a program that we talk to while it runs; used instead of `stdout`."""
         self._process = process
         self._init_fd = os.pidfd_open(init_pid)
         self._end = asyncio.create_task(status.read())
@@ -57,7 +58,7 @@ class Program:
         return self._end.done()
 
     async def write(self, data: bytes) -> None:
-        """Hand `data` to the program; raises `BrokenPipeError` when it does not read any more."""
+        """Send `data` to the program; raises `BrokenPipeError` if it no longer reads."""
         await asyncio.wait({self._feeding})
         stream = self._process.stdin
         if stream is None or stream.is_closing():
@@ -69,34 +70,34 @@ class Program:
             raise BrokenPipeError("the program does not read any more") from error
 
     async def end_input(self) -> None:
-        """Let the program read the end of its standard input."""
+        """Close the program's standard input."""
         await asyncio.wait({self._feeding})
         if self._process.stdin is not None:
             self._process.stdin.close()
 
     def kill(self) -> None:
-        """Kill whatever is still inside, without waiting; not after `stop`."""
+        """Kill every process still inside, without waiting; not allowed after `stop`."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._init_fd, signal.SIGKILL)
 
     async def stop(self) -> None:
-        """Kill whatever is still inside and return once all of it is gone.
+        """Kill every process still inside and return once all are gone.
 
         Raises:
-            SandboxFailed: something inside does not die, stuck in the kernel.
+            SandboxFailed: a process inside does not die, because it is stuck in the kernel.
         """
         try:
             await asyncio.to_thread(self._kill)
         finally:
             self._feeding.cancel()
             os.close(self._init_fd)
-        # From now on the pipe takes everything, so that what is left can be read to its end.
+        # From now on the pipe accepts everything, so that the remaining output can be read.
         await self.pipe.end()
         await asyncio.gather(*self._reading, self._end)
         await self._process.wait()
 
     def exit_code(self) -> int | None:
-        """Return how the program ended (negative: by which signal), None if it was killed."""
+        """Return the exit code (negative: killed by that signal), None if we killed the program."""
         for line in self._end.result().splitlines():
             code = json.loads(line).get("exit-code")
             if code is not None:
@@ -117,7 +118,7 @@ class Program:
         stream = self._process.stdin
         if stream is None:
             return
-        # Programs need not read what they are given.
+        # Programs need not read their input.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             await _dies_with_us(self.init_pid)
             _dies_first(self.init_pid)
@@ -135,19 +136,19 @@ async def running(
     stdin: bytes | None,
     output_bytes: int,
 ) -> AsyncIterator[Program]:
-    """Yield the started program; afterwards nothing of it is left, however the block ends.
+    """Yield the started program; when the block ends, however it ends, nothing of it is left.
 
     Args:
         command: Makes the command line, given the numbers of the inherited descriptors.
-        marks: Environment of bwrap itself, of which nothing reaches the program.
+        marks: Environment of bwrap itself; none of it reaches the program.
         accounts: Contents of /etc/passwd and /etc/group.
-        stdin: What the program reads; None to write to it and read from its pipe meanwhile.
-        output_bytes: Kept of each output stream.
+        stdin: The program's standard input; None to write to the program and read from its pipe.
+        output_bytes: How much of each output stream is kept.
 
     Raises:
         SandboxFailed: bwrap cannot be started or cannot build the sandbox.
     """
-    # A half-started bwrap cannot be killed reliably, so a cancellation waits until it has started.
+    # A half-started bwrap cannot be killed reliably, so a cancellation waits for the start.
     starting = asyncio.create_task(_start(command, marks, accounts, stdin, output_bytes))
     try:
         yield await asyncio.shield(starting)
@@ -206,7 +207,7 @@ async def _program(
 ) -> Program:
     line = await reader.readline()
     if line:
-        # It may be over already, when bwrap cannot build what it was told to.
+        # The process may have ended already, if bwrap could not build the sandbox.
         with contextlib.suppress(ProcessLookupError):
             init_pid = int(json.loads(line)["child-pid"])
             return Program(process, reader, init_pid, stdin, output_bytes)
@@ -215,9 +216,9 @@ async def _program(
 
 
 async def _dies_with_us(init_pid: int) -> None:
-    """Wait until the kernel will kill the init process should our process be killed.
+    """Wait until the kernel is set to kill the init process when our process is killed.
 
-    bwrap arranges that just before it turns into the init process, so until it has another name.
+    bwrap sets this just before it executes the init process, which shows in the process name.
     """
     with contextlib.suppress(OSError):
         while Path(f"/proc/{init_pid}/comm").read_text() == "bwrap\n":
@@ -225,9 +226,9 @@ async def _dies_with_us(init_pid: int) -> None:
 
 
 def _dies_first(init_pid: int) -> None:
-    """Have the kernel kill the sandbox before anything else when the host runs out of memory.
+    """Have the kernel kill the sandbox first when the host runs out of memory.
 
-    Where we are root no program inside can take that back, elsewhere it can to the usual.
+    If we are root, no program inside can undo this; otherwise a program can restore the default.
     """
     with contextlib.suppress(OSError):
         Path(f"/proc/{init_pid}/oom_score_adj").write_text("1000")
@@ -240,7 +241,7 @@ async def _abandon(process: Process) -> None:
 
 
 def last_line(said: bytes) -> str:
-    """Return the last line of what a program said on standard error, short and printable."""
+    """Return the last line that a program wrote on standard error, short and printable."""
     lines = said.decode(errors="replace").split("\n")
     text = next((line for line in reversed(lines) if line.strip()), "it said nothing")
     return "".join(c if c.isprintable() else "?" for c in text.strip())[:300]
@@ -266,7 +267,7 @@ async def _reader(descriptor: int) -> asyncio.StreamReader:
 
 
 def _readable(content: bytes, owner: contextlib.ExitStack) -> int:
-    """Return a descriptor from which `content`, smaller than a pipe's buffer, can be read."""
+    """Return a descriptor for reading `content`, which must fit in a pipe's buffer."""
     read_end, write_end = os.pipe()
     owner.callback(os.close, read_end)
     os.write(write_end, content)

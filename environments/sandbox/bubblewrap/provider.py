@@ -1,8 +1,8 @@
 """The bubblewrap provider and its sandbox.
 
-Every program gets namespaces of its own over the same workspace. What the kernel can limit for
-one process is limited with rlimits; what only the whole tree shows (memory, CPU time, number of
-processes, disk) is watched from outside.
+Every program gets namespaces of its own over the same workspace. Limits that the kernel enforces
+per process are set as rlimits; limits on the whole process tree (memory, CPU time, number of
+processes, disk) are watched from outside.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ from taskdata.schema.limits import EnforcedLimit
 from taskdata.schema.task import Resources
 
 _SECONDS_BETWEEN_LOOKS = 0.05
-# At programs that live as long as a trial, and mostly wait.
+# For programs that live as long as a trial and mostly wait.
 _SECONDS_BETWEEN_LONG_LOOKS = 0.25
 
 
@@ -57,7 +57,7 @@ class Bubblewrap:
     def unavailable(self) -> str | None:
         """Return None if a Python starts in a sandbox here, else why not and what to do.
 
-        Tried once per process.
+        The result is determined once per process.
         """
         return _why_not()
 
@@ -69,7 +69,7 @@ class Bubblewrap:
         label: str = "",
         exposed_ports: Sequence[ExposedPort] = (),
     ) -> AsyncIterator[Sandbox]:
-        """Yield a sandbox over `workspace`; of it run only the programs that run in it.
+        """Yield a sandbox over `workspace`; it has no process except the programs run in it.
 
         Raises:
             Misuse: a sandbox cannot have these exposed ports.
@@ -113,7 +113,7 @@ class BubblewrapSandbox:
         self._started: list[BubblewrapProcess] = []
 
     def python(self) -> Sequence[str]:
-        """Return the argv prefix of the Python that runs us, which is mounted read-only."""
+        """Return the argv prefix of the Python that runs this code, which is mounted read-only."""
         return (sys.executable,)
 
     async def run(
@@ -122,7 +122,7 @@ class BubblewrapSandbox:
         """Run `argv` and return how it ended; none of its processes outlives the call.
 
         `wall_seconds` can shorten the wall time of the resources, not lengthen it. An exit code
-        above 128 is taken for a signal, as a shell does.
+        above 128 is read as a signal, as shells do.
 
         Raises:
             SandboxFailed: the sandbox cannot be built or was lost.
@@ -159,7 +159,7 @@ class BubblewrapSandbox:
         return process
 
     def facts(self) -> SandboxFacts:
-        """Return what holds: of memory and processes the kernel limits only each for itself."""
+        """Return the limits in force; the kernel limits memory and processes per process only."""
         asked = self._resources
         watched = (
             EnforcedLimit(name="memory_mb", value=asked.memory_mb, by=("watch",)),
@@ -168,7 +168,7 @@ class BubblewrapSandbox:
         return SandboxFacts((*shared_limits(asked, self._exposed_ports), *watched))
 
     async def close(self) -> None:
-        """Kill the programs that were started and still run."""
+        """Kill the started programs that still run."""
         await asyncio.gather(*(process.close() for process in self._started))
 
     def _running(
@@ -198,21 +198,21 @@ class BubblewrapSandbox:
         return await asyncio.to_thread(Space, folders, limit_bytes)
 
     def namespace(self, program: Program) -> Namespace:
-        """Return what a program of this sandbox can be looked at through."""
+        """Return the view of a program's processes from outside."""
         own_processes = 1 + relay_processes(self._exposed_ports)
         return Namespace(program.init_pid, self._workspace.output, own_processes)
 
     async def watch(
         self, program: Program, namespace: Namespace, space: Space, deadline: float, pause: float
     ) -> Limit | None:
-        """Return the limit that was exceeded first, None when the program ended before.
+        """Return the limit that was exceeded first, None if the program ended before.
 
         Args:
-            program: It is looked at again and again.
-            namespace: Its processes.
-            space: What it may fill.
-            deadline: On the monotonic clock; infinite for none.
-            pause: Seconds between two looks, or less where little is left of a limit.
+            program: The running program.
+            namespace: The program's processes.
+            space: The disk space that the program may fill.
+            deadline: On the monotonic clock; infinite for no deadline.
+            pause: Seconds between two looks; shorter when little of a limit is left.
         """
         limit = await first_limit(
             self._watch_processes(program, namespace, deadline, pause),
@@ -242,10 +242,10 @@ class BubblewrapSandbox:
     def completed(
         self, program: Program, space: Space, limit: Limit | None, seconds: float
     ) -> Completed:
-        """Return how a program ended that is gone.
+        """Return how a program ended whose processes are gone.
 
         Raises:
-            SandboxFailed: it was killed, and not by us.
+            SandboxFailed: the program was killed by somebody else.
         """
         exit_code = program.exit_code()
         if exit_code is None and limit is None:
@@ -263,7 +263,7 @@ class BubblewrapSandbox:
 
 
 def _exceeded_at_the_end(program: Program, space: Space, exit_code: int | None) -> Limit | None:
-    """Return the limit that a program reached faster than we looked."""
+    """Return the limit that a program exceeded between two looks."""
     if exit_code == -signal.SIGXCPU:
         return "cpu"
     if program.stdout.overflowed or program.stderr.overflowed:
@@ -272,7 +272,7 @@ def _exceeded_at_the_end(program: Program, space: Space, exit_code: int | None) 
 
 
 class BubblewrapProcess:
-    """A program that was started and not waited for; implements the `Process` protocol."""
+    """A program that runs in the background; implements the `Process` protocol."""
 
     def __init__(
         self,
@@ -291,15 +291,15 @@ class BubblewrapProcess:
         self._closing: asyncio.Task[Completed] | None = None
 
     async def write(self, data: bytes) -> None:
-        """Hand `data` to the program; raises `BrokenPipeError` when it does not read any more."""
+        """Send `data` to the program; raises `BrokenPipeError` if it no longer reads."""
         await self._program.write(data)
 
     async def read(self) -> bytes:
-        """Return what the program has written since, nothing once it has ended its output."""
+        """Return what was written since the last read, nothing after the output ended."""
         return await self._program.pipe.read()
 
     async def renew(self) -> bool:
-        """Let it serve another call, and return whether it can, since it still runs."""
+        """Reset the limits for another call; return whether the program still runs."""
         self._namespace.renew_cpu_time()
         await ended_if_full(self._left, self._watching)
         return not self._watching.done()
@@ -308,7 +308,7 @@ class BubblewrapProcess:
         return self._space.left() - self._namespace.unnamed_bytes()
 
     async def close(self, grace_seconds: float = 0.0) -> Completed:
-        """Return how the program ended, killing it if it does not end by itself in time."""
+        """Return how the program ended; it is killed if it does not end in time."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close(grace_seconds))
         return await to_the_end(_finished(self._closing))
@@ -349,7 +349,7 @@ def _bwrap() -> Path:
 
 @functools.cache
 def _why_not() -> str | None:
-    # In a thread of its own, because the caller may be inside an event loop.
+    # In a separate thread, because the caller may be inside an event loop.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, _try()).result()
 

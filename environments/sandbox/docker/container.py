@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _OWN_PROCESSES = 4
 
 PYTHON = "python3"
-"""The image's, found on the path."""
+"""Name of Python in the image, found on its PATH."""
 
 STDIN_FOLDER = "/run/stdin"
 """Where the file with a program's standard input is mounted."""
@@ -35,17 +35,18 @@ OOM_COUNT_ARGV = (
     "/sys/fs/cgroup/memory.events",
     "/sys/fs/cgroup/memory/memory.oom_control",
 )
-"""Prints the line `oom_kill N` of the container's cgroup; one file is of version 2, one of 1."""
+"""Prints the line `oom_kill N` of the container's cgroup; the path depends on its version."""
 
 _LIBRARIES = "/opt/libraries"
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _NANO_CPUS = 1_000_000_000
 _OPEN_FILES = 512
-# It ends when its standard input closes, which happens when our process ends in whatever way: no
-# container outlives us. Orphans become its children, and ignoring SIGCHLD buries them.
+# The first process ends when its standard input closes, and that closes when our process ends for
+# whatever reason: no container outlives us. Orphans become its children, and ignoring SIGCHLD reaps
+# them.
 _FIRST_PROCESS = ["/usr/bin/env", "--ignore-signal=CHLD", "cat"]
-# Only output/ may outlive a call: every process but this shell and the first (which is immune
-# from inside) is killed, and the temporary folders are emptied.
+# Only output/ may outlive a call: every process except this shell and the first process (which
+# programs inside cannot kill) is killed, and the temporary folders are emptied.
 _AROUND = (
     'from=$1; shift; "$@" <"$from"; code=$?; '
     "{ kill -9 -1; find /tmp /dev/shm -mindepth 1 -delete; } 2>/dev/null; exit $code"
@@ -55,28 +56,28 @@ _AFTER_A_LINE = 'read -r go && "$@"; exit $?'
 
 
 def own_processes(exposed_ports: Sequence[ExposedPort]) -> int:
-    """Return how many run beside a program: the first, a shell, what tidies up, a relay."""
+    """Return how many processes of ours run beside a program: init, shell, clean-up, relay."""
     return _OWN_PROCESSES + relay_processes(exposed_ports)
 
 
 def exec_argv(
     stdin_file: str, argv: Sequence[str], exposed_ports: Sequence[ExposedPort] = ()
 ) -> list[str]:
-    """Return the command of the `exec` that runs `argv` with nothing in its environment but ours.
+    """Return the command of the `exec` that runs `argv` with an environment that we set alone.
 
     Args:
         stdin_file: Name of the file below the stdin folder that the program reads.
         argv: Program and arguments.
-        exposed_ports: What it reaches.
+        exposed_ports: The ports that the program can reach.
     """
     shell = ["/bin/sh", "-c", _AROUND, "sh", f"{STDIN_FOLDER}/{stdin_file}"]
     return [*_beginning(exposed_ports), *shell, *argv]
 
 
 def talking_argv(argv: Sequence[str], exposed_ports: Sequence[ExposedPort] = ()) -> list[str]:
-    """Return the command of the `exec` that runs `argv` once it has read a line.
+    """Return the command of the `exec` that runs `argv` after it has read one line.
 
-    The line is sent when the engine has answered: what a program wrote before could be lost.
+    The line is sent once the engine has answered, because output written before could be lost.
     """
     return [*_beginning(exposed_ports), "/bin/sh", "-c", _AFTER_A_LINE, "sh", *argv]
 
@@ -88,7 +89,7 @@ def _beginning(exposed_ports: Sequence[ExposedPort]) -> list[str]:
 
 
 def bound(mounts: Sequence[ports.Mount]) -> "list[Mount]":
-    """Return `mounts` as the engine takes them."""
+    """Return `mounts` in the form that the engine's API takes."""
     from docker.types import Mount
 
     return [
@@ -111,7 +112,7 @@ def container_options(
         stdin_folder: Host folder with the file that a program reads.
         resources: The limits.
         owner: User and group id of every process inside.
-        exposed_ports: What they reach.
+        exposed_ports: The ports that programs inside can reach.
     """
     from docker.types import LogConfig, Ulimit
 
@@ -128,7 +129,7 @@ def container_options(
         "network_mode": "none",
         "ipc_mode": "private",
         "cap_drop": ["ALL"],
-        # Before anything of the host's when it runs out of memory.
+        # When the host runs out of memory, the kernel kills the container first.
         "oom_score_adj": 1000,
         "security_opt": ["no-new-privileges:true"],
         "read_only": True,
@@ -149,7 +150,7 @@ def container_options(
 
 
 def container_limits(resources: Resources) -> tuple[int, ...]:
-    """Return the limits that a container is made with; the others are watched from outside."""
+    """Return the limits set on the container; the others are watched from outside."""
     asked = resources
     return (asked.memory_mb, asked.processes, asked.disk_mb, asked.cpu_seconds)
 
@@ -157,10 +158,10 @@ def container_limits(resources: Resources) -> tuple[int, ...]:
 def facts_of(
     inspected: Mapping[str, Any], resources: Resources, exposed_ports: Sequence[ExposedPort] = ()
 ) -> SandboxFacts:
-    """Return what the engine says of a container that was made with our options.
+    """Return the limits that the engine reports for a container made with our options.
 
     Raises:
-        SandboxFailed: a limit is not in force, because the engine's kernel lacks what it takes.
+        SandboxFailed: a limit is not in force, because the engine's kernel does not support it.
     """
     kept = inspected["HostConfig"]
     in_force: dict[LimitName, float] = {

@@ -1,4 +1,4 @@
-"""Calls to a Docker engine: off the event loop, with its errors as ours."""
+"""Calls to a Docker engine: off the event loop, with its errors turned into ours."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ def connect() -> "DockerClient":
     """Return a client of the engine that the environment names (DOCKER_HOST), or the local one.
 
     Raises:
-        Any of `engine_errors()`: none answers.
+        Any of `engine_errors()`: no engine answers.
     """
     import docker
 
@@ -33,7 +33,7 @@ def connect() -> "DockerClient":
 
 
 def engine_errors() -> tuple[type[Exception], ...]:
-    """Return what the SDK raises when the engine refuses, is slow, or is not there."""
+    """Return the exceptions of the SDK when the engine refuses, is slow, or is not there."""
     from docker.errors import DockerException
     from requests.exceptions import RequestException
 
@@ -44,7 +44,7 @@ async def ask(what: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     """Return the result of a blocking SDK call, made in a thread.
 
     Raises:
-        SandboxFailed: the engine refused or did not answer; names `what` was asked.
+        SandboxFailed: the engine refused or did not answer; the message names `what` was asked.
     """
     try:
         return await asyncio.to_thread(call, *args, **kwargs)
@@ -53,25 +53,25 @@ async def ask(what: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 
 
 def first_line(error: Exception) -> str:
-    """Return the gist of an SDK error, whose texts may be whole pages."""
+    """Return the first line of an SDK error, whose text may be a whole page."""
     text = str(getattr(error, "explanation", None) or error)
     return text.strip().split("\n")[0][:300]
 
 
 @dataclass(frozen=True)
 class Running:
-    """The processes of a container."""
+    """The processes that run in a container."""
 
     processes: int
     threads: int
     cpu_seconds: float
-    """Of those that run now, in whole seconds each."""
+    """CPU time of the processes that run now, each in whole seconds."""
 
 
 def running(container: "Container") -> Running | None:
     """Return what runs in the container, None if the engine's host has no usable `ps`; blocks.
 
-    Not the engine's statistics: they take a second to ask for.
+    The engine's statistics are not used, because one request for them takes a second.
     """
     from docker.errors import APIError, NotFound
 
@@ -100,7 +100,7 @@ def remove(client: "DockerClient", container_id: str) -> None:
     except APIError as error:
         if error.status_code != HTTPStatus.CONFLICT:
             raise
-        # It ended by itself and the engine is removing it already.
+        # The container ended by itself and the engine is already removing it.
         with contextlib.suppress(NotFound):
             client.api.wait(container_id, condition="removed", timeout=_TIMEOUT_SECONDS)
 
@@ -108,8 +108,8 @@ def remove(client: "DockerClient", container_id: str) -> None:
 class ExecStream:
     """Reads both output streams of an `exec` in a thread of its own.
 
-    Not one of the event loop's pool: a reader lasts as long as its program, and the calls that
-    kill programs must never wait for a free thread.
+    The thread is not taken from the event loop's pool: a reader lasts as long as its program, and
+    the calls that kill programs must never wait for a free thread.
     """
 
     def __init__(self, client: "DockerClient", exec_id: str, output_bytes: int) -> None:
@@ -147,6 +147,6 @@ class ExecStream:
         except engine_errors() as error:
             self._error = error
         finally:
-            # The loop is closed when the whole process is on its way out.
+            # The loop is closed when the whole process is shutting down.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._ended.set)

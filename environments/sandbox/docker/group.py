@@ -1,4 +1,4 @@
-"""What a container's control group says on this host: of all that ever ran in it, at once."""
+"""What a container's control group on this host says about all its processes, past ones too."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -10,14 +10,14 @@ _NANOSECONDS, _MICROSECONDS = 1_000_000_000, 1_000_000
 
 
 class ControlGroup:
-    """A container's group in version 1 or 2."""
+    """The control group of a container, version 1 or 2."""
 
     def __init__(self, cpu_file: Path, processes_file: Path) -> None:
         self._cpu_file = cpu_file
         self._processes_file = processes_file
 
     def cpu_seconds(self) -> float | None:
-        """Return the CPU time of all its processes, ended ones too; None once it is gone."""
+        """Return the CPU time of all processes, ended ones too; None once the group is gone."""
         try:
             text = self._cpu_file.read_text()
         except OSError:
@@ -28,24 +28,24 @@ class ControlGroup:
         return int(fields["usage_usec"]) / _MICROSECONDS
 
     def processes(self) -> Iterator[Path]:
-        """Yield the folders in /proc of its processes."""
+        """Yield the /proc folders of the processes."""
         with suppress(OSError):
             for number in self._processes_file.read_text().split():
                 yield Path("/proc") / number
 
 
 def control_group(inspected: Mapping[str, Any]) -> ControlGroup | None:
-    """Return the group of a running container, None where its engine is not on this host.
+    """Return the group of a running container, None if its engine is not on this host.
 
     Args:
-        inspected: What the engine says of the container.
+        inspected: The engine's answer to `inspect`.
     """
     try:
         lines = Path(f"/proc/{inspected['State']['Pid']}/cgroup").read_text().splitlines()
     except OSError:
         return None
     for _, names, path in (line.split(":", 2) for line in lines):
-        # The process may be another one, of another host's numbers.
+        # The pid may belong to another process, if the engine is on another host.
         if inspected["Id"] not in path:
             continue
         for folder, cpu in (

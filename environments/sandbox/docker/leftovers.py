@@ -1,4 +1,4 @@
-"""Containers told by their labels: whose they are, and removing those of the dead."""
+"""Containers by their labels: who owns them, and removal of those whose owner is dead."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -9,7 +9,7 @@ from environments.sandbox.docker.engine import connect, engine_errors, first_lin
 from taskdata.errors import SandboxFailed
 
 LABEL = "nightshift"
-"""Label with what a container was opened for: the id of a run, or the name of a stage."""
+"""Label with the purpose of a container: the id of a run, or the name of a stage."""
 
 _OWNER = "nightshift.owner"
 _BASE = "nightshift.base"
@@ -17,7 +17,7 @@ _IN_USE = "docker"
 
 
 def labels_of(owner: Owner, label: str) -> dict[str, str]:
-    """Return the labels of a container; from now on a reaper asks the engine, too.
+    """Return the labels of a container, and note that reapers must ask the engine from now on.
 
     Raises:
         SandboxFailed: the owner's base folder cannot be written.
@@ -30,7 +30,7 @@ def labels_of(owner: Owner, label: str) -> dict[str, str]:
 
 
 def in_use(base: Path) -> bool:
-    """Return whether an owner of that folder has ever made a container."""
+    """Return whether an owner below that folder has ever made a container."""
     return (base / _IN_USE).exists()
 
 
@@ -38,8 +38,8 @@ def remove_leftovers(base: Path, is_dead: Callable[[str], bool]) -> int:
     """Remove the containers whose owner is dead and return how many there were; blocks.
 
     Args:
-        base: Folder of the owners; containers of owners elsewhere are let alone.
-        is_dead: Tells of an owner's name whether it is.
+        base: Folder of the owners; containers of owners in other folders are left alone.
+        is_dead: Returns whether the owner of that name is dead.
 
     Raises:
         SandboxFailed: the engine does not answer or refuses.

@@ -1,4 +1,4 @@
-"""A container that lives no longer than we do, its programs, and the limits they are held to."""
+"""A container that lives no longer than this process, its programs, and their limits."""
 
 import asyncio
 import time
@@ -55,18 +55,18 @@ class LiveContainer:
         """Make and start a container; what fails half-way is removed.
 
         Args:
-            client: Of the engine.
+            client: Client of the engine.
             image: Name of the image.
             options: Keyword arguments of `containers.create`.
             resources: The limits that are watched.
-            filled: Host folders that its programs fill.
-            exposed_ports: What they reach.
+            filled: Host folders that the container's programs write to.
+            exposed_ports: The ports that the programs can reach.
         """
         container = await ask("make a container", client.containers.create, image, **options)
         live = cls(client, container, resources, filled, exposed_ports)
         try:
             live.facts()
-            # While we hold this, the first process has a standard input to wait for.
+            # While we hold this connection, the first process has a standard input to wait for.
             live._lifeline = await ask(
                 "attach to the container",
                 client.api.attach_socket,
@@ -82,20 +82,20 @@ class LiveContainer:
         return live
 
     def serve(self, output: Path, resources: Resources) -> None:
-        """Hold it from now on to limits that differ only in what is watched from outside.
+        """Use other limits from now on; only those watched from outside may differ.
 
         Args:
-            output: The host folder that its programs fill, which has a new name.
+            output: The host folder that programs write to, under its new name.
             resources: The limits.
         """
         self._filled = (output,)
         self._resources = resources
 
     def facts(self) -> SandboxFacts:
-        """Return what the engine made of what we asked for.
+        """Return the limits that the engine has put in force.
 
         Raises:
-            SandboxFailed: it left out a limit.
+            SandboxFailed: the engine left out a limit.
         """
         return facts_of(self._container.attrs, self._resources, self._exposed_ports)
 
@@ -109,7 +109,7 @@ class LiveContainer:
                 lifeline.close()
 
     async def create_exec(self, argv: Sequence[str], *, stdin: bool = False) -> str:
-        """Return the id of a program that is ready to start."""
+        """Return the id of a prepared `exec` that can be started."""
         created = await ask(
             "run a program",
             self._client.api.exec_create,
@@ -120,7 +120,7 @@ class LiveContainer:
         return str(created["Id"])
 
     async def exit_code(self, exec_id: str) -> int:
-        """Return how a program ended; what a shell would take for a signal is negative."""
+        """Return the program's exit code; a code that shells use for a signal becomes negative."""
         state = await ask("tell how a program ended", self._client.api.exec_inspect, exec_id)
         code = state["ExitCode"]
         if code is None:
@@ -128,20 +128,20 @@ class LiveContainer:
         return int(code) if code <= 128 else 128 - int(code)
 
     async def exceeded(self) -> Limit | None:
-        """Return a limit that the running programs are above, if any; not of disk."""
+        """Return a limit that the running programs exceed, if any; disk is not checked."""
         used = await ask("list the processes", running, self._container)
         if used and used.threads >= self._resources.processes + own_processes(self._exposed_ports):
             return "processes"
-        # The processes that run now are not all that have used a CPU.
+        # The processes that run now are not all that have used CPU time.
         cpu_seconds = self._cpu_seconds()
         if cpu_seconds is None and used:
             cpu_seconds = used.cpu_seconds
         return "cpu" if (cpu_seconds or 0) > self._resources.cpu_seconds else None
 
     async def watch(self, shortest: float) -> Limit:
-        """Return a limit, not of disk, once it is exceeded, for however long that takes.
+        """Return the limit, other than disk, that is exceeded first; waits until one is.
 
-        Each look makes the engine start a ps: that must stay a small share of a core.
+        Each look makes the engine start a `ps`, which must stay a small share of a core.
         """
         pause = shortest
         while True:
@@ -153,7 +153,7 @@ class LiveContainer:
             pause = max(shortest, 10 * (time.monotonic() - began))
 
     async def space(self) -> Space:
-        """Return what the program that is about to start may fill; its CPU time begins now."""
+        """Return what the next program may write to disk; its CPU time counts from now."""
         self.renew_cpu_time()
         return await asyncio.to_thread(Space, self._filled, self._resources.disk_mb * MEGABYTE)
 
@@ -165,7 +165,7 @@ class LiveContainer:
     def left(self, space: Space) -> float:
         """Return how many bytes a program may still write; looks at the disk, and blocks.
 
-        What removed files take counts where the container's processes can be seen from here.
+        Removed files that are still open count where this host can see the container's processes.
         """
         left = space.left()
         if self._group is None:
@@ -180,7 +180,7 @@ class LiveContainer:
     async def exceeded_at_the_end(
         self, exit_code: int, overflowed: bool, space: Space
     ) -> Limit | None:
-        """Return the limit that the engine or the kernel enforced, or that we saw too late."""
+        """Return the limit that the engine or kernel enforced, or that we noticed after the end."""
         if exit_code == -SIGXCPU:
             return "cpu"
         if exit_code == -SIGKILL and await self._ran_out_of_memory():
@@ -190,12 +190,12 @@ class LiveContainer:
         return "disk" if await asyncio.to_thread(space.exceeded) else None
 
     async def is_quiet(self) -> bool:
-        """Return whether nothing is left of the programs that ran."""
+        """Return whether no process is left of the programs that ran."""
         left = await ask("list the processes", running, self._container)
         return left is not None and left.processes == 1
 
     async def _ran_out_of_memory(self) -> bool:
-        """Return whether the kernel killed anything in this container for want of memory."""
+        """Return whether the kernel killed a process in this container for lack of memory."""
         exec_id = await self.create_exec(OOM_COUNT_ARGV)
         counts = await ask("read memory events", self._client.api.exec_start, exec_id)
         return b"oom_kill " in counts and b"oom_kill 0" not in counts

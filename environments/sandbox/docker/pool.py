@@ -1,7 +1,7 @@
-"""Containers that are started before a trial needs them, while other trials wait for their models.
+"""Containers that are started before a trial needs them, while other trials wait for models.
 
-A container cannot be told later what it shows, so a prepared one is started over folders of its
-own; these become a workspace's by being renamed, which what is mounted inside follows.
+The mounts of a container are fixed at its start, so a prepared container is started over folders of
+its own. These folders are renamed into a workspace's place later; mounts follow a rename.
 """
 
 import asyncio
@@ -30,19 +30,19 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Prepared:
-    """A started container over folders that are nobody's workspace yet."""
+    """A started container over folders that belong to no workspace yet."""
 
     container: LiveContainer
     folders: Workspace
     stdin_folder: Path
     owner: tuple[int, int]
-    """User and group id of its programs."""
+    """User and group id of the container's programs."""
 
     def become(self, workspace: Workspace, resources: Resources) -> None:
-        """Make what the container shows the workspace's, whose files move into it; blocks.
+        """Put the container's folders in the workspace's place, with its files; blocks.
 
         Raises:
-            SandboxFailed: the folders cannot be renamed into each other's place.
+            SandboxFailed: the folders cannot be renamed.
         """
         try:
             for ours, theirs in (
@@ -51,7 +51,7 @@ class Prepared:
             ):
                 for entry in os.listdir(theirs):
                     os.rename(theirs / entry, ours / entry)
-                # The place of an empty folder can be taken without a moment in which it is gone.
+                # A rename replaces an empty folder atomically.
                 os.rename(ours, theirs)
         except OSError as error:
             raise SandboxFailed(
@@ -74,7 +74,7 @@ async def prepared_container(
     parent: Path,
     resources: Resources,
 ) -> Prepared:
-    """Return a started container over folders below `parent`; what fails half-way is removed.
+    """Return a started container over folders below `parent`; a failed start is cleaned up.
 
     Raises:
         SandboxFailed: the folders cannot be made, or the engine refuses.
@@ -99,7 +99,7 @@ def _new_folders(parent: Path) -> Path:
         root = Path(tempfile.mkdtemp(prefix="prepared-", dir=parent))
         for name in ("input", "output", "stdin"):
             (root / name).mkdir()
-            # Whatever our umask: the sandbox's own user must get in.
+            # Whatever our umask is: the sandbox's own user must be able to enter.
             (root / name).chmod(0o755)
     except OSError as error:
         raise SandboxFailed(f"cannot make folders in {parent}: {error.strerror}") from error
@@ -112,13 +112,13 @@ Making = Callable[[Resources], Awaitable[Prepared]]
 class Pool:
     """Prepared containers for the sandboxes that are still expected, up to a number at a time.
 
-    What was asked for last is likely to be asked for next: the tasks of a bank mostly have the
-    same limits.
+    A new container gets the limits that were asked for last, because the tasks of a bank mostly
+    have the same limits.
     """
 
     def __init__(self, client: "DockerClient", make: Making, at_once: int, expected: int) -> None:
         self.client = client
-        """Of the engine; shared by all sandboxes that are opened meanwhile."""
+        """Client of the engine; shared by all sandboxes that are open."""
         self._make = make
         self._at_once = at_once
         self._expected = expected
@@ -127,11 +127,12 @@ class Pool:
         self._fill(Resources())
 
     async def take(self, resources: Resources, *, fresh: bool = False) -> Prepared | None:
-        """Return a container with these limits, None where there is none to be had.
+        """Return a container with these limits, None if none is prepared.
 
         Args:
             resources: The limits.
-            fresh: Take none, for one that is made on purpose; one less is expected all the same.
+            fresh: Return None, because the caller makes a new container; one fewer is expected
+                then.
         """
         self._expected = max(0, self._expected - 1)
         if fresh:
@@ -153,7 +154,7 @@ class Pool:
         return None
 
     async def close(self) -> None:
-        """Remove the containers that nobody has taken."""
+        """Remove the containers that no sandbox has taken."""
         self._expected = 0
         while self._waiting:
             self._let_go(self._waiting.popleft()[1])
@@ -178,12 +179,12 @@ class Pool:
 
 
 def _fits(made: Resources, asked: Resources) -> bool:
-    """Return whether a container for the one is one for the other."""
+    """Return whether a container made with the limits `made` can serve the limits `asked`."""
     return container_limits(made) == container_limits(asked)
 
 
 async def _removed(making: asyncio.Task[Prepared]) -> None:
-    """Wait until the container is made, for it cannot be removed before, and remove it."""
+    """Wait until the container is made, since it cannot be removed before, and remove it."""
     try:
         prepared = await making
         await prepared.remove()

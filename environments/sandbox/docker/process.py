@@ -1,4 +1,4 @@
-"""A program in a container of its own that is talked to while it runs."""
+"""A background program in a container of its own, which we write to and read from."""
 
 import asyncio
 import contextlib
@@ -35,25 +35,25 @@ async def start_process(
 
     Args:
         client: Of the engine.
-        container: Nothing else runs in it.
+        container: Made for this program alone.
         argv: From `talking_argv`.
-        output_bytes: Kept of standard error.
+        output_bytes: How much of standard error is kept.
 
     Raises:
-        SandboxFailed: the engine refuses, or is reached in a way that cannot be talked over.
+        SandboxFailed: the engine refuses, or its connection cannot be used as a stream.
     """
     space = await container.space()
     exec_id = await container.create_exec(argv, stdin=True)
     answered = await ask("run a program", client.api.exec_start, exec_id, socket=True)
     connection = _plain_socket(answered)
-    # Both families that an engine listens on are streams to asyncio.
+    # An engine listens on a Unix or TCP socket, and asyncio can use both as streams.
     reader, writer = await asyncio.open_connection(sock=connection)
     writer.write(_GO)
     return DockerProcess(container, exec_id, space, (reader, writer), answered, output_bytes)
 
 
 def _plain_socket(answered: Any) -> socket.socket:
-    """Return a socket of our own to where the SDK's answer came from."""
+    """Return a socket of our own for the connection behind the SDK's answer."""
     if not isinstance(answered, socket.SocketIO):
         raise SandboxFailed(
             "long-lived programs need a Docker engine on a unix socket or plain TCP "
@@ -65,7 +65,7 @@ def _plain_socket(answered: Any) -> socket.socket:
 
 
 class DockerProcess:
-    """A program that was started and not waited for; implements the `Process` protocol."""
+    """A program that runs in the background; implements the `Process` protocol."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class DockerProcess:
         self._exec_id = exec_id
         self._space = space
         self._reader, self._writer = streams
-        # The SDK would use the connection again if we let go of its answer.
+        # The SDK would reuse the connection if this object were garbage collected.
         self._answered = answered
         self._pipe = Pipe()
         self._stderr = Capture(output_bytes)
@@ -90,7 +90,7 @@ class DockerProcess:
         self._closing: asyncio.Task[Completed] | None = None
 
     async def write(self, data: bytes) -> None:
-        """Hand `data` to the program; raises `BrokenPipeError` when it does not read any more."""
+        """Send `data` to the program; raises `BrokenPipeError` if it no longer reads."""
         if self._reading.done() or self._writer.is_closing():
             raise BrokenPipeError("the program has ended")
         try:
@@ -100,11 +100,11 @@ class DockerProcess:
             raise BrokenPipeError("the program does not read any more") from error
 
     async def read(self) -> bytes:
-        """Return what the program has written since, nothing once it has ended its output."""
+        """Return what was written since the last read, nothing after the output ended."""
         return await self._pipe.read()
 
     async def renew(self) -> bool:
-        """Let it serve another call, and return whether it can, since it still runs."""
+        """Reset the limits for another call; return whether the program still runs."""
         self._container.renew_cpu_time()
         await ended_if_full(self._left, self._watching)
         return not self._watching.done()
@@ -113,13 +113,13 @@ class DockerProcess:
         return self._container.left(self._space)
 
     async def close(self, grace_seconds: float = 0.0) -> Completed:
-        """Return how the program ended, killing it if it does not end by itself in time."""
+        """Return how the program ended; it is killed if it does not end in time."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close(grace_seconds))
         return await to_the_end(_finished(self._closing))
 
     async def _read_frames(self) -> None:
-        """Sort the engine's frames: a byte that names the stream, three of no use, four of size."""
+        """Sort the engine's frames: one byte for the stream, three unused, four for the size."""
         try:
             while True:
                 header = await self._reader.readexactly(8)
@@ -142,7 +142,7 @@ class DockerProcess:
         return limit
 
     async def _ended(self) -> Limit | None:
-        """Return None when the program has ended, or that it complains too much."""
+        """Return None when the program has ended, or a limit if it writes too much to stderr."""
         while not (await asyncio.wait({self._reading}, timeout=_SECONDS_BETWEEN_GLANCES))[0]:
             if self._stderr.overflowed:
                 return "output"

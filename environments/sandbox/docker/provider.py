@@ -95,7 +95,7 @@ class Docker:
             workspace: Its input and output are mounted.
             resources: The limits.
             label: Value of the container's label `nightshift`: the id of the run it is for.
-            exposed_ports: What its programs reach.
+            exposed_ports: The ports that its programs can reach.
 
         Raises:
             Misuse: a sandbox cannot have these exposed ports.
@@ -119,7 +119,7 @@ class Docker:
 
     @asynccontextmanager
     async def pooled(self, label: str, at_once: int, expected: int) -> AsyncIterator[None]:
-        """Within the block, start containers before they are asked for; see `Pool`."""
+        """Within the block, start containers before trials ask for them; see `Pool`."""
         async with AsyncExitStack() as stack:
             try:
                 process = stack.enter_context(this_process())
@@ -127,7 +127,7 @@ class Docker:
                 client = await stack.enter_async_context(_connected())
                 labels = labels_of(process, label)
             except SandboxFailed as error:
-                # Whoever opens a sandbox will find out, and say so.
+                # The first sandbox that is opened will fail and report the error.
                 _logger.info("no containers are prepared: %s", error)
                 yield
                 return
@@ -150,10 +150,10 @@ async def _connected() -> "AsyncIterator[DockerClient]":
 
 
 class DockerSandbox:
-    """A container over a workspace; a new one takes its place when something had to be killed.
+    """A container over a workspace; it is replaced by a new one whenever a program was killed.
 
-    Programs run one after another, because each ends with the death of every process inside. One
-    that is started and not waited for gets a container of its own.
+    Programs run one after another, because the end of each kills every process inside. A background
+    program gets a container of its own.
     """
 
     def __init__(
@@ -196,8 +196,8 @@ class DockerSandbox:
         """Run `argv` and return how it ended; none of its processes outlives the call.
 
         `wall_seconds` can shorten the wall time of the resources, not lengthen it; waiting for
-        another program of this sandbox does not count. An exit code above 128 is taken for a
-        signal, as a shell does.
+        another program of this sandbox does not count. An exit code above 128 is read as a signal,
+        as shells do.
 
         Raises:
             SandboxFailed: the container or the engine was lost.
@@ -220,7 +220,7 @@ class DockerSandbox:
         mounts: Sequence[Mount] = (),
         reserves_memory: bool = False,
     ) -> Process:
-        """Start `argv` in a container of its own and return it; any may reserve memory there.
+        """Start `argv` in a container of its own and return it; it may always reserve memory there.
 
         Raises:
             SandboxFailed: the engine cannot start the container or talk to the program.
@@ -228,7 +228,7 @@ class DockerSandbox:
         return await to_the_end(self._start(argv, mounts))
 
     def facts(self) -> SandboxFacts:
-        """Return what holds, by the word of the engine.
+        """Return the limits that the engine reports to be in force.
 
         Raises:
             SandboxFailed: no container was ever made.
@@ -238,13 +238,13 @@ class DockerSandbox:
         return self._facts
 
     async def set_up(self) -> None:
-        """Make the container ready, a prepared one over the workspace."""
+        """Prepare the container: a pooled one if there is one, else a new one."""
         if self._prepared is not None:
             await asyncio.to_thread(self._prepared.become, self._workspace, self._resources)
         self._facts = (await self.ready()).facts()
 
     async def ready(self) -> LiveContainer:
-        """Return the container for programs that are waited for, made now if there is none."""
+        """Return the container for programs that are waited for; it is made now if missing."""
         if self._container is None:
             self._container = await self._new_container(self._options)
         return self._container
@@ -308,7 +308,7 @@ class DockerSandbox:
         exit_code = -signal.SIGKILL if limit else await container.exit_code(exec_id)
         overflowed = stream.stdout.overflowed or stream.stderr.overflowed
         limit = limit or await container.exceeded_at_the_end(exit_code, overflowed, space)
-        # It can be used again where nothing was killed and nothing is left.
+        # The container can be used again if nothing was killed and no process is left.
         if limit or exit_code < 0 or not await container.is_quiet():
             await to_the_end(self._discard())
         return Completed(
@@ -327,7 +327,7 @@ class DockerSandbox:
 
 
 async def _ended(stream: ExecStream, deadline: float) -> Limit | None:
-    """Return None when the program has ended, or the limit of its output or its time."""
+    """Return None when the program has ended, or its output or time limit if it exceeded one."""
     while not await stream.ended(
         min(_SECONDS_BETWEEN_GLANCES, max(0.0, deadline - time.monotonic()))
     ):

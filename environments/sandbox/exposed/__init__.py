@@ -1,1 +1,1 @@
-"""Exposed ports: what a sandbox without a network reaches services through."""
+"""Exposed ports: how a sandbox without a network reaches services on the host."""

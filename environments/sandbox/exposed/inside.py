@@ -2,8 +2,8 @@
 
 The folder of an exposed port's socket is mounted, not the socket: a service that restarts makes a
 new socket, which only a mounted folder shows. So the folder must hold nothing else. Programs inside
-have a user of their own, so every user must be able to enter the folder and to write to the socket;
-the folder's own parent keeps the host's other users out.
+run as a user of their own, so every user must be able to enter the folder and write to the socket;
+the parent of the folder keeps other users of the host out.
 """
 
 import os
@@ -19,18 +19,18 @@ from environments.sandbox.walking import opened_folder
 from taskdata.errors import Misuse, SandboxFailed
 
 FOLDER = "/run/nightshift/ports"
-"""Holds one folder for each exposed port inside, called like its port."""
+"""Holds one folder for each exposed port inside, named after the port."""
 
 _RELAY = f"{PACKAGES}/environments/sandbox/exposed/relay.py"
 _PORTS = range(1024, 65536)
 _LONGEST_ADDRESS = 107
-# A sandboxed service can fill its own folder.
+# A sandboxed service can fill its own folder, so only so many entries are looked at.
 _MOST_ENTRIES = 16
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check_exposed_ports(exposed_ports: Sequence[ExposedPort]) -> None:
-    """Return if a sandbox can have these exposed ports; there need be no service behind them yet.
+    """Check that a sandbox can have these exposed ports; their services need not run yet.
 
     Raises:
         Misuse: ports repeat or need privileges, or a path or variable cannot be passed on.
@@ -85,7 +85,7 @@ def port_mounts(exposed_ports: Sequence[ExposedPort]) -> tuple[Mount, ...]:
 
 
 def hosts_mounts(exposed_ports: Sequence[ExposedPort]) -> tuple[Mount, ...]:
-    """Return what makes `localhost` a name, for a sandbox with exposed ports but no /etc/hosts."""
+    """Return the mount that makes `localhost` resolve in a sandbox without /etc/hosts."""
     file = Path(__file__).parent / "hosts"
     return (Mount(file, "/etc/hosts"),) if exposed_ports else ()
 
@@ -96,11 +96,11 @@ def port_variables(exposed_ports: Sequence[ExposedPort]) -> dict[str, str]:
 
 
 def relayed(python: str, exposed_ports: Sequence[ExposedPort]) -> tuple[str, ...]:
-    """Return what stands before a command so that the exposed ports are open to it.
+    """Return the prefix of a command that opens the exposed ports for it.
 
     Args:
-        python: A Python inside.
-        exposed_ports: None: nothing stands there.
+        python: A Python inside the sandbox.
+        exposed_ports: Without any, the prefix is empty.
     """
     if not exposed_ports:
         return ()

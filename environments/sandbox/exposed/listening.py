@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def listening_socket(path: Path) -> socket.socket:
-    """Return a socket bound at `path`, which may be longer than the 108 bytes of a socket's name.
+    """Return a socket bound at `path`, which may exceed the 108 bytes of a socket address.
 
     Raises:
-        OSError: It cannot be made there.
+        OSError: the socket cannot be made there.
     """
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     bound = socket.socket(socket.AF_UNIX)

@@ -1,13 +1,14 @@
 """Carries a program's connections from its own loopback to the Unix sockets of its exposed ports.
 
-A script for the inside of a sandbox, `relay.py PORT=SOCKET ... -- PROGRAM ARGUMENT ...`: it
-listens on 127.0.0.1, leaves the forwarding to an orphan in a session of its own, and turns into
-the program, which thus keeps its process id, streams, signals and exit code, and has no child that
-it did not start. The orphan ends when the program does, if the sandbox does not end it first.
+This script runs inside a sandbox, as `relay.py PORT=SOCKET ... -- PROGRAM ARGUMENT ...`. It listens
+on 127.0.0.1, starts a detached process in a session of its own that forwards connections, and then
+executes the program, which keeps the process id, streams, signals and exit code and has no child
+that it did not start. The detached process ends when the program ends, if the sandbox does not end
+it first.
 
-Every program with exposed ports waits for this script to start. Modules that a bare Python has not
-loaded already are therefore imported from C alone: `socket` and `signal` would take twice as long
-as all the rest.
+Every program with exposed ports waits for this script. So it imports only modules that a bare
+Python has loaded already or that are written in C: `socket` and `signal` alone would take twice as
+long as everything else.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -17,17 +18,17 @@ import select
 import sys
 
 _CHUNK = 1 << 16
-# Two descriptors each, of which a sandboxed process may have 512.
+# Each connection needs two descriptors, of which a sandboxed process may have 512.
 _MAX_CONNECTIONS = 200
 _BACKLOG = 128
 _SECONDS_BETWEEN_ATTEMPTS = 0.02
 _CANNOT_LISTEN = 125
-# struct linger with a time of zero: closing resets the connection.
+# struct linger with a time of zero: closing the socket resets the connection.
 _RESET = (1).to_bytes(4, sys.byteorder) + bytes(4)
 
 
 class Flow:
-    """One direction of a connection; holds at most one chunk that its target has not taken."""
+    """One direction of a connection; buffers at most one chunk that the target has not taken."""
 
     __slots__ = ("_shut", "_source", "_target", "ended", "unsent")
 
@@ -37,10 +38,10 @@ class Flow:
         self._shut = False
         self.unsent = b""
         self.ended = False
-        """Its source has ended its output."""
+        """The source has ended its output."""
 
     def step(self) -> None:
-        """Carry what can be carried without waiting; raises OSError when a side is lost."""
+        """Move what can be moved without waiting; raises OSError when a side is lost."""
         try:
             if not self.unsent and not self.ended:
                 self.unsent = self._source.recv(_CHUNK)
@@ -54,12 +55,12 @@ class Flow:
             return
 
     def is_over(self) -> bool:
-        """Return whether everything has arrived."""
+        """Return whether everything has been delivered."""
         return self.ended and not self.unsent
 
 
 class Connection:
-    """A program's connection and the one behind the exposed port, carried both ways."""
+    """A program's connection and the connection to the service, joined in both directions."""
 
     def __init__(self, client: _socket.socket, service: _socket.socket) -> None:
         self.client = client
@@ -68,7 +69,7 @@ class Connection:
         self._back = Flow(service, client)
 
     def step(self) -> bool:
-        """Carry what can be carried and return whether there may be more; closed if not."""
+        """Move what can be moved; return False once the connection is over and closed."""
         try:
             self._out.step()
             self._back.step()
@@ -103,10 +104,11 @@ class Listener:
         self.socket.setblocking(False)
         self._path = path
         self.waiting: _socket.socket | None = None
-        """A client that the service, too busy to take connections, has not been reached for."""
+        """A client whose service connection could not be opened yet, because the service is
+        busy."""
 
     def accept(self) -> Connection | None:
-        """Return the next connection, None when there is none now or its service is not there."""
+        """Return the next connection, None if there is none now or the service is not running."""
         client, self.waiting = self.waiting or self._next_client(), None
         if client is None:
             return None
@@ -135,13 +137,13 @@ class Listener:
 
 
 def reset(client: _socket.socket) -> None:
-    """Close so that the program sees an error, not an end."""
+    """Close so that the program sees an error instead of an end of file."""
     client.setsockopt(_socket.SOL_SOCKET, _socket.SO_LINGER, _RESET)
     client.close()
 
 
 class Relay:
-    """Everything that is carried for one program."""
+    """All connections of one program."""
 
     def __init__(self, listeners: list[Listener], program: int) -> None:
         self._program = program
@@ -152,7 +154,7 @@ class Relay:
         self._watched: dict[int, int] = {}
 
     def serve(self) -> None:
-        """Carry connections until the program has ended."""
+        """Forward connections until the program has ended."""
         while True:
             self._watch_listeners()
             busy = any(listener.waiting for listener in self._listeners.values())
@@ -187,7 +189,7 @@ class Relay:
             return
         for number in numbers:
             del self._connections[number]
-            # Closing has taken it out of the poll.
+            # Closing a socket has removed it from the poll already.
             self._watched.pop(number, None)
 
     def _watch(self, number: int, interest: int) -> None:
@@ -195,7 +197,7 @@ class Relay:
         if interest == watched:
             return
         self._watched[number] = interest
-        # Out of the poll, and not with no interest: an end would be reported without end.
+        # Unregister instead of polling for nothing: a closed peer would be reported forever.
         if not interest:
             self._poll.unregister(number)
         elif watched:
@@ -205,7 +207,7 @@ class Relay:
 
 
 def leave_behind(listeners: list[Listener]) -> None:
-    """Start an orphan that carries connections for this process."""
+    """Start a detached process that forwards connections for this process."""
     program = os.pidfd_open(os.getpid())
     child = os.fork()
     if child:
@@ -225,7 +227,7 @@ def leave_behind(listeners: list[Listener]) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Listen at the exposed ports, leave the forwarding behind and become the program."""
+    """Listen at the exposed ports, start the forwarding process and become the program."""
     end = arguments.index("--")
     try:
         exposed_ports = (exposed.partition("=") for exposed in arguments[:end])
@@ -233,7 +235,7 @@ def main(arguments: list[str]) -> None:
     except OSError as error:
         sys.stderr.write(f"the relay to the sandbox's exposed ports failed: {error}\n")
         sys.exit(_CANNOT_LISTEN)
-    # Python ignores them, and a program would inherit that.
+    # Python ignores these signals, and the program would inherit that.
     _signal.signal(_signal.SIGPIPE, _signal.SIG_DFL)
     _signal.signal(_signal.SIGXFSZ, _signal.SIG_DFL)
     program = arguments[end + 1 :]

@@ -1,1 +1,1 @@
-"""What a sandbox's programs use, seen from outside, where no kernel limit holds all of them."""
+"""Resource use of a sandbox's programs, watched from outside where no kernel limit fits."""

@@ -1,4 +1,4 @@
-"""The CPU time of a tree of processes, also of those that came and went between two looks."""
+"""The CPU time of a process tree, including processes that ended between two looks."""
 
 import os
 from collections.abc import Sequence
@@ -6,44 +6,45 @@ from dataclasses import dataclass, field
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _CPUS = os.cpu_count() or 1
-# Below this age, ticks are too coarse to tell which part of it a process has run.
+# Below this age, ticks are too coarse to tell how long a process has run.
 _SHORTEST_AGE = 2
 
 
 @dataclass(frozen=True)
 class Times:
-    """What the kernel says of one process; all in ticks."""
+    """The kernel's figures about one process; all in ticks."""
 
     pid: int
     started: int
-    """After boot."""
+    """Start time after boot."""
     own: int
-    """Of its threads."""
+    """CPU time of the process's threads."""
     waited: int
-    """Of the children that it has waited for, and of theirs."""
+    """CPU time of the children that the process has waited for, and of their children."""
     runs: bool
-    """It was running, or could have been, when it was looked at."""
+    """The process was running or ready to run at the time of the look."""
 
 
 @dataclass
 class CpuTime:
-    """Adds up the looks at a tree.
+    """Adds up the looks at a process tree.
 
-    There are two ways to count, and each misses something. What all processes and the children
-    they have waited for have used is exact, but lacks children of those that ignore SIGCHLD,
-    which nobody waits for. What each process was seen to use lacks those that nobody saw, so one
-    that is seen for the first time stands for the others that lived as shortly. The larger counts.
+    CPU time is counted in two ways, and each misses something. The sum over all processes and the
+    children they have waited for is exact, but lacks the children of processes that ignore SIGCHLD,
+    because nobody waits for them. The sum over the processes that were seen lacks those that ended
+    between two looks, so a process that is seen for the first time stands for others as short-lived
+    as itself. The larger of the two counts.
     """
 
     looked_at: float
-    """When the tree was looked at last, or started, in ticks after boot."""
+    """Time of the last look, or of the start, in ticks after boot."""
     _known: dict[tuple[int, int], int] = field(default_factory=dict)
     _seen: float = 0.0
     _inherited: int = 0
     _forgiven: float = 0.0
 
     def look(self, at: float, processes: Sequence[Times]) -> float:
-        """Return the ticks used until now, given all processes there are."""
+        """Return the ticks used until now, given all processes that exist."""
         interval, self.looked_at = at - self.looked_at, at
         known = {}
         for process in processes:
@@ -70,8 +71,8 @@ class CpuTime:
 def _first_seen(process: Times, at: float, interval: float) -> float:
     """Return the ticks of the interval that a new process stands for.
 
-    Of those that live for a tenth of the interval one in ten is seen, so the one that is counts for
-    ten: for the whole interval, at the share of a core that it has used.
+    Of processes that live for a tenth of the interval, one in ten is seen. So the one that is seen
+    counts for ten: for the whole interval, at the share of a core that it has used.
     """
     age = at - process.started
     if age >= interval:

@@ -1,4 +1,4 @@
-"""When to look next: what grows fast is looked at the more often, the less of its limit is left."""
+"""When to look next: the less of a limit is left, the sooner."""
 
 import asyncio
 import time
@@ -8,7 +8,7 @@ from typing import Any
 from environments.sandbox.limits import Limit
 
 GROWTH_BYTES_PER_SECOND = 2 << 30
-"""How fast programs are taken to fill a disk or memory, on two cores into the page cache."""
+"""How fast programs can fill a disk or memory: measured on two cores into the page cache."""
 
 _SHORTEST_SECONDS = 0.01
 _SECONDS_TO_SEE = 10.0
@@ -17,12 +17,13 @@ _SECONDS_TO_SEE = 10.0
 def pause_seconds(left_bytes: float, longest: float, look_seconds: float) -> float:
     """Return how long to wait before the next look.
 
-    A limit is thus overshot by what is written while a look lasts, and in four times that, which
-    is what a look may cost of a core at most, or in 10 ms.
+    A limit can be exceeded by what is written during a look and the pause after it. The pause is
+    at least four times as long as the look, so that looking costs a fifth of a core at most, and
+    at least 10 ms.
 
     Args:
-        left_bytes: Until the limit.
-        longest: Where much is left.
+        left_bytes: Bytes until the limit.
+        longest: Seconds to wait when much is left.
         look_seconds: How long the last look took.
     """
     soon = min(longest, max(0.0, left_bytes) / GROWTH_BYTES_PER_SECOND)
@@ -30,11 +31,11 @@ def pause_seconds(left_bytes: float, longest: float, look_seconds: float) -> flo
 
 
 async def watch_space(left: Callable[[], float], longest: float) -> Limit:
-    """Return `disk` once `left` bytes are negative, for however long that takes.
+    """Return `disk` once `left` bytes are negative; waits until they are.
 
     Args:
-        left: Looks at what can still be written; called in a thread.
-        longest: Seconds between two looks where much is left.
+        left: Returns how many bytes can still be written; called in a thread.
+        longest: Seconds between two looks when much is left.
     """
     while True:
         began = time.monotonic()
@@ -45,15 +46,15 @@ async def watch_space(left: Callable[[], float], longest: float) -> Limit:
 
 
 async def ended_if_full(left: Callable[[], float], watching: "asyncio.Task[Limit | None]") -> None:
-    """Where less than nothing is `left` already, wait until `watching` has seen it, too."""
+    """If the space is exceeded already, wait until `watching` has noticed it too."""
     if await asyncio.to_thread(left) < 0:
         await asyncio.wait({watching}, timeout=_SECONDS_TO_SEE)
 
 
 async def first_limit(*watching: Coroutine[Any, Any, Limit | None]) -> Limit | None:
-    """Return what the first of them returns; the others are cancelled.
+    """Return the result of the first that finishes; the others are cancelled.
 
-    They look side by side, so that what is slow to look at does not hide what grows fast.
+    They run concurrently, so that a slow check does not delay the one for a fast-growing resource.
     """
     tasks = [asyncio.ensure_future(one) for one in watching]
     try:

@@ -1,4 +1,4 @@
-"""What the processes of one pid namespace use, read from outside through their own /proc."""
+"""Resource use of the processes of one pid namespace, read from outside through /proc."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from environments.sandbox.watching.cpu import TICKS_PER_SECOND, CpuTime, Times
 from environments.sandbox.watching.unnamed import unnamed_bytes
 from taskdata.schema.task import Resources
 
-# Files on a sandbox's own tmpfs cost kernel memory even when empty.
+# Files on a sandbox's tmpfs cost kernel memory even when they are empty.
 MAX_TEMPORARY_FILES = 20_000
 
 
@@ -25,7 +25,7 @@ class _Use:
 
 
 class Namespace:
-    """The processes below one init process; looked at again at each call."""
+    """The processes below one init process, read anew at each call."""
 
     def __init__(self, init_pid: int, output: Path, own_processes: int = 1) -> None:
         self._own_processes = own_processes
@@ -34,13 +34,14 @@ class Namespace:
         self._cpu = CpuTime(_ticks_since_boot())
         self._renewed = threading.Event()
         self.memory_left_bytes: float = 0
-        """Until the limit, as it was at the last look."""
+        """Bytes until the memory limit at the last look."""
 
     def exceeded(self, resources: Resources) -> Limit | None:
-        """Return the limit that all processes together are above, if any; disk is not looked at.
+        """Return the limit that all processes together exceed, if any; disk is not checked.
 
-        Our own processes inside do not count as tasks, and a relay's memory of a few megabytes
-        does. While the sandbox is still being built, or is gone already, nothing is above a limit.
+        Our own processes inside are not counted as processes, but the few megabytes of a relay
+        count as memory. While the sandbox is still being built, or is gone already, no limit is
+        exceeded.
         """
         limit_kb = resources.memory_mb * 1024
         self.memory_left_bytes = limit_kb * 1024
@@ -66,9 +67,9 @@ class Namespace:
         self._renewed.set()
 
     def unnamed_bytes(self) -> float:
-        """Return the space on the output's disk that processes hold without a name for it.
+        """Return the space on the output's disk taken by open files that have no name any more.
 
-        Infinite where nobody can tell, or where there are too many files in temporary folders.
+        Infinite if it cannot be determined, or if there are too many files in temporary folders.
         """
         if not self._is_built():
             return 0
@@ -77,7 +78,7 @@ class Namespace:
         return unnamed_bytes(self._processes(), self._output_device)
 
     def _is_built(self) -> bool:
-        # Before the sandbox has its own root, its /proc is the host's.
+        # Before the sandbox has its own root, its /proc shows the host.
         try:
             return (self._root / "proc").stat().st_dev != os.stat("/proc").st_dev
         except OSError:
@@ -131,7 +132,7 @@ class Namespace:
 
 
 def _own_kb(status: dict[str, str]) -> int:
-    """Return a process's memory with what it shares counted in full."""
+    """Return a process's memory with shared pages counted in full."""
     parts = ("RssAnon", "RssShmem", "VmSwap")
     return sum(int(status.get(part, "0 kB").split()[0]) for part in parts)
 

@@ -1,4 +1,4 @@
-"""Space on a disk that no walk of a folder finds: of files that were removed and are still used."""
+"""Disk space that no walk of a folder finds: of removed files that are still open."""
 
 import math
 import os
@@ -8,26 +8,26 @@ from contextlib import suppress
 from pathlib import Path
 
 MAX_OPEN_FILES = 20_000
-"""Of all processes together; where more are open, anything may be hidden among them."""
+"""Open files of all processes together; beyond this number, files could be hidden."""
 
 _MAX_MAPS_BYTES = 16 << 20
-# Programs hand over one or two at a time; the queue of a socket keeps what nobody takes out.
+# Programs pass one or two descriptors at a time; a socket's queue keeps what is not received.
 _MAX_IN_FLIGHT = 4
 _REMOVED = b" (deleted)"
-# What programs can write to, as maps name it: libraries that were replaced on the host are not
-# theirs.
+# What programs can write to, as named in /proc/*/maps: libraries that were replaced on the host do
+# not belong to programs.
 _FILLED = (b" /workspace/output/", b" /run/nightshift/")
 
 
 def unnamed_bytes(processes: Iterable[Path], device: int) -> float:
-    """Return the space that removed files take which the processes hold open or mapped.
+    """Return the space taken by removed files that the processes hold open or mapped.
 
-    Infinite where that cannot be told, because too much is open, mapped, or on its way from one
-    process to another.
+    Infinite if it cannot be determined, because too much is open, mapped, or in transit between
+    processes.
 
     Args:
-        processes: Their folders in /proc.
-        device: Of the file system that is filled.
+        processes: Folders of the processes in /proc.
+        device: Device of the file system that is filled.
     """
     return _Looking(device).at(processes)
 
@@ -36,7 +36,7 @@ class _Looking:
     def __init__(self, device: int) -> None:
         self._device = device
         self._bytes: dict[tuple[int, int], int] = {}
-        """By device and inode: one file counts once, whoever has it open."""
+        """Bytes by device and inode: a file counts once, however many processes have it open."""
         self._open = 0
         self._in_flight = 0
         self._maps_bytes = 0
@@ -87,7 +87,7 @@ class _Looking:
 
 
 def _in_flight(fdinfo: str) -> int:
-    """Return how many descriptors wait in a socket's queue (from Linux 5.7)."""
+    """Return how many descriptors are queued in a socket (from Linux 5.7)."""
     with open(fdinfo, "rb") as file:
         _, found, rest = file.read().partition(b"scm_fds:")
     return int(rest.split(maxsplit=1)[0]) if found else 0

@@ -1,1 +1,1 @@
-"""What runs in a service's sandbox: it imports nothing of ours but this room."""
+"""Programs that run in a service's sandbox; they import no other module of this project."""

@@ -1,4 +1,4 @@
-"""How a service's program and the host talk: one JSON object a line."""
+"""The protocol between a service's program and the host: one JSON object a line."""
 
 import hashlib
 import json
@@ -14,38 +14,38 @@ STATE = "state"
 """Folder below the output that holds the final state."""
 
 SOCKETS = Path("/run/nightshift/sockets")
-"""Holds one folder for each socket, which the host has made and others see read-only."""
+"""Holds one folder for each socket, made by the host; other sandboxes see it read-only."""
 
 FAILED = "failed"
-"""Key of what the host is told when something it asked for could not be done."""
+"""Key of the answer when an order could not be carried out."""
 
 LOST = "lost"
-"""Key of the same when what the program runs is gone, and not through its clients."""
+"""Key of the answer when the server is gone for a reason that its clients did not cause."""
 
 _MAX_LOG_LINES = 5
 _MAX_NAME = 70
 
 
 def settings() -> dict[str, Any]:
-    """Return what the host said first."""
+    """Return the settings, the first line that the host sends."""
     given: dict[str, Any] = json.loads(sys.stdin.readline())
     return given
 
 
 def orders() -> Iterator[str]:
-    """Yield what the host asks for, until it closes the line."""
+    """Yield the orders of the host until it closes the connection."""
     for line in sys.stdin:
         yield line.strip()
 
 
 def say(**facts: str) -> None:
-    """Tell the host."""
+    """Send facts to the host."""
     sys.stdout.write(json.dumps(facts) + "\n")
     sys.stdout.flush()
 
 
 def last_lines(log: Path) -> str:
-    """Return the end of a log in one line, empty if there is none."""
+    """Return the end of a log on one line, empty if there is no log."""
     if not log.is_file():
         return ""
     with log.open("rb") as stream:
@@ -55,10 +55,10 @@ def last_lines(log: Path) -> str:
 
 
 def plain(name: str) -> str:
-    """Return a file name that stands for `name` alone: letters, digits, `_`, `-`, `@`, `+`.
+    """Return a file name for `name`: letters, digits, `_`, `-`, `@`, `+`.
 
-    Anything else is written as `%` and its bytes in hexadecimal, so that no name leads elsewhere;
-    the end of a long one is a hash of it all.
+    Other characters are written as `%` and their bytes in hexadecimal, so that no name leads out of
+    its folder; a long name is cut and ends with a hash of the whole.
     """
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "_-@+") else _escaped(c) for c in name)
     if len(kept) <= _MAX_NAME:

@@ -1,9 +1,9 @@
 """A mail server: aiosmtpd takes messages in, pymap keeps them and shows them over IMAP.
 
-Mailboxes are in memory, for nothing of them survives the trial: pymap's Maildir backend loses the
-text of copied messages (0.36.7). Whatever is delivered, brought by the task or written down at the
-end goes over IMAP as well, so there is one way to a mailbox. Nothing leaves: messages to strangers
-end in an outbox.
+Mailboxes are in memory, because nothing survives the trial and pymap's Maildir backend loses the
+text of copied messages (0.36.7). Messages that are delivered, brought by the task or written down
+at the end go over IMAP as well, so there is one way to access a mailbox. No mail leaves the
+sandbox: messages to unknown recipients end in an outbox.
 """
 
 import asyncio
@@ -39,13 +39,13 @@ _USUAL = ("Sent", "Drafts", "Trash")
 
 
 class _Delivery:
-    """What aiosmtpd asks about recipients and hands messages to."""
+    """Answers aiosmtpd's questions about recipients and delivers messages."""
 
     def __init__(self, boxes: Mailboxes) -> None:
         self._boxes = boxes
 
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:  # noqa: N802
-        """Deliver to each account once, and to the outbox for all the others."""
+        """Deliver once to each account, and to the outbox for all other recipients."""
         content = envelope.content or b""
         message = content if isinstance(content, bytes) else content.encode()
         known: list[str] = []
@@ -97,7 +97,7 @@ def _smtp(boxes: Mailboxes) -> SMTP:
 @asynccontextmanager
 async def _imap(accounts: dict[str, str]) -> AsyncIterator[None]:
     config = Config(
-        # What its command line would leave open.
+        # Options that pymap's command line would set.
         Namespace(proxy_protocol=None, passlib_cfg=None),
         host=None,
         port=0,
@@ -132,7 +132,7 @@ async def _serve() -> int:
         loop = asyncio.get_running_loop()
         async with await loop.create_unix_server(lambda: _smtp(boxes), path=_SMTP):
             for place in (_SMTP, _IMAP):
-                # Programs have a user of their own.
+                # Client programs run as another user.
                 place.chmod(0o777)
             code = await _reported("ready", lambda: _filled(boxes))
             waiting = orders()
@@ -143,7 +143,7 @@ async def _serve() -> int:
 
 
 async def _reported(key: str, work: Callable[[], str]) -> int:
-    """Do it and tell the host how it went."""
+    """Do `work` and tell the host how it went."""
     try:
         say(**{key: await asyncio.to_thread(work)})
     except (imaplib.IMAP4.error, smtplib.SMTPException, OSError) as error:
@@ -153,7 +153,7 @@ async def _reported(key: str, work: Callable[[], str]) -> int:
 
 
 def _filled(boxes: Mailboxes) -> str:
-    """Bring in the task's messages, ask both servers how they are, and return the versions."""
+    """Add the task's messages, check the health of both servers, and return their versions."""
     for address in boxes.accounts:
         for mailbox in _USUAL:
             boxes.create(address, mailbox)
@@ -169,7 +169,7 @@ def _filled(boxes: Mailboxes) -> str:
 
 
 class _UnixSMTP(smtplib.SMTP):
-    """A client of our own server."""
+    """A client of the SMTP server in this program."""
 
     def __init__(self) -> None:
         super().__init__("localhost", timeout=_CLIENT_SECONDS)

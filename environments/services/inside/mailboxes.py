@@ -1,4 +1,4 @@
-"""The mailboxes of a mail server as their own client sees them, and what is in them at the end."""
+"""The mailboxes of a mail server, accessed over IMAP, and their content at the end."""
 
 import csv
 import email
@@ -18,13 +18,13 @@ from typing import Any
 from environments.services.inside.lines import plain
 
 OUTBOX = "outbox"
-"""Account, without an address, that gets what is sent to strangers."""
+"""Account, without an address, that receives messages to unknown recipients."""
 
 COLUMNS = (
     *("account", "mailbox", "file", "flags", "delivered_to"),
     *("from", "to", "cc", "subject", "date", "attachments", "text"),
 )
-"""Of `messages.csv`."""
+"""Columns of `messages.csv`."""
 
 _SECONDS = 60.0
 _MAX_TEXT = 20_000
@@ -40,7 +40,7 @@ def connected(path: Path, timeout: float) -> socket.socket:
 
 
 class _UnixIMAP(imaplib.IMAP4):
-    """A client of our own server."""
+    """A client of the IMAP server in this program."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -57,10 +57,10 @@ class Mailboxes:
         self._path = path
         self._outbox_password = outbox_password
         self.accounts = accounts
-        """Passwords by address, the outbox not among them."""
+        """Passwords by address, without the outbox."""
 
     def create(self, account: str, mailbox: str) -> None:
-        """Make a mailbox if it is not there.
+        """Make a mailbox if it does not exist.
 
         Raises:
             imaplib.IMAP4.error: the server refuses.
@@ -69,7 +69,7 @@ class Mailboxes:
             _create(client, mailbox)
 
     def append(self, account: str, mailbox: str, messages: Sequence[bytes]) -> None:
-        """Add messages in this order to a mailbox, which is made if it is not there.
+        """Add messages in this order to a mailbox, which is made if it does not exist.
 
         Raises:
             imaplib.IMAP4.error: the server refuses.
@@ -171,12 +171,12 @@ def _fetched(answer: list[Any]) -> tuple[tuple[str, ...], bytes]:
     data = next((item[1] for item in answer if isinstance(item, tuple)), b"")
     around = b" ".join(item[0] if isinstance(item, tuple) else item or b"" for item in answer)
     flags = (flag.decode("utf-8", "replace") for flag in imaplib.ParseFlags(around))
-    # Recent is a fact about the reader.
+    # `Recent` depends on who reads the mailbox.
     return tuple(sorted(flag for flag in flags if flag != "\\Recent")), data
 
 
 def _fields(data: bytes) -> dict[str, str]:
-    """Return the cells of a message, none if it cannot be parsed."""
+    """Return the cells of a message; empty if the message cannot be parsed."""
     try:
         message = email.message_from_bytes(data)
         parts = [part for part in message.walk() if not part.is_multipart()]

@@ -1,8 +1,8 @@
 """A PostgreSQL server with one database, from initdb to the final state as CSV.
 
 Nothing survives a trial, so nothing is ever flushed to disk. Until the host has been told that the
-server is ready nobody else can know its socket, and it trusts whoever connects; from then on
-everybody needs a password, and the superuser's is known to this program alone.
+server is ready, nobody else can know its socket, and the server trusts every connection; from then
+on every user needs a password, and only this program knows the superuser's.
 """
 
 import secrets
@@ -39,9 +39,9 @@ _PORT = 5432
 _DATA = OUTPUT / "data"
 _SOCKETS = SOCKETS / "postgresql"
 _LOG = OUTPUT / "server.log"
-# A script is the task's, and psql starts programs for it (`\!`, `\copy ... program`), which could
-# live on and act behind everybody's back. Unlike psql's --restrict, which dumps of newer versions
-# set for themselves, this works in every version.
+# The script is part of the task, and psql starts programs for it (`\!`, `\copy ... program`), which
+# could go on running unnoticed. Unlike psql's --restrict, which dumps of newer versions set for
+# themselves, this limit works in every version.
 _FORKS_NOTHING = ("/usr/bin/prlimit", "--nproc=0:0")
 _START_SECONDS = 60.0
 _END_SECONDS = 1.0
@@ -57,14 +57,14 @@ _OPTIONS = {
     "shared_buffers": "64MB",
     "max_wal_size": "64MB",
     "max_connections": "50",
-    # Parallel workers would want shared memory beyond what a sandbox has.
+    # Parallel workers would need more shared memory than a sandbox has.
     "max_parallel_workers": "0",
     "log_min_messages": "fatal",
 }
-# Before PostgreSQL 15 everybody may put functions where the superuser would find them.
+# Before PostgreSQL 15 every user may create functions where the superuser would find them.
 _OWN_NAMES_ONLY = "-c search_path=pg_catalog"
-# What the owner of a database sets for its sessions must not change what is written down. How long
-# that takes is the host's to bound.
+# The database owner's session settings must not change what is written down. The host limits how
+# long it takes.
 _READING = (
     f"{_OWN_NAMES_ONLY} -c role=none -c row_security=off -c datestyle=ISO "
     "-c intervalstyle=postgres -c timezone=UTC -c extra_float_digits=1 -c bytea_output=hex "
@@ -105,7 +105,7 @@ def main() -> int:
 def _reported(
     work: Callable[[], dict[str, str]], failure: Callable[[], str] = lambda: FAILED
 ) -> int:
-    """Do it and tell the host how it went, a failure under the key that `failure` returns."""
+    """Do the work and tell the host the result, or a failure under the key `failure` returns."""
     try:
         say(**work())
     except (psycopg.Error, OSError, subprocess.SubprocessError, _Failed) as error:
@@ -119,7 +119,7 @@ class _Failed(Exception):
 
 
 def _make_template(binaries: Path) -> dict[str, str]:
-    """Make an empty cluster and pack it; return what the host is told."""
+    """Make an empty cluster and pack it; return the facts for the host."""
     who = ("--username", _SUPERUSER, "--auth", "trust")
     how = ("--encoding", "UTF8", "--locale", "C.UTF-8", "--wal-segsize", "1", "--no-sync")
     _run((binaries / "initdb", "-D", _DATA, *who, *how))
@@ -158,7 +158,7 @@ class _Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> dict[str, str]:
-        """Start, fill and close the server to strangers; return what the host is told."""
+        """Start and fill the server, then require passwords; return the facts for the host."""
         _run(("tar", "--extract", "--file", TEMPLATE_MOUNT, "--directory", OUTPUT))
         options = [part for name, value in _OPTIONS.items() for part in ("-c", f"{name}={value}")]
         with _LOG.open("wb") as log:
@@ -184,9 +184,9 @@ class _Server:
         return {"ready": self._asked_as_the_agent()}
 
     def write_state(self) -> dict[str, str]:
-        """Write every table to a CSV file; return what the host is told.
+        """Write every table to a CSV file; return the facts for the host.
 
-        A database that its owner has dropped has none.
+        If the owner has dropped the database, there are no files.
         """
         folder = OUTPUT / STATE
         shutil.rmtree(folder, ignore_errors=True)
@@ -215,9 +215,10 @@ class _Server:
         return {"done": f"{len(tables)} tables"}
 
     def _made_readable(self, connection: "psycopg.Connection[Any]") -> bool:
-        """End what others still run, for it may hold locks; return whether the database is there.
+        """End other sessions, which may hold locks; return whether the database still exists.
 
-        Its owner may have closed it to everybody, by settings that let no session live too.
+        The owner may have closed the database to everybody, also by settings under which no session
+        survives.
         """
         connection.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
@@ -237,7 +238,7 @@ class _Server:
         return True
 
     def is_lost(self) -> bool:
-        """Return whether the server itself is gone, which no client of it can bring about."""
+        """Return whether the server process itself is gone, which no client can cause."""
         if self._process is None:
             return True
         try:
@@ -265,9 +266,9 @@ class _Server:
             _run((*psql, *who, "--file", script), before=_FORKS_NOTHING)
 
     def _asked_as_the_agent(self) -> str:
-        """Ask the server what it is, the way an agent will; this is the health check."""
+        """Connect as the agent will and ask for the version; this is the health check."""
         where = self._where(self._database)
-        # The server takes in the new rules a moment after it was told.
+        # The server applies new access rules a moment after it is told to.
         deadline = time.monotonic() + _START_SECONDS
         while _lets_in_without_password(where, self._user):
             if time.monotonic() > deadline:
@@ -292,7 +293,7 @@ def _lets_in_without_password(where: dict[str, Any], user: str) -> bool:
 
 
 def _rows(schema: str, table: str, keys: list[str], partitioned: bool) -> sql.Composed:
-    """Return the query for all rows in an order that does not change from night to night."""
+    """Return the query for all rows in a deterministic order."""
     order = sql.SQL(", ").join(map(sql.Identifier, keys)) if keys else sql.SQL("ctid")
     return sql.SQL(
         "COPY (SELECT * FROM {} ORDER BY {}) TO STDOUT WITH (FORMAT csv, HEADER)"

@@ -1,7 +1,7 @@
-"""The packed empty PostgreSQL cluster: where it is made, and where it is seen."""
+"""Paths of the packed empty PostgreSQL cluster: where it is made, and where it is mounted."""
 
 TEMPLATE = "template.tar"
-"""Below the output folder of the sandbox that makes it."""
+"""Path below the output folder of the sandbox that makes the cluster."""
 
 TEMPLATE_MOUNT = "/run/postgresql-template.tar"
-"""In the sandbox of a server."""
+"""Path in the sandbox of a server."""

@@ -1,9 +1,10 @@
-"""AudioClipTool: a part of a sound, cut to the sample, faded in and out if wanted."""
+"""AudioClipTool: cuts a part out of a sound, exact to the sample, optionally with fades."""
 
 from pathlib import Path
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.audio.sounds import ENCODERS
 from environments.tools.media.ffmpeg import media_input, write
 from environments.tools.media.parts import (
@@ -18,7 +19,6 @@ from environments.tools.media.parts import (
     result_file,
 )
 from environments.tools.media.tracks import open_sound
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
@@ -36,7 +36,7 @@ class AudioClipToolArguments(Arguments):
 
 
 def clip_audio(args: AudioClipToolArguments, workspace: Path) -> ToolResult:
-    """Write the part between the two times; the format follows the ending of the result."""
+    """Write the part between the two times; the ending of the path determines the format."""
     media, track = open_sound(workspace, args.audio)
     part = part_of(args.audio, track.seconds, args.start_time, args.end_time)
     if args.fade_in + args.fade_out > part.seconds:
@@ -61,7 +61,7 @@ def clip_audio(args: AudioClipToolArguments, workspace: Path) -> ToolResult:
 
 
 def _filters(part: Part, fade_in: float, fade_out: float) -> str:
-    # Seeking in a file without an index lands beside the asked time, so all before is decoded.
+    # Seeking in a file without an index is inexact, so everything before the start is decoded.
     steps = [f"atrim=start={part.start:.6f}:end={part.end:.6f}", "asetpts=PTS-STARTPTS"]
     if fade_in:
         steps.append(f"afade=t=in:st=0:d={fade_in:.6f}")

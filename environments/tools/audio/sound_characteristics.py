@@ -1,10 +1,11 @@
-"""SoundCharacteristicExtraction: what can be measured of a sound, each value with its unit."""
+"""SoundCharacteristicExtraction: measurements of a sound, each with its unit."""
 
 import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.audio.music import key_of, note_name, onsets, pitches, rises, tempo
 from environments.tools.audio.sounds import read_sound, track_text
 from environments.tools.audio.spectra import (
@@ -18,7 +19,6 @@ from environments.tools.audio.spectra import (
 from environments.tools.media.ffmpeg import media_input, reading
 from environments.tools.media.parts import AudioPath
 from environments.tools.media.tracks import Media, Track, open_sound
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
 

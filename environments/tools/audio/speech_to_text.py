@@ -1,14 +1,14 @@
-"""SpeechToText: speech written down by Whisper base, in the language that is spoken."""
+"""SpeechToText: transcription by Whisper base, in the language that is spoken."""
 
 from pathlib import Path
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.audio.sounds import read_sound
 from environments.tools.audio.whisper import RATE, load_model
 from environments.tools.media.parts import AudioPath, EndTime, Seconds, part_of
 from environments.tools.media.tracks import open_sound
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
@@ -46,7 +46,7 @@ def transcribe(args: SpeechToTextArguments, workspace: Path) -> ToolResult:
     if args.language not in (None, *model.supported_languages):
         known = ", ".join(sorted(model.supported_languages))
         raise ToolRefused(f"Whisper knows no language {args.language!r}, only: {known}.")
-    # Beam search at temperature 0 in one thread gives the same words for the same sound.
+    # Beam search at temperature 0 in one thread is deterministic.
     segments, info = model.transcribe(
         sound.samples[0],
         language=args.language,

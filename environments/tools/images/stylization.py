@@ -1,4 +1,4 @@
-"""ImageStylization: a picture in one of the classical styles that an instruction names."""
+"""ImageStylization: a picture in a classical style that an instruction names."""
 
 import re
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.images.pictures import (
     ImagePath,
     ResultPath,
@@ -16,14 +17,13 @@ from environments.tools.images.pictures import (
     write_picture,
 )
 from environments.tools.images.styles import STYLES
-from environments.tools.toolkit import Arguments, ToolDefinition
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
 
 _MAX_INSTRUCTION_CHARS = 500
 _WORD = re.compile(r"[a-z0-9]+")
-# Phrases as they read without punctuation; American spelling is turned into British before.
+# Phrases without punctuation; American spelling is converted to British first.
 _PHRASES: Mapping[str, tuple[str, ...]] = {
     "colour pencil": (
         *("colour pencil", "coloured pencil", "colour sketch", "coloured sketch", "crayon"),
@@ -65,7 +65,7 @@ class ImageStylizationArguments(Arguments):
 
 
 def stylize(args: ImageStylizationArguments, workspace: Path) -> ToolResult:
-    """Write the picture in the style named; one it does not know is refused."""
+    """Write the picture in the named style; refuses unknown styles."""
     import numpy as np
     from PIL import Image
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from environments.tools.toolkit import Arguments, OutputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, OutputPath, ToolDefinition
 from environments.tools.workspace.paths import output_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability

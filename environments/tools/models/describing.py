@@ -1,18 +1,18 @@
-"""ImageDescription, RegionAttributeDescription, VideoDescription: what a multimodal model sees.
+"""ImageDescription, RegionAttributeDescription, VideoDescription, by a multimodal model.
 
 Names and arguments are those of GTA (appendix B.1) and GTA-2 (table 17).
 """
 
 from pydantic import Field
 
-from environments.tools.host.definition import HostCall, HostDefinition
-from environments.tools.host.services import Service
+from environments.toolkit.definition import Arguments
+from environments.toolkit.host_tool import HostCall, HostDefinition
+from environments.toolkit.services import Service
 from environments.tools.images.boxes import MAX_PLACE_CHARS
 from environments.tools.images.pictures import ImagePath
 from environments.tools.media.parts import VideoPath
 from environments.tools.models import media
 from environments.tools.models.asking import described
-from environments.tools.toolkit import Arguments
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
 
@@ -51,7 +51,7 @@ async def describe_image(args: ImageDescriptionArguments, call: HostCall) -> Too
 
 
 async def describe_region(args: RegionArguments, call: HostCall) -> ToolResult:
-    """Return one attribute of what is in a box of the picture."""
+    """Return one attribute of what is inside a box of the picture."""
     shown = await media.picture(call, args.image, args.bbox)
     question = (
         "This is a part cut out of a picture. Describe this attribute of what it shows, in a "
@@ -61,7 +61,7 @@ async def describe_region(args: RegionArguments, call: HostCall) -> ToolResult:
 
 
 async def describe_video(args: VideoDescriptionArguments, call: HostCall) -> ToolResult:
-    """Return a description of the video from a few of its pictures."""
+    """Return a description of the video from a few of its frames."""
     shown = await media.video(call, args.video)
     times = ", ".join(f"{frame.shown.second:.1f} s" for frame in shown.frames)
     question = (

@@ -1,16 +1,16 @@
-"""CountGivenObject and TextToBbox: how many, and where (GTA, appendix B.1)."""
+"""CountGivenObject and TextToBbox: counting and locating objects (GTA, appendix B.1)."""
 
 from typing import Any
 
 from pydantic import Field
 
-from environments.tools.host.definition import HostCall, HostDefinition
-from environments.tools.host.services import Service
+from environments.toolkit.definition import Arguments
+from environments.toolkit.host_tool import HostCall, HostDefinition
+from environments.toolkit.services import Service
 from environments.tools.images.boxes import MAX_PLACE_CHARS
 from environments.tools.images.pictures import ImagePath
 from environments.tools.models import media
 from environments.tools.models.asking import AnswerForm, filled
-from environments.tools.toolkit import Arguments
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

@@ -1,14 +1,14 @@
-"""MathOCR: a formula in a picture, read by the multimodal model.
+"""MathOCR: formulas in a picture, read by the multimodal model.
 
 The name and its argument are those of GTA (appendix B.1).
 """
 
-from environments.tools.host.definition import HostCall, HostDefinition
-from environments.tools.host.services import Service
+from environments.toolkit.definition import Arguments
+from environments.toolkit.host_tool import HostCall, HostDefinition
+from environments.toolkit.services import Service
 from environments.tools.images.pictures import ImagePath
 from environments.tools.models import media
 from environments.tools.models.asking import AnswerForm, filled
-from environments.tools.toolkit import Arguments
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
@@ -34,14 +34,14 @@ class MathOCRArguments(Arguments):
 
 
 class Reading(AnswerForm):
-    """What the model reads."""
+    """The model's answer."""
 
     latex: str
     plain: str | None
 
 
 async def read_formulas(args: MathOCRArguments, call: HostCall) -> ToolResult:
-    """Return the formulas as LaTeX and, where there is one, in the form that Solver takes."""
+    """Return the formulas as LaTeX and, if they have one, in the form that Solver takes."""
     shown = await media.picture(call, args.image)
     reading = await filled(call, _QUESTION, shown, Reading, _SCHEMA)
     if not reading.latex.strip():

@@ -1,4 +1,4 @@
-"""ReadCSV: rows of a delimited file, with its dialect found out."""
+"""ReadCSV: rows of a delimited file, with its dialect detected."""
 
 import csv
 import io
@@ -12,8 +12,8 @@ from typing import IO
 
 from pydantic import Field
 
-from environments.tools.shown import cell_text, count_of
-from environments.tools.toolkit import Arguments, InputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, InputPath, ToolDefinition
+from environments.tools.wording import cell_text, count_of
 from environments.tools.workspace.paths import input_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
@@ -35,7 +35,7 @@ class ReadCSVArguments(Arguments):
 
 
 def read_csv(args: ReadCSVArguments, workspace: Path) -> ToolResult:
-    """Return shape, dialect, header and the asked rows, as they stand in the file."""
+    """Return shape, dialect, header and the requested rows, unchanged."""
     source = input_file(workspace, args.path)
     encoding = detect_encoding(source)
     with _text(source, encoding) as stream:
@@ -118,7 +118,7 @@ def detect_encoding(source: Path) -> str:
 
 
 def detect_delimiter(sample: str) -> str:
-    """Return the delimiter under which most rows of `sample` have one width above 1."""
+    """Return the delimiter with which most rows of `sample` have the same width, above 1."""
 
     def agreement(delimiter: str) -> tuple[float, int]:
         rows = list(islice(csv.reader(io.StringIO(sample), delimiter=delimiter), _SAMPLE_ROWS))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from environments.tools.shown import count_of, table_lines
-from environments.tools.toolkit import Arguments, InputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, InputPath, ToolDefinition
+from environments.tools.wording import count_of, table_lines
 from environments.tools.workspace.paths import input_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
@@ -27,7 +27,7 @@ class ReadPDFArguments(Arguments):
 
 
 def read_pdf(args: ReadPDFArguments, workspace: Path) -> ToolResult:
-    """Return the text of the asked pages, followed by the tables found on each."""
+    """Return the text of the requested pages, each followed by its tables."""
     source = input_file(workspace, args.path)
     with _open(source, args.path) as pdf:
         total = len(pdf.pages)

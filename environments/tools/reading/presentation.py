@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
-from environments.tools.shown import cell_text, count_of, table_lines
-from environments.tools.toolkit import Arguments, InputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, InputPath, ToolDefinition
+from environments.tools.wording import cell_text, count_of, table_lines
 from environments.tools.workspace.paths import input_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability

@@ -1,12 +1,12 @@
-"""ReadDOCX: the text of a Word document, its tables in their places."""
+"""ReadDOCX: the text of a Word document, including its tables in order."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile
 
-from environments.tools.shown import count_of, table_lines
-from environments.tools.toolkit import Arguments, InputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, InputPath, ToolDefinition
+from environments.tools.wording import count_of, table_lines
 from environments.tools.workspace.paths import input_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability

@@ -1,4 +1,4 @@
-"""ReadXLSX: sheets of a workbook, with formulas beside their cached values."""
+"""ReadXLSX: sheets of a workbook, with formulas and their cached values."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ from zipfile import BadZipFile
 
 from pydantic import Field
 
-from environments.tools.shown import cell_text, count_of
-from environments.tools.toolkit import Arguments, InputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, InputPath, ToolDefinition
+from environments.tools.wording import cell_text, count_of
 from environments.tools.workspace.paths import input_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
@@ -32,7 +32,7 @@ class ReadXLSXArguments(Arguments):
 
 
 def read_xlsx(args: ReadXLSXArguments, workspace: Path) -> ToolResult:
-    """Return the list of sheets and the asked rows."""
+    """Return the list of sheets and the requested rows."""
     source = input_file(workspace, args.path)
     formulas = _open(source, args.path, values=False)
     cached = _open(source, args.path, values=True)

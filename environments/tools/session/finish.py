@@ -6,14 +6,14 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from environments.ports import Sandbox
-from environments.tools.toolkit import Arguments, argument_schema, explain_bad_arguments
+from environments.toolkit.definition import Arguments, argument_schema, explain_bad_arguments
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 
 FINISH = "finish"
 CLAIM_DONE = "claim_done"
 ENDING_TOOLS = (FINISH, CLAIM_DONE)
-"""A call of one of these, without error, is the last of a trial; its text is the final answer."""
+"""A successful call of one of these ends the trial; its text is the final answer."""
 
 
 class FinishArguments(Arguments):

@@ -1,11 +1,11 @@
-"""history: search what has happened in this trial, also what has left the model's context."""
+"""history: search the events of this trial, including those that have left the context."""
 
 from collections.abc import Sequence
 
 from pydantic import Field
 
-from environments.tools.host.definition import HostCall, HostDefinition
-from environments.tools.toolkit import Arguments
+from environments.toolkit.definition import Arguments
+from environments.toolkit.host_tool import HostCall, HostDefinition
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult

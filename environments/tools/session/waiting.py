@@ -1,11 +1,11 @@
-"""sleep: wait for a moment, for something outside to get on (Toolathlon, appendix B)."""
+"""sleep: wait until something outside has progressed (Toolathlon, appendix B)."""
 
 import asyncio
 
 from pydantic import Field
 
-from environments.tools.host.definition import HostCall, HostDefinition
-from environments.tools.toolkit import Arguments
+from environments.toolkit.definition import Arguments
+from environments.toolkit.host_tool import HostCall, HostDefinition
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
 
@@ -19,7 +19,7 @@ class SleepArguments(Arguments):
 
 
 async def sleep(args: SleepArguments, call: HostCall) -> ToolResult:
-    """Return after that many seconds; they count against the time of the trial."""
+    """Return after that many seconds, which count towards the time of the trial."""
     await asyncio.sleep(args.seconds)
     return ToolResult(text=f"Waited {args.seconds:g} s.")
 

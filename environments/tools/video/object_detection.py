@@ -1,17 +1,17 @@
-"""VideoObjectDetection: what can be found in a video without a trained model."""
+"""VideoObjectDetection: objects that can be found in a video without a trained model."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pydantic import Field
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.images.boxes import Box
 from environments.tools.media.parts import EndTime, Part, StartTime, VideoPath, part_of
 from environments.tools.media.tracks import Media, Track, open_video
-from environments.tools.shown import cell_text, count_of
-from environments.tools.toolkit import Arguments, ToolDefinition
 from environments.tools.video.frames import sampled_frames
 from environments.tools.video.moving_objects import Moving, moving_objects
+from environments.tools.wording import cell_text, count_of
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
@@ -51,7 +51,7 @@ class VideoObjectDetectionArguments(Arguments):
 
 
 def detect_objects(args: VideoObjectDetectionArguments, workspace: Path) -> ToolResult:
-    """Return one line per object: when it is seen, where, and which way it goes or what it says."""
+    """Return one line per object: time, place, and its direction or content."""
     wanted = {_known(name) for name in args.objects}
     media, track = open_video(workspace, args.video)
     part = part_of(args.video, track.seconds, args.start_time, args.end_time)

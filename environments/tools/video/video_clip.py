@@ -1,7 +1,8 @@
-"""VideoClip: a part of a video with its sound, cut at the asked frames."""
+"""VideoClip: a part of a video with its sound, cut at the requested frames."""
 
 from pathlib import Path
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.media.ffmpeg import media_input, write
 from environments.tools.media.parts import (
     VIDEO_ENDINGS,
@@ -13,7 +14,6 @@ from environments.tools.media.parts import (
     result_file,
 )
 from environments.tools.media.tracks import open_video
-from environments.tools.toolkit import Arguments, ToolDefinition
 from environments.tools.video.frames import ENCODERS, EVEN_SIDES, refuse_long, video_text
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
@@ -29,7 +29,7 @@ class VideoClipArguments(Arguments):
 
 
 def clip_video(args: VideoClipArguments, workspace: Path) -> ToolResult:
-    """Write the part between the two times, encoded anew so that it begins at the asked frame."""
+    """Write the part between the two times, encoded again to start at the requested frame."""
     media, track = open_video(workspace, args.video)
     part = part_of(args.video, track.seconds, args.start_time, args.end_time)
     refuse_long(media, track, part)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from environments.tools.shown import count_of
-from environments.tools.toolkit import Arguments, CellValue, OutputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, CellValue, OutputPath, ToolDefinition
+from environments.tools.wording import count_of
 from environments.tools.workspace.paths import output_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability

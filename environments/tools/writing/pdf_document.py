@@ -1,4 +1,4 @@
-"""PdfFileGenerator: PDF documents from blocks, in fonts that have most of Unicode's letters."""
+"""PdfFileGenerator: PDF documents from blocks, in fonts with most letters of Unicode."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 from xml.sax.saxutils import escape
 
-from environments.tools.shown import count_of
-from environments.tools.toolkit import Arguments, OutputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, OutputPath, ToolDefinition
+from environments.tools.wording import count_of
 from environments.tools.workspace.paths import output_file
 from environments.tools.writing.blocks import (
     Block,

@@ -1,4 +1,4 @@
-"""HtmlFileGenerator: a complete page around the agent's own HTML."""
+"""HtmlFileGenerator: a complete page around the HTML that the agent gives."""
 
 import re
 from html import escape
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from environments.tools.toolkit import Arguments, OutputPath, ToolDefinition
+from environments.toolkit.definition import Arguments, OutputPath, ToolDefinition
 from environments.tools.workspace.paths import output_file
 from taskdata.errors import ToolRefused
 from taskdata.schema.task import Capability

@@ -14,6 +14,7 @@ from taskdata.installing import extra_command
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from flows.config import Settings
     from stages.intake.embedding import Embedder
     from stages.intake.work import FileReport, IntakeReport, SeedFile
     from taskdata.schema.seed import QuarantinedRow, StoredSeed
@@ -51,7 +52,10 @@ def add(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Store seed queries, link those that repeat others, quarantine bad rows."""
+    """Store seed queries, link those that repeat others, quarantine bad rows.
+
+    Where `nightshift serve` is at work, seeds that are new start a refresh of the bank.
+    """
     from flows.config import load_settings
     from stages.intake import inbox
     from stages.intake.rows import Defaults
@@ -73,7 +77,34 @@ def add(
         console.say(f"No seed file in {settings.inbox}")
     else:
         _tell(report.files)
+    _announce(settings, [name for name, found in report.files.items() if found.added])
     _end(report)
+
+
+def _announce(settings: "Settings", files: list[str]) -> None:
+    """Have the served installation, if there is one, refresh its bank with the new seeds."""
+    from flows.config import bank_refreshed_on_arrival
+    from flows.locks import is_served
+    from flows.serving.prefect_server import given_server, join_running
+
+    bank = bank_refreshed_on_arrival(settings)
+    if bank is None or not files or not (given_server() or is_served(settings.home)):
+        return
+    if not join_running(settings.home):
+        return
+    from flows.banks.arriving import announce
+    from flows.serving.events import EventLost
+
+    try:
+        starts = announce(bank, files)
+    except EventLost as exc:
+        console.note(f"the next refresh takes these seeds, for no refresh starts now: {exc}")
+        return
+    console.note(
+        f"a refresh of bank {bank} begins within a minute, or when one at work has ended"
+        if starts
+        else f"the refresh of bank {bank} that waits for its place takes these seeds"
+    )
 
 
 @app.command("list")

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from environments.tools.catalogue import catalogue
+from environments.tool_runtime.catalogue import catalogue
+from environments.tool_runtime.toolbox import ALWAYS_PRESENT
 from environments.tools.session.finish import FINISH
-from environments.tools.toolbox import ALWAYS_PRESENT
 from stages.construct.atomic.answer import answer_of, given_away, misstated, tree_of
 from stages.construct.atomic.form import AtomicForm
 from stages.construct.atomic.ways import Way, answering_tools, disobeyed, involved_tools

@@ -15,9 +15,9 @@ from environments.ports import SandboxProvider
 from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
-from environments.tools.catalogue import as_markdown
+from environments.tool_runtime.catalogue import as_markdown
+from environments.tool_runtime.toolbox import ALWAYS_PRESENT
 from environments.tools.session.finish import FINISH
-from environments.tools.toolbox import ALWAYS_PRESENT
 from stages.construct.assembling import assembled
 from stages.construct.atomic.answer import unsupported
 from stages.construct.atomic.drafting import drafted, groups_of

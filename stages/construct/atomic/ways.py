@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from environments.tools.catalogue import catalogue
-from environments.tools.toolbox import ALWAYS_PRESENT
+from environments.tool_runtime.catalogue import catalogue
+from environments.tool_runtime.toolbox import ALWAYS_PRESENT
 from taskdata.schema.task import Capability, Task, Tier
 
 _SEPARATOR = "; "

@@ -1,8 +1,8 @@
 """The bank that a refresh builds on: its tasks, and the tools it offers."""
 
-from environments.tools.catalogue import catalogue
-from environments.tools.states import READY, tool_state
-from environments.tools.toolbox import ALWAYS_PRESENT
+from environments.tool_runtime.catalogue import catalogue
+from environments.tool_runtime.states import READY, tool_state
+from environments.tool_runtime.toolbox import ALWAYS_PRESENT
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.schema.construct import RefreshConfig
 from taskdata.schema.task import Task

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from environments.tools.catalogue import type_text
+from environments.tool_runtime.catalogue import type_text
 from stages.construct.answers.forms import inlined
 from stages.score.check import CheckSpec
 from stages.score.library import check_library

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from environments.ports import SandboxProvider
 from environments.sandbox.workspace import new_workspace
-from environments.tools.toolbox import Toolbox
+from environments.tool_runtime.toolbox import Toolbox
 from environments.tools.workspace.python_code import NOTHING_PRINTED
 from stages.execute.assignment import Assignment
 from stages.execute.harnesses.reference import Reference

@@ -15,9 +15,9 @@ from environments.ports import SandboxProvider
 from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
-from environments.tools.catalogue import as_markdown
+from environments.tool_runtime.catalogue import as_markdown
+from environments.tool_runtime.toolbox import ALWAYS_PRESENT
 from environments.tools.session.finish import FINISH
-from environments.tools.toolbox import ALWAYS_PRESENT
 from stages.construct import work
 from stages.construct.answers.drafts import shown_nodes, shown_task
 from stages.construct.asking.ask import Tally

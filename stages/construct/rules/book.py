@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from environments.tools.catalogue import catalogue
+from environments.tool_runtime.catalogue import catalogue
 from quality.suites.tasks import ALWAYS_ALLOWED, tools_named
 from stages.construct.assembling import available_files
 from stages.construct.rules.task import task_violations

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import yaml
 from pydantic_core import PydanticUndefined
 
-from environments.tools.catalogue import type_text
+from environments.tool_runtime.catalogue import type_text
 from stages.score.check import CheckArgs, CheckSpec
 from stages.score.evidence import TrialEvidence
 from stages.score.guide.example_files import ANSWER, VIEWS

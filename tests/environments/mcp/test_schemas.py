@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from environments.mcp.client.schemas import explain_bad_arguments, safe_schema
-from environments.tools.catalogue import type_text
+from environments.tool_runtime.catalogue import type_text
 
 ANYTHING = {"type": "object", "properties": {}}
 

@@ -147,7 +147,7 @@ def test_what_a_model_without_a_price_may_charge_is_unknown(wire, outcome):
     assert [attempt.cost_at_most_usd for attempt in reply.failed_attempts] == [None, 0.0]
 
 
-def test_a_purse_needs_a_price(new_client):
+def test_a_budget_in_money_needs_a_price(new_client):
     with pytest.raises(Misuse, match="the price of compatible/model-1 is unknown"):
         new_client("compatible", run_budget=Account(1.0).run_budget)
 

@@ -118,7 +118,9 @@ def test_other_limits_get_a_container_of_their_own_and_are_learnt(docker, contai
 
 
 @pytest.mark.docker
-def test_a_sandbox_with_doors_gets_a_container_of_its_own(docker, containers, workspaces, tmp_path):
+def test_a_sandbox_with_exposed_ports_gets_a_container_of_its_own(
+    docker, containers, workspaces, tmp_path
+):
     (tmp_path / "exposed").mkdir()
     exposed = ExposedPort(7007, tmp_path / "exposed" / "s")
 

@@ -27,14 +27,14 @@ import asyncio, sys
 from pathlib import Path
 from environments.reaper.owner import working_folder
 from environments.sandbox.providers import sandbox_provider
-from environments.services.running import ServiceRoom, running_services
+from environments.services.running import ServiceHost, running_services
 from taskdata.artifacts import ArtifactStore
 from taskdata.schema.service import PostgresqlService
 
 async def serve(artifacts, home, service):
     with working_folder() as folder:
         provider = sandbox_provider("bubblewrap")
-        room = ServiceRoom(ArtifactStore(artifacts), provider, folder, Path(home), "run")
+        room = ServiceHost(ArtifactStore(artifacts), provider, folder, Path(home), "run")
         async with running_services([PostgresqlService.model_validate_json(service)], room):
             print("healthy", flush=True)
             await asyncio.sleep(60)
@@ -64,7 +64,7 @@ def test_services_of_two_trials_do_not_see_each_other(provider, night, shop, pos
     assert ("plums" in figs, "figs" in figs) == (False, True)
 
 
-def test_without_its_doors_a_sandbox_reaches_no_service(bubblewrap, night, shop):
+def test_without_its_exposed_ports_a_sandbox_reaches_no_service(bubblewrap, night, shop):
     async def trial() -> bytes:
         async with night.running(bubblewrap, shop):
             none = running_module.RunningServices(())

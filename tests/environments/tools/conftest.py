@@ -11,8 +11,8 @@ import pytest
 from environments.ports import Workspace
 from environments.reaper.removal import remove_tree
 from environments.sandbox.bubblewrap.provider import Bubblewrap
-from environments.tools.toolbox import Toolbox
-from environments.tools.worker import answer
+from environments.tool_runtime.toolbox import Toolbox
+from environments.tool_runtime.worker import answer
 from taskdata.schema.task import Resources
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.transcript import ToolCall

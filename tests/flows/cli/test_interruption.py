@@ -72,6 +72,7 @@ def test_the_line_comes_before_the_cleaning_up(started):
     process = started(cleaning=60)
     process.send_signal(signal.SIGINT)
     assert process.stderr.readline() == LINE
+    assert process.poll() is None, "it is still cleaning up"
 
 
 def test_a_second_one_does_not_wait_for_the_cleaning_up(started):

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from flows.serving.prefect_server import running_server
+from flows.serving.prefect_server import running_server, ui_line
 
 SEEN = """
 import sys
@@ -157,3 +157,13 @@ def test_who_fails_while_the_server_starts_leaves_none(tmp_path):
         ["pgrep", "-f", f"flows.serving.server_process .*{tmp_path}"], capture_output=True
     )
     assert servers.stdout == b""
+
+
+def test_the_line_about_the_ui_names_the_file_with_the_login(home, monkeypatch):
+    monkeypatch.setenv("PREFECT_HOME", str(home.resolve() / "prefect"))
+    line = ui_line(home, "http://127.0.0.1:4711/api")
+    assert line == f"Prefect UI: http://127.0.0.1:4711 (login: in {home}/login)"
+    monkeypatch.setenv("PREFECT_HOME", "/elsewhere")
+    assert ui_line(home, "http://prefect.example:4200/api") == (
+        "Prefect UI: http://prefect.example:4200"
+    )

@@ -8,7 +8,7 @@ import pytest
 from environments.models.local.serving import local_model_server
 from environments.models.registry import model_client
 from environments.ports import Message, ModelRequest
-from environments.tools.catalogue import catalogue
+from environments.tool_runtime.catalogue import catalogue
 from quality.gates import hold
 from quality.suites.candidates import candidate_rows, candidates_suite
 from quality.suites.checkpoint_trees import checkpoint_trees_suite, tree_rows

@@ -12,8 +12,8 @@ from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
 from environments.sandbox.providers import sandbox_provider
 from environments.sandbox.workspace import new_workspace
-from environments.tools.host.definition import HostToolContext
-from environments.tools.toolbox import Toolbox
+from environments.tool_runtime.toolbox import Toolbox
+from environments.toolkit.host_tool import HostToolContext
 from stages.execute import work
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue.journal import Journal

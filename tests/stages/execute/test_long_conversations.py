@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from environments.tools.host import definition
+from environments.toolkit import host_tool
 from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.transcript import Ending, MessageEvent, Transcript
 
@@ -198,7 +198,7 @@ def test_the_model_drops_turns_itself(wire, play, new_task, agent, act):
 def test_a_hanging_service_of_a_tool_costs_its_own_deadline(
     wire, play, new_task, agent, act, monkeypatch
 ):
-    monkeypatch.setattr(definition, "CALL_SECONDS", 0.3)
+    monkeypatch.setattr(host_tool, "CALL_SECONDS", 0.3)
     wire.then(act("sleep", {"seconds": 60}), act("finish", {"answer": "went on"}))
 
     transcript = play(agent, new_task(tools=("sleep",)))

@@ -40,6 +40,18 @@ def test_a_version_or_hash_names_a_release(store, released):
     assert select(store, config(released[0][:12]), "second").release_hash == released[0]
 
 
+@pytest.mark.parametrize("asked", ["mine", "mine@latest"])
+def test_a_run_is_stored_with_the_version_that_was_the_newest_when_it_began(
+    store, released, new_task, tmp_path, asked
+):
+    run = select(store, config(asked), "run")
+    assert (run.config.bank, run.release_hash) == ("mine@2", released[1])
+    writer("jsonl")([new_task("three")], tmp_path / "third", lambda *_: None, force=False)
+    import_bank(store, "mine", "jsonl", tmp_path / "third")
+    assert select(store, config(asked), "run") == store.run("run") == run
+    assert select(store, config(asked, "three"), "next").config.bank == "mine@3"
+
+
 def test_some_tasks_of_a_release_are_a_release_of_their_own(store, released):
     run = select(store, config("mine", "two"), "run")
     assert [task.id for task in store.tasks_of_run(run.id).values()] == ["two"]

@@ -1,17 +1,17 @@
-"""OCR: the printed text of a picture with the place of each line."""
+"""OCR: the printed text of a picture, with the position of each line."""
 
 from pathlib import Path
 
+from environments.toolkit.definition import Arguments, ToolDefinition
 from environments.tools.images.pictures import ImagePath, flat, open_picture, size_text
 from environments.tools.images.recognition.text_lines import read_page
-from environments.tools.shown import cell_text, count_of
-from environments.tools.toolkit import Arguments, ToolDefinition
+from environments.tools.wording import cell_text, count_of
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolResult
 
 _SURE = 0.8
 _SECONDS = 45.0
-"""A page denser than a newspaper's takes longer than a sandbox allows; this much of it is read."""
+"""Time for one call; a very dense page takes longer, and is then read in part."""
 _PAGING = "Cut the image into parts and read them one by one."
 
 

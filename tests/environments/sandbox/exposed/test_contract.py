@@ -121,7 +121,7 @@ def test_a_service_that_is_gone_is_an_error_and_one_that_is_back_is_found(
     assert asyncio.run(run()) == [b"refused\n", b"hello\n", b"refused\n", b"hello\n"]
 
 
-def test_sandboxes_do_not_see_each_others_doors(provider, workspace, echo, tmp_path: Path):
+def test_sandboxes_do_not_see_each_others_exposed_ports(provider, workspace, echo, tmp_path: Path):
     look = (
         "print(sorted(os.listdir('/run/nightshift/ports')))\n"
         "for port in (7007, 7008):\n"
@@ -145,7 +145,7 @@ def test_sandboxes_do_not_see_each_others_doors(provider, workspace, echo, tmp_p
         ]
 
 
-def test_without_doors_nothing_is_there(run_python):
+def test_without_exposed_ports_nothing_is_there(run_python):
     done = run_python(
         "import os\n"
         "print([n for n in os.environ if 'PROXY' in n], os.path.exists('/run/nightshift'))\n"
@@ -214,7 +214,7 @@ def test_an_exit_code_a_missing_program_and_a_limit_are_told_as_ever(provider, w
     assert bomb.limit == "processes"
 
 
-def test_nothing_outlives_the_program_and_the_next_one_finds_its_doors(
+def test_nothing_outlives_the_program_and_the_next_one_finds_its_exposed_ports(
     provider: SandboxProvider, workspace: Workspace, echo, alive, eventually
 ):
     port = 10_000 + os.getpid() % 50_000
@@ -237,7 +237,7 @@ def test_nothing_outlives_the_program_and_the_next_one_finds_its_doors(
     assert asyncio.run(run()) == [b"b'hello'\n"] * 3
 
 
-def test_with_doors_there_is_still_no_network(provider, workspace, echo):
+def test_with_exposed_ports_there_is_still_no_network(provider, workspace, echo):
     done = run_with_echo(
         provider,
         workspace,
@@ -302,7 +302,7 @@ def test_through_a_proxy_an_allowed_host_is_reached_and_another_refused(
     assert held["network"] == 1
 
 
-def test_doors_of_services_alone_are_no_network(provider, workspace, echo):
+def test_exposed_ports_of_services_alone_are_no_network(provider, workspace, echo):
     async def run() -> float:
         async with (
             echo() as exposed,
@@ -313,7 +313,7 @@ def test_doors_of_services_alone_are_no_network(provider, workspace, echo):
     assert asyncio.run(run()) == 0
 
 
-def test_a_door_that_cannot_be_is_found_out_at_once(provider, workspace, tmp_path: Path):
+def test_an_exposed_port_that_cannot_be_is_found_out_at_once(provider, workspace, tmp_path: Path):
     async def run() -> None:
         async with provider.open(
             workspace, Resources(), exposed_ports=[ExposedPort(7007, tmp_path / "no" / "s")]

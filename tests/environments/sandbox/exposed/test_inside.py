@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path / "s"
 
 
-def test_doors_that_can_be(path: Path):
+def test_exposed_ports_that_can_be(path: Path):
     check_exposed_ports(
         [ExposedPort(1024, path), ExposedPort(65535, path, (("PGHOST", "127.0.0.1"),))]
     )
@@ -69,5 +69,5 @@ def test_a_folder_full_of_locks_is_not_looked_through(path: Path):
         check_exposed_ports([ExposedPort(5432, path)])
 
 
-def test_without_doors_nothing_stands_before_a_command():
+def test_without_exposed_ports_nothing_stands_before_a_command():
     assert relayed("python3", ()) == ()

@@ -15,9 +15,9 @@ from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
 from environments.ports import Workspace
 from environments.sandbox.bubblewrap.provider import Bubblewrap
-from environments.tools.host.definition import HostToolContext
-from environments.tools.host.services import ServiceLimits, ToolServices
-from environments.tools.toolbox import Toolbox
+from environments.tool_runtime.toolbox import Toolbox
+from environments.toolkit.host_tool import HostToolContext
+from environments.toolkit.services import ServiceLimits, ToolServices
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.task import Resources
 from taskdata.schema.tool import ToolResult

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from imageio_ffmpeg import get_ffmpeg_exe
 
-from environments.tools.host.services import ServiceLimits
+from environments.toolkit.services import ServiceLimits
 from taskdata.errors import ModelRejected, ToolUnavailable
 from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.transcript import Usage

@@ -1,6 +1,6 @@
 from docx import Document
 
-from environments.tools.toolkit import MAX_TEXT_CHARS
+from environments.toolkit.definition import MAX_TEXT_CHARS
 
 
 def test_text_tables_and_margins_in_their_order(run, workspace):

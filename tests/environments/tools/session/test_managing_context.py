@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from environments.tools.session.turns import TurnSize
-from environments.tools.toolbox import Toolbox
+from environments.tool_runtime.toolbox import Toolbox
+from environments.toolkit.turns import TurnSize
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.transcript import ToolCall
 

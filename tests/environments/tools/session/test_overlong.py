@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from environments.tools.session.kept import PAGE_CHARS, KeptResults, page_of, pages_in
+from environments.tool_runtime.toolbox import Toolbox
+from environments.toolkit.definition import MAX_TEXT_CHARS
+from environments.toolkit.kept_results import PAGE_CHARS, KeptResults, page_of, pages_in
 from environments.tools.session.overlong import OVERLONG, cut_overlong
-from environments.tools.toolbox import Toolbox
-from environments.tools.toolkit import MAX_TEXT_CHARS
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 from taskdata.schema.transcript import ToolCall

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from environments.tools.host.definition import HostToolContext
-from environments.tools.toolbox import Toolbox
+from environments.tool_runtime.toolbox import Toolbox
+from environments.toolkit.host_tool import HostToolContext
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.transcript import MessageEvent, ModelEvent, ToolCall, ToolEvent
 

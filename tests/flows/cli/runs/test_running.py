@@ -36,7 +36,7 @@ def estimate(*arguments: str) -> tuple[str, ...]:
         (("--agent", "react"), "needs a model"),
         (("--agent", "react:nope/x"), "unknown provider"),
         (("--agent", "react:local/no-such-model"), "no-such-model"),
-        (("--judge", "nope/foo"), "unknown provider"),
+        (("--agent", "nop", "--judge", "nope/foo"), "unknown provider"),
         (("--agent", "react:compatible/x", "--max-usd", "2"), "price"),
     ],
 )
@@ -86,3 +86,18 @@ def test_a_server_that_was_kept_is_let_go(command, home):
     assert "ends once no command uses it" in command("serve", "--stop").stdout
     assert not kept.exists()
     assert "No Prefect server was kept" in command("serve", "--stop").stdout
+
+
+def test_the_last_lines_lead_to_where_the_dashboard_is_served(stored, home, capsys):
+    from flows.cli.runs import running
+
+    stored("night-1")
+    settings = load_settings()
+    store = Store.open(settings.address)
+    store.set_dashboard("night-1", f"{home}/runs/night-1/dashboard.html")
+    store.close()
+
+    running._closing_lines(settings, "night-1", "http://127.0.0.1:4713/runs/night-1", "Prefect UI")
+    assert "Dashboard: http://127.0.0.1:4713/runs/night-1\n" in capsys.readouterr().out
+    running._closing_lines(settings, "night-1", None, "Prefect UI")
+    assert f"Dashboard: {home}/runs/night-1/dashboard.html\n" in capsys.readouterr().out

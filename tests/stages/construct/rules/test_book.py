@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from environments.tools.catalogue import catalogue
+from environments.tool_runtime.catalogue import catalogue
 from stages.construct.answers.drafts import draft_from, draft_of
 from stages.construct.answers.forms import DraftForm
 from stages.construct.rules.book import require, violations, wanted_tools

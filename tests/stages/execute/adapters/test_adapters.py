@@ -120,7 +120,7 @@ def test_what_the_sdk_asked_again_is_told_with_the_answer(wire, evaluate, new_ag
 
 
 def test_a_lost_sandbox_is_not_the_agents_doing(wire, evaluate, new_agent, new_task, monkeypatch):
-    from environments.tools import sandboxed
+    from environments.tool_runtime import sandboxed
     from taskdata.errors import SandboxFailed
 
     async def lost(*_):

@@ -7,7 +7,7 @@ import pytest
 from environments.models.openai.chat import OpenAIClient
 from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
-from environments.tools.toolbox import Toolbox
+from environments.tool_runtime.toolbox import Toolbox
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue.conversation import Conversation
 from stages.execute.dialogue.journal import Journal

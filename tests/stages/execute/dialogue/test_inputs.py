@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.tools.toolbox import Toolbox
+from environments.tool_runtime.toolbox import Toolbox
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue.inputs import MAX_FILES, MAX_TOGETHER_BYTES, shown_inputs
 from taskdata.schema.agent import AgentSpec

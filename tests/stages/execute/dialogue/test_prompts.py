@@ -1,6 +1,6 @@
 import pytest
 
-from environments.tools.toolbox import Toolbox
+from environments.tool_runtime.toolbox import Toolbox
 from stages.execute.dialogue import prompts
 from taskdata.schema.tool import ToolSpec
 

@@ -1,0 +1,1 @@
+"""The pages over all nights: this morning, trends, leaderboard, failures, tasks."""

@@ -1,0 +1,290 @@
+"""The leaderboard of the latest night: ranks with their uncertainty, and what they rest on."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dashboards.figures.headline import headline
+from dashboards.figures.refinement import refinement
+from dashboards.figures.success_curve import success_curve
+from dashboards.site import breakdowns
+from dashboards.site.drawing import Cell, Drawing, Table, as_json, drawn, empty, marker
+from dashboards.site.history import AgentNight, History
+from dashboards.theme import SCORES, label
+from taskdata.schema.night import CategoryEstimate
+from taskdata.schema.ranking import controls, ranked
+from taskdata.schema.summary import AgentComparison, AgentSummary, Estimate, RunSummary
+
+_DASHES = ("solid", "dot")
+
+
+class Standing(NamedTuple):
+    """An agent's place."""
+
+    summary: AgentSummary
+    best: int
+    worst: int
+
+    @property
+    def rank(self) -> str:
+        """Return the ranks that the night leaves open."""
+        return str(self.best) if self.best == self.worst else f"{self.best} to {self.worst}"
+
+
+def standings(summary: RunSummary) -> list[Standing]:
+    """Return the competing agents by score, each with the ranks that the night leaves open.
+
+    An agent is surely ahead of another where the 95 % interval of their difference, paired by
+    task, lies on its side of zero; whoever is neither ahead nor behind may hold either place. The
+    intervals hold for each pair, not for all pairs at once.
+    """
+    competing = [agent for agent in ranked(summary.agents) if agent.root_score.mean is not None]
+    names = {agent.agent for agent in competing}
+    ahead, behind = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+    for comparison in summary.comparisons:
+        winner = _winner(comparison)
+        if winner is None or not {comparison.first, comparison.second} <= names:
+            continue
+        loser = comparison.first if winner == comparison.second else comparison.second
+        behind[winner] += 1
+        ahead[loser] += 1
+    last = len(competing)
+    return [Standing(a, 1 + ahead[a.agent], last - behind[a.agent]) for a in competing]
+
+
+def _winner(comparison: AgentComparison) -> str | None:
+    interval = comparison.difference.ci95
+    if interval is None or interval[0] <= 0 <= interval[1]:
+        return None
+    return comparison.second if interval[0] > 0 else comparison.first
+
+
+def leaderboard_drawings(
+    history: History, summary: RunSummary, pooled: Sequence[CategoryEstimate] = ()
+) -> dict[str, Drawing]:
+    """Return the figures of the leaderboard; `pooled` are estimates by category of that night."""
+    found = {
+        "headline": _headline(history, summary),
+        "success-curve": _success_curve(history, summary),
+        "cost": _front(history, "Success against cost", "dollars per trial", _cost),
+        "steps": _front(history, "Success against steps", "turns per trial", _turns),
+        "passes": _passes(history, summary),
+        "harnesses": _harnesses(history),
+        **breakdowns.drawings(history, pooled),
+    }
+    if summary.refinement:
+        found["refinement"] = _refinement(history, summary)
+    return found
+
+
+def _cost(agent: AgentNight) -> float | None:
+    return agent.each(agent.cost_usd)
+
+
+def _turns(agent: AgentNight) -> float | None:
+    return agent.each(agent.turns_sum)
+
+
+def _headline(history: History, summary: RunSummary) -> Drawing:
+    agents = [*ranked(summary.agents), *controls(summary.agents)]
+    columns = ("agent", "score", "from", "to", "root SR", "from", "to", "trials")
+    rows = [
+        [
+            *(agent.agent, *_numbers(agent.root_score)),
+            *_numbers(Estimate(mean=agent.root_sr, ci95=agent.root_sr_ci95)),
+            agent.scored,
+        ]
+        for agent in agents
+    ]
+    figure = as_json(headline(agents, history.styles, summary.run.threshold))
+    note = "With 95 % intervals that respect clustering by task."
+    return Drawing("Root score and root success rate", figure, Table(columns, rows), note)
+
+
+def _numbers(estimate: Estimate) -> tuple[float | None, float | None, float | None]:
+    low, high = estimate.ci95 or (None, None)
+    return estimate.mean, low, high
+
+
+def _success_curve(history: History, summary: RunSummary) -> Drawing:
+    agents = ranked(summary.agents)
+    figure = as_json(success_curve(agents, history.styles))
+    rows: list[list[Cell]] = [
+        [agent.agent, int(k), share] for agent in agents for k, share in agent.root_sr_at.items()
+    ]
+    return Drawing("Root SR@k as the bar is raised", figure, Table(("agent", "k", "SR"), rows))
+
+
+def _front(
+    history: History, title: str, axis: str, measure: Callable[[AgentNight], float | None]
+) -> Drawing:
+    points = {}
+    for agent in history.competing:
+        own = history.nights[-1].agents.get(agent)
+        if own is not None and own.success is not None and (x := measure(own)) is not None:
+            points[agent] = (x, own.success)
+    if not points:
+        return Drawing(title, empty("It is unknown of every agent."), Table((), ()))
+    best = pareto(points)
+    data: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [points[agent][0] for agent in best],
+            "y": [points[agent][1] for agent in best],
+            "line": {"color": "#808891", "width": 1, "dash": "dot", "shape": "hv"},
+            "hoverinfo": "skip",
+        },
+        *(
+            {
+                "type": "scatter",
+                "mode": "markers+text",
+                "x": [x],
+                "y": [y],
+                "text": [label(agent, 26)],
+                "textposition": "top center",
+                "textfont": {"size": 11},
+                "marker": marker(history.styles[agent], 11),
+                "cliponaxis": False,
+                "hovertemplate": f"{label(agent)}<br>%{{x:,.3~g}} {axis}<br>%{{y:.0%}}"
+                "<extra></extra>",
+            }
+            for agent, (x, y) in points.items()
+        ),
+    ]
+    reach = max(x for x, _ in points.values())
+    figure = drawn(
+        data,
+        320,
+        xaxis={"title": axis, "range": [0, 1.18 * reach or 1]},
+        yaxis={"tickformat": ".0%", "range": [0, 1.12], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
+    )
+    rows: list[list[Cell]] = [
+        [agent, x, y, "yes" if agent in best else "no"] for agent, (x, y) in points.items()
+    ]
+    table = Table(("agent", axis, "root SR", "on the front"), rows)
+    return Drawing(
+        title, figure, table, "The dotted line is the Pareto front: nobody is better for less."
+    )
+
+
+def pareto(points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Return who is on the Pareto front of least x and most y, by x."""
+    front: list[str] = []
+    for name, (_, y) in sorted(points.items(), key=lambda item: (item[1][0], -item[1][1])):
+        if not front or y > points[front[-1]][1]:
+            front.append(name)
+    return front
+
+
+def _passes(history: History, summary: RunSummary) -> Drawing:
+    title = "pass@k against pass^k"
+    agents = [a for a in ranked(summary.agents) if len(a.pass_at_k) > 1]
+    if not agents:
+        return Drawing(title, empty("It takes several repetitions of a task."), Table((), ()))
+    data = [
+        _curve(history, agent, name, values, dash)
+        for agent in agents
+        for (name, values), dash in zip(_pass_curves(agent), _DASHES, strict=True)
+    ]
+    figure = drawn(
+        data,
+        300,
+        xaxis={"title": "k", "dtick": 1 if summary.run.repetitions < 12 else None},
+        yaxis={"tickformat": ".0%", "range": [0, 1.03]},
+    )
+    rows: list[list[Cell]] = [
+        [agent.agent, name, int(k), *_numbers(estimate)]
+        for agent in agents
+        for name, values in _pass_curves(agent)
+        for k, estimate in values.items()
+    ]
+    note = (
+        "Solid: any of k repetitions succeeds. Dotted: all k do. A wide gap is an unsteady agent."
+    )
+    table = Table(("agent", "measure", "k", "share", "from", "to"), rows)
+    return Drawing(title, figure, table, note)
+
+
+def _pass_curves(agent: AgentSummary) -> Sequence[tuple[str, Mapping[str, Estimate]]]:
+    return (("pass@k", agent.pass_at_k), ("pass^k", agent.pass_hat_k))
+
+
+def _curve(
+    history: History, agent: AgentSummary, name: str, values: Mapping[str, Estimate], dash: str
+) -> dict[str, Any]:
+    style = history.styles[agent.agent]
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": [int(k) for k in values],
+        "y": [estimate.mean for estimate in values.values()],
+        "line": {"color": style.colour, "width": 2, "dash": dash},
+        "marker": marker(style),
+        "hovertemplate": f"{label(agent.agent)}<br>{name}, k = %{{x}}: %{{y:.0%}}<extra></extra>",
+    }
+
+
+def _harnesses(history: History) -> Drawing:
+    title = "Harness × model"
+    cells: dict[tuple[str, str], float] = {}
+    models: dict[str, None] = {}
+    shares: dict[str, list[float]] = defaultdict(list)
+    for agent in history.competing:
+        harness, colon, model = agent.partition(":")
+        own = history.nights[-1].agents.get(agent)
+        if colon and own is not None and own.success is not None:
+            cells[harness, model] = own.success
+            models[model] = None
+            shares[harness].append(own.success)
+    if not cells:
+        return Drawing(title, empty("No agent names a harness and a model."), Table((), ()))
+    harnesses = sorted(shares, key=lambda harness: -max(shares[harness]))
+    z = [[cells.get((harness, model)) for harness in harnesses] for model in models]
+    heat = {
+        "type": "heatmap",
+        "x": list(range(len(harnesses))),
+        "y": list(range(len(models))),
+        "z": z,
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": SCORES,
+        "showscale": False,
+        "text": [["" if share is None else f"{share:.0%}" for share in row] for row in z],
+        "texttemplate": "%{text}",
+        "xgap": 2,
+        "ygap": 2,
+        "hoverinfo": "skip",
+    }
+    figure = drawn(
+        [heat],
+        70 + 34 * len(models),
+        xaxis={
+            "tickvals": heat["x"],
+            "ticktext": [label(h, 24) for h in harnesses],
+            "side": "top",
+            "showgrid": False,
+            "zeroline": False,
+        },
+        yaxis={
+            "tickvals": heat["y"],
+            "ticktext": [f"{label(m, 32)} " for m in models],
+            "autorange": "reversed",
+            "showgrid": False,
+            "zeroline": False,
+        },
+        margin={"l": 8, "r": 18, "t": 34, "b": 10},
+    )
+    rows: list[list[Cell]] = [[h, m, share] for (h, m), share in cells.items()]
+    return Drawing(title, figure, Table(("harness", "model", "root SR"), rows), "Root SR.")
+
+
+def _refinement(history: History, summary: RunSummary) -> Drawing:
+    rows = [
+        [gain.agent, gain.round, gain.feedback, gain.trials, *_numbers(gain.gain)]
+        for gain in summary.refinement
+    ]
+    columns = ("agent", "round", "feedback", "trials", "gain", "from", "to")
+    figure = as_json(refinement(summary.refinement, history.styles))
+    note = "Root score, over the trials that were tried again with feedback."
+    return Drawing("What feedback gains, by round", figure, Table(columns, rows), note)

@@ -1,0 +1,1 @@
+"""Web search behind the search tools: one protocol, several providers, recordings."""

@@ -1,0 +1,174 @@
+"""Runs one call in two processes forked from the warm Python.
+
+The first process is a guard, the second, its child, runs the call. The guard waits for the call and
+reports how it ended. Nobody waits for the guard, so the CPU time of calls is not added to the warm
+Python, which exits once it has used too much itself. The host resets the CPU time limit of the
+sandbox for each call, so every call has the whole limit. This code runs inside the sandbox.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
+from typing import Literal, NoReturn
+
+from environments.sandbox.limits import Capture
+from environments.tool_runtime.warm.tidying import kill_others
+
+_PR_SET_DUMPABLE = 4
+_CHUNK_BYTES = 1 << 16
+
+Limit = Literal["wall", "output"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a forked process runs, and its limits."""
+
+    main: Callable[[], int | None]
+    stdin: bytes
+    wall_seconds: float
+    output_bytes: int
+    """How much of standard output and of standard error is kept."""
+    private: Sequence[int]
+    """Descriptors that the program must not inherit."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a forked program ended."""
+
+    exit_code: int
+    """Exit code; negative: the signal that killed it."""
+    limit: Limit | None
+    stdout: bytes
+    stderr: bytes
+    is_gone: bool
+    """No process that the program started is left."""
+
+
+class _Pipes:
+    """Pipes for the output of the call and the report of the guard."""
+
+    def __init__(self, output_bytes: int) -> None:
+        self.out, self.err, self.told = os.pipe(), os.pipe(), os.pipe()
+        ends = zip(self.out, self.err, self.told, strict=True)
+        self._open = [list(descriptors) for descriptors in ends]
+        self.kept = {
+            self.out[0]: Capture(output_bytes),
+            self.err[0]: Capture(output_bytes),
+            self.told[0]: Capture(64),
+        }
+
+    def close(self, end: Literal[0, 1]) -> None:
+        while self._open[end]:
+            os.close(self._open[end].pop())
+
+
+def set_visible(visible: bool) -> None:
+    """Allow or forbid other processes of our user to inspect this one by /proc and ptrace."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_DUMPABLE, int(visible), 0, 0, 0)
+
+
+def run_forked(program: Program) -> Ended:
+    """Return how `program` ended, after killing the processes that it left behind.
+
+    Raises:
+        OSError: no process can be forked, so nothing was run.
+    """
+    pipes = _Pipes(program.output_bytes)
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if os.fork() == 0:
+            _guard(program, pipes)
+        pipes.close(1)
+        limit = _watch(pipes, time.monotonic() + program.wall_seconds)
+        is_gone = kill_others()
+        if is_gone:
+            limit = _drain(pipes) or limit
+    finally:
+        pipes.close(0)
+        pipes.close(1)
+    told = pipes.kept[pipes.told[0]].content()
+    code = int(told) if told.removeprefix(b"-").isdigit() else -signal.SIGKILL
+    return Ended(
+        exit_code=-signal.SIGKILL if limit else code,
+        limit=limit,
+        stdout=pipes.kept[pipes.out[0]].content(),
+        stderr=pipes.kept[pipes.err[0]].content(),
+        is_gone=is_gone,
+    )
+
+
+def _watch(pipes: _Pipes, deadline: float) -> Limit | None:
+    """Collect output until the guard has ended; return the limit that was exceeded before."""
+    ready = select.poll()
+    for descriptor in pipes.kept:
+        ready.register(descriptor, select.POLLIN)
+    while (left := deadline - time.monotonic()) > 0:
+        for descriptor, _ in ready.poll(left * 1000):
+            chunk = os.read(descriptor, _CHUNK_BYTES)
+            pipes.kept[descriptor].feed(chunk)
+            if not chunk and descriptor == pipes.told[0]:
+                return None
+            if not chunk:
+                ready.unregister(descriptor)
+            if pipes.kept[descriptor].overflowed:
+                return "output"
+    return "wall"
+
+
+def _drain(pipes: _Pipes) -> Limit | None:
+    """Collect the remaining output of an ended program; return the limit that it exceeded."""
+    overflowed = False
+    for descriptor, capture in pipes.kept.items():
+        while not capture.overflowed and (chunk := os.read(descriptor, _CHUNK_BYTES)):
+            capture.feed(chunk)
+        overflowed |= capture.overflowed
+    return "output" if overflowed else None
+
+
+def _guard(program: Program, pipes: _Pipes) -> NoReturn:
+    """Wait for the call and report how it ended; its output is read after the guard has ended."""
+    try:
+        for descriptor in program.private:
+            os.close(descriptor)
+        pipes.close(0)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        call = os.fork()
+        if call == 0:
+            _call(program, pipes)
+        _, status = os.waitpid(call, 0)
+        os.write(pipes.told[1], str(os.waitstatus_to_exitcode(status)).encode())
+    finally:
+        os._exit(0)
+
+
+def _call(program: Program, pipes: _Pipes) -> NoReturn:
+    code = 1
+    try:
+        os.dup2(pipes.out[1], 1)
+        os.dup2(pipes.err[1], 2)
+        pipes.close(1)
+        # The limits are watched from outside, which needs access to this process.
+        set_visible(True)
+        sys.stdin = TextIOWrapper(BytesIO(program.stdin), encoding="utf-8")
+        code = program.main() or 0
+    except SystemExit as exc:
+        code = exc.code if isinstance(exc.code, int) else 1
+    except BaseException:  # noqa: BLE001 the process ends here, as a program of its own would
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code & 0xFF)

@@ -1,1 +1,0 @@
-"""GoogleSearch and web_search: one protocol, several providers, recordings."""

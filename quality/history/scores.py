@@ -1,0 +1,117 @@
+"""One agent's scores in a night and in its baseline nights, in the shape that statistics need."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+
+import numpy as np
+
+from quality.history.comparable import Baseline, Cells, cells_of
+from quality.history.noise import Noise, Scores
+from taskdata.schema.night import Night, NightCell
+
+
+@dataclass(frozen=True)
+class AgentScores:
+    """What is compared of one agent; lists are by task, in the order of `tasks`."""
+
+    agent: str
+    tasks: tuple[str, ...]
+    categories: tuple[str, ...]
+    nights: tuple[Night, ...]
+    """Baseline nights, newest first."""
+    after: tuple[NightCell, ...]
+    before: tuple[tuple[NightCell | None, ...], ...]
+    """By baseline night."""
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The mean scores by task, with what chance makes of them."""
+        before = np.array([[_mean(cell) for cell in cells] for cells in self.before])
+        after = np.array([_mean(cell) for cell in self.after])
+        share = self._repetitions / max(1.0, fmean(map(_scored, self.after)))
+        return Noise(after, before, self.categories, share)
+
+    def share_of(self, cells: Iterable[NightCell]) -> float:
+        """Return the repetitions of the baseline nights for each one of these cells."""
+        return self._repetitions / max(1.0, fmean(map(_scored, cells)))
+
+    @cached_property
+    def _repetitions(self) -> float:
+        known = [n for cells in self.before for cell in cells if (n := _scored(cell))]
+        return fmean(known)
+
+    def scores_of(self, cells: Cells) -> Scores:
+        """Return the mean scores of other cells by task; NaN where there is none."""
+        return np.array([_mean(cells.get(task)) for task in self.tasks])
+
+    def index(self, category: str | None) -> np.ndarray:
+        """Return the indices of the tasks of a category; None: of all tasks."""
+        if category is None:
+            return np.arange(len(self.tasks))
+        return np.flatnonzero(np.array(self.categories) == category)
+
+    def success(self, index: Iterable[int], night: int | None = None) -> float | None:
+        """Return the share (0-1) of decided trials that succeeded over these tasks.
+
+        Args:
+            index: Of the tasks.
+            night: Index of a baseline night; None: of all baseline nights together.
+        """
+        rows = self.before if night is None else (self.before[night],)
+        return success_share(row[i] for row in rows for i in index)
+
+    def success_after(self, index: Iterable[int]) -> float | None:
+        """Return the same of the night itself."""
+        return success_share(self.after[i] for i in index)
+
+
+def agent_scores(night: Night, baseline: Baseline) -> AgentScores | None:
+    """Return what is compared of the baseline's agent; None where there is nothing."""
+    if not baseline.tasks:
+        return None
+    category = {task.task_id: task.category for task in night.tasks}
+    hashes = {task.task_id: task.task_hash for task in night.tasks}
+    own = cells_of(night, baseline.agent)
+    return AgentScores(
+        agent=baseline.agent,
+        tasks=baseline.tasks,
+        categories=tuple(category[task] for task in baseline.tasks),
+        nights=baseline.nights,
+        after=tuple(own[task] for task in baseline.tasks),
+        before=tuple(
+            _alike(before, baseline.agent, baseline.tasks, hashes) for before in baseline.nights
+        ),
+    )
+
+
+def successes(cells: Iterable[NightCell | None]) -> list[bool]:
+    """Return which decided trials of these cells succeeded."""
+    return [s for cell in cells if cell is not None for s in cell.successes if s is not None]
+
+
+def success_share(cells: Iterable[NightCell | None]) -> float | None:
+    """Return the share (0-1) of decided trials that succeeded; None where none is decided."""
+    decided = successes(cells)
+    return fmean(decided) if decided else None
+
+
+def _alike(
+    night: Night, agent: str, tasks: Sequence[str], hashes: dict[str, str]
+) -> tuple[NightCell | None, ...]:
+    """Return the cells of the tasks that have the same content in this night."""
+    same = {t.task_id for t in night.tasks if hashes.get(t.task_id) == t.task_hash}
+    cells = cells_of(night, agent)
+    return tuple(cells.get(task) if task in same else None for task in tasks)
+
+
+def _scored(cell: NightCell | None) -> int:
+    return 0 if cell is None else sum(score is not None for score in cell.scores)
+
+
+def _mean(cell: NightCell | None) -> float:
+    known = [] if cell is None else [score for score in cell.scores if score is not None]
+    # There are a hundred thousand cells, and `fmean` is slow for the one or two numbers of each.
+    return sum(known) / len(known) if known else math.nan

@@ -1,0 +1,215 @@
+"""What is kept of every finished run for the pages that look over many nights.
+
+A night is written once, when its run is published. It holds one cell per agent and task, not
+trials, so that the history of 60 nights of 100,000 trials is read in one go.
+"""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from taskdata.schema.base import Sha256, Value
+from taskdata.schema.summary import Estimate
+
+
+class NightSettings(Value):
+    """What two nights must share to be compared; the fields are named where they differ."""
+
+    bank: str
+    """Name and version of the release, such as `office@3`."""
+    release_hash: Sha256
+    selection: str = ""
+    """Which tasks were chosen, where not all were; nights compare over the tasks they share."""
+    judge: str | None = None
+    tool_backends: str = ""
+    """What tools use outside the sandbox, as `search=tavily`; empty: nothing."""
+    threshold: float
+    min_coverage: float
+    scorer_version: str | None = None
+    sandbox: str
+    repetitions: int
+    refinement_rounds: int
+    code_version: str
+    agents: dict[str, Sha256]
+    """Agent name -> hash of its whole specification (harness, model, settings).
+
+    Where imported results lie is no part of it: every night has a place of its own.
+    """
+    model_ids: dict[str, str] = Field(default_factory=dict)
+    """Agent name -> its models as the provider reported them, joined by commas."""
+
+
+class NightTask(Value):
+    """A task as a night had it."""
+
+    task_id: str
+    task_hash: Sha256
+    title: str
+    tier: str
+    category: str
+    capabilities: tuple[str, ...] = ()
+    deliverable_types: tuple[str, ...] = ()
+    leaves: int
+
+
+class NightCell(Value):
+    """One agent on one task in one night: its first attempts, by repetition."""
+
+    agent: str
+    task_id: str
+    trial_ids: tuple[str, ...]
+    scores: tuple[float | None, ...]
+    """Root scores 0-10; None: lost to an infrastructure error, unscored or still due."""
+    successes: tuple[bool | None, ...]
+    """By the run's success rule; None: undecided or without a score."""
+    errors: int = 0
+    """Trials lost to infrastructure errors."""
+    cost_usd: float | None = 0.0
+    """Of the agent's model and tools; None: a price is unknown."""
+    wall_s: float | None = 0.0
+    turns: float | None = None
+    """Mean per trial."""
+    tokens: int | None = 0
+
+
+class FailureCluster(Value):
+    """Failures of one night that share a cause, as far as rules can tell."""
+
+    key: str
+    """Equal for equal causes in any night."""
+    title: str
+    """The cause in one line."""
+    stage: str
+    type: str | None = None
+    trials: int
+    agents: tuple[str, ...]
+    tasks: tuple[str, ...]
+    example: str
+    """Id of one of the trials."""
+
+
+class Night(Value):
+    """One published run."""
+
+    run_id: str
+    created_at: datetime
+    finished_at: datetime | None = None
+    status: str
+    settings: NightSettings
+    controls: tuple[str, ...] = ()
+    """Agents that only show that the tasks are sound, as `reference` and `nop` do."""
+    tasks: tuple[NightTask, ...]
+    cells: tuple[NightCell, ...]
+    clusters: tuple[FailureCluster, ...] = ()
+    error_causes: dict[str, int] = Field(default_factory=dict)
+    """Infrastructure errors by cause, over all agents."""
+    gates: dict[str, bool] = Field(default_factory=dict)
+    """Gate -> whether it held."""
+    cost_usd: float | None = None
+    """Of everything that was paid for in the run; None: a price is unknown."""
+    wall_s: float | None = None
+    """From the start of the run to its end."""
+    confirms: str | None = None
+    """The run whose flagged tasks this one ran again; such a night stands in no history."""
+
+
+class CategoryEstimate(Value):
+    """An agent's mean root score (0-10) in one category, pooled with its other categories."""
+
+    agent: str
+    category: str
+    tasks: int
+    estimate: Estimate
+
+
+class ScoreChange(Value):
+    """A paired difference between a night and the nights it is compared with."""
+
+    agent: str
+    scope: str
+    """`all`, `category NAME` or `task ID`."""
+    tasks: int
+    before: float
+    after: float
+    difference: Estimate
+    """After minus before, paired by task, with its 95 % interval."""
+    p_value: float | None
+    """After correction for all comparisons of the morning; an alarm at 0.05 and below."""
+    floor: float | None = None
+    """Smallest difference here that can raise an alarm; None: any needs a confirming re-run."""
+    success_before: float | None = None
+    success_after: float | None = None
+    """Shares (0-1) of decided trials that succeeded."""
+    verdict: str
+    """`confirmed`, `suspected` (outside the noise, not confirmed), `refuted` (the confirming
+    re-run did not show it), `lasting` (outside the noise, but the night before had it already)
+    or `none`."""
+    since: str | None = None
+    """The first night in a row at the new level, where that is not this night."""
+    confirmed_by: str | None = None
+    """The run that confirmed or refuted it."""
+    rerun: Estimate | None = None
+    """The same difference in the confirming re-run alone."""
+    before_trials: tuple[str, ...] = ()
+    after_trials: tuple[str, ...] = ()
+
+
+class ClusterChange(Value):
+    """A failure cluster against the last comparable night."""
+
+    cluster: FailureCluster
+    change: str
+    """`new`, `gone` or `lasting`."""
+    first_seen: str
+    """Run id of the first night that had it."""
+    nights: int
+    """Nights in a row that have had it."""
+    trials_before: int = 0
+
+
+class EffortChange(Value):
+    """What an agent's trials took, against the nights it is compared with.
+
+    Over the tasks that both have, per trial.
+    """
+
+    agent: str
+    what: str
+    """`cost_usd`, `wall_s`, `turns` or `tokens`."""
+    before: float
+    after: float
+    usual: tuple[float, float] | None = None
+    """Least and most of the baseline nights; None of one alone."""
+
+
+class ErrorChange(Value):
+    """Infrastructure errors of one cause."""
+
+    cause: str
+    before: int
+    """In the last comparable night."""
+    after: int
+
+
+class Morning(Value):
+    """What one night means against the last comparable one."""
+
+    run_id: str
+    baseline: tuple[str, ...] = ()
+    """Run ids that it is compared with, newest first; empty: nothing to compare with."""
+    differs: dict[str, tuple[str, str]] = Field(default_factory=dict)
+    """Setting -> (before, after), against the previous night, comparable or not."""
+    changes: tuple[ScoreChange, ...] = ()
+    """Every comparison of agents and categories, and of tasks those that flipped; those with a
+    verdict other than `none` first."""
+    clusters: tuple[ClusterChange, ...] = ()
+    efforts: tuple[EffortChange, ...] = ()
+    errors: tuple[ErrorChange, ...] = ()
+    categories: tuple[CategoryEstimate, ...] = ()
+    """Of this night; empty where the tasks do not suffice for an estimate."""
+    noise_floor: float | None = None
+    """Smallest difference of mean root score (0-10) that can raise an alarm here."""
+    false_alarm_rate: float
+    """Expected share (0-1), at most, of nights without any real change that raise an alarm."""
+    notes: tuple[str, ...] = ()
+    """What keeps the comparison from being made, or limits it, in whole sentences."""
