@@ -42,8 +42,8 @@ class StageCall:
         return "-".join([self.stage, *(str(value) for value in self.parameters.values())])
 
 
-def stages_of(config: RunConfig) -> Iterator[StageCall]:
-    """Yield the stages of a night in order."""
+def stages_of(config: RunConfig, confirms: bool = False) -> Iterator[StageCall]:
+    """Yield the stages of a night in order; `confirms`: whether what stands out is run again."""
     yield StageCall("gate", {"gate": "tasks"})
     yield StageCall("prepare")
     for round_ in range(config.refinement_rounds + 1):
@@ -52,7 +52,8 @@ def stages_of(config: RunConfig) -> Iterator[StageCall]:
         for stage in ("execute", "score", "diagnose"):
             yield StageCall(stage, {"round": round_})
     yield StageCall("gate", {"gate": "scores"})
-    yield StageCall("confirm")
+    if confirms:
+        yield StageCall("confirm")
     yield StageCall("publish")
 
 
@@ -116,20 +117,23 @@ def _walk(settings: Settings, store: Store, run: Run) -> None:
                 parameters={"run_id": run_id, **call.parameters},
             )
 
-        _call_all(store, run, call_deployment)
+        _call_all(settings, store, run, call_deployment)
         return
     models = [*(agent.model for agent in run.config.agents), run.config.judge]
     with cluster(settings, run.config.workers), kept_model_servers(models, settings.home):
         _call_all(
+            settings,
             store,
             run,
             lambda run_id, call: STAGE_FLOWS[call.stage](run_id=run_id, **call.parameters),
         )
 
 
-def _call_all(store: Store, run: Run, do: Callable[[str, StageCall], None]) -> None:
+def _call_all(
+    settings: Settings, store: Store, run: Run, do: Callable[[str, StageCall], None]
+) -> None:
     """Do the stages of a run in order, and those of the re-run that confirms it in their place."""
-    for call in stages_of(run.config):
+    for call in stages_of(run.config, confirms=settings.night.confirm > 0):
         do(run.id, call)
         again = find_confirmation(store, run.id) if call.stage == "confirm" else None
         if again is not None:
