@@ -10,7 +10,7 @@ from flows.cli import console, doctor, interruption, mcp
 from flows.cli.bank import banks, checking, refreshing, releases, reviews, seeds
 from flows.cli.runs import comparing, exporting, listing, reading, running
 from flows.cli.trials import showing
-from flows.cli.upkeep import pruning
+from flows.cli.upkeep import backups, pruning
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
 
 app = typer.Typer(
@@ -31,6 +31,8 @@ app.command("report")(reading.report)
 app.command("export")(exporting.export)
 app.command("doctor")(doctor.doctor)
 app.command("prune")(pruning.prune)
+app.command("backup")(backups.backup)
+app.command("restore")(backups.restore)
 app.command("refresh")(refreshing.refresh)
 app.command("refreshes")(refreshing.refreshes)
 banks.app.command("check")(checking.check)

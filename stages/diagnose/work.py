@@ -7,8 +7,9 @@ from stages.diagnose.labels import diagnose
 from stages.diagnose.signals import Signals, observe
 from stages.execute.attempt import cause
 from taskdata.errors import NightshiftError, StoreUnavailable
-from taskdata.schema.run import StageReport, Trial
+from taskdata.schema.run import StageReport, Trial, TrialResult
 from taskdata.schema.success import SuccessRule
+from taskdata.schema.task import Task
 from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
@@ -17,36 +18,38 @@ _logger = logging.getLogger(__name__)
 def due(store: Store, run_id: str, round_: int) -> list[str]:
     """Return the ids of trials with a scored leaf and without labels.
 
-    A trial lost to infrastructure, or of which no leaf could be scored, says nothing of the agent
-    and is never due.
+    A trial lost to infrastructure, or without any scored leaf, says nothing about the agent and is
+    never due.
     """
-    return [trial.id for trial in _due(store, run_id, round_)]
+    return [result.trial.id for result in _due(store, run_id, round_)]
 
 
 def do(store: Store, run_id: str, round_: int) -> StageReport:
-    """Label every trial that is due, each in its own transaction; one that fails stays due.
+    """Label every due trial in a transaction of its own; one that cannot be labelled stays due.
 
     Raises:
-        StoreUnavailable: if the store is gone, for all trials at once.
+        StoreUnavailable: if the store cannot be reached, for all trials at once.
     """
     started = time.monotonic()
     rule = store.run(run_id).config.success
-    trials = _due(store, run_id, round_)
+    # All at once: asked for one by one, they would cost more than the labels themselves.
+    results, tasks = _due(store, run_id, round_), store.tasks_of_run(run_id)
     causes = []
-    for trial in trials:
+    for result in results:
         try:
-            store.record_diagnosis(diagnose(trial.id, signals_of(store, trial, rule)))
+            signals = _signals(store, result, tasks[result.trial.task_hash], rule)
+            store.record_diagnosis(diagnose(result.trial.id, signals))
         except StoreUnavailable:
             raise
         except Exception as exc:  # one trial must not sink the round
-            _logger.exception("trial %s could not be diagnosed", trial.id)
+            _logger.exception("trial %s could not be diagnosed", result.trial.id)
             causes.append(cause(exc))
     return StageReport(
         stage="diagnose",
         run_id=run_id,
         round=round_,
-        due=len(trials),
-        done=len(trials) - len(causes),
+        due=len(results),
+        done=len(results) - len(causes),
         errors=len(causes),
         seconds=time.monotonic() - started,
         note=f"{len(causes)} could not be diagnosed: {causes[0]}" if causes else "",
@@ -54,23 +57,28 @@ def do(store: Store, run_id: str, round_: int) -> StageReport:
 
 
 def signals_of(store: Store, trial: Trial, rule: SuccessRule) -> Signals:
-    """Return what can be seen of a trial with a root score.
+    """Return the signals of a trial with a root score.
 
     Raises:
         NightshiftError: if its outcome, transcript or score is not in the store.
     """
-    outcome, transcript = store.outcome(trial.id), store.transcript(trial.id)
-    score = store.score(trial.id)
+    result = TrialResult(trial=trial, outcome=store.outcome(trial.id), score=store.score(trial.id))
+    return _signals(store, result, store.task(trial.task_hash), rule)
+
+
+def _signals(store: Store, result: TrialResult, task: Task, rule: SuccessRule) -> Signals:
+    outcome, score, trial_id = result.outcome, result.score, result.trial.id
+    transcript = None if outcome is None else store.transcript_of(outcome)
     if outcome is None or transcript is None or score is None:
-        raise NightshiftError(f"trial {trial.id}: its outcome, transcript or score is missing")
-    task = store.task(trial.task_hash)
-    return observe(task, outcome, transcript, score, store.rendered(trial.id), rule)
+        raise NightshiftError(f"trial {trial_id}: its outcome, transcript or score is missing")
+    return observe(task, outcome, transcript, score, store.rendered(trial_id), rule)
 
 
-def _due(store: Store, run_id: str, round_: int) -> list[Trial]:
-    trials = []
-    for trial in store.trials_due_for_diagnosis(run_id, round_):
-        score = store.score(trial.id)
-        if score is not None and score.root.score is not None:
-            trials.append(trial)
-    return trials
+def _due(store: Store, run_id: str, round_: int) -> list[TrialResult]:
+    return [
+        result
+        for result in store.results(run_id, round_)
+        if result.diagnosis is None
+        and result.score is not None
+        and result.score.root.score is not None
+    ]

@@ -5,6 +5,7 @@ from typing import Self
 from taskdata.store.bank import BankStore
 from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
+from taskdata.store.copying import CopyingStore
 from taskdata.store.holds import HoldStore
 from taskdata.store.nights import NightStore
 from taskdata.store.pruning import PruningStore
@@ -22,6 +23,7 @@ class Store(
     SeedStore,
     ConstructionStore,
     HoldStore,
+    CopyingStore,
     NightStore,
     PruningStore,
     RunStore,

@@ -81,19 +81,17 @@ class TrialStore(AttemptStore, CallStore):
     def trials_due_for_scoring(self, run_id: str, round_: int) -> list[Trial]:
         """Return the finished trials without a score."""
         done = self._finished_ids(run_id)
-        scored = self._ids(ScoreRow, run_id)
+        scored = self._scored_ids(run_id)
         return [t for t in self.trials(run_id, round_) if t.id in done and t.id not in scored]
-
-    def trials_due_for_diagnosis(self, run_id: str, round_: int) -> list[Trial]:
-        """Return the scored trials without a diagnosis."""
-        scored = self._ids(ScoreRow, run_id)
-        known = self._ids(DiagnosisRow, run_id)
-        return [t for t in self.trials(run_id, round_) if t.id in scored and t.id not in known]
 
     def transcript(self, trial_id: str) -> Transcript | None:
         """Return the transcript of the trial's current outcome; None if it has none."""
         outcome = self.outcome(trial_id)
-        if outcome is None or outcome.transcript_sha256 is None:
+        return None if outcome is None else self.transcript_of(outcome)
+
+    def transcript_of(self, outcome: TrialOutcome) -> Transcript | None:
+        """Return the transcript of an outcome; None if it has none."""
+        if outcome.transcript_sha256 is None:
             return None
         return Transcript.model_validate_json(self.artifacts.read_bytes(outcome.transcript_sha256))
 
@@ -195,9 +193,14 @@ class TrialStore(AttemptStore, CallStore):
             )
         return True
 
-    def results(self, run_id: str) -> list[TrialResult]:
-        """Return everything known about each trial of the run, all rounds, in a stable order."""
-        trials, judged = self.trials(run_id), self.judge_efforts(run_id)
+    def results(self, run_id: str, round_: int | None = None) -> list[TrialResult]:
+        """Return everything known about each trial of the run, in a stable order.
+
+        Args:
+            run_id: The run.
+            round_: The refinement round; None: all of them.
+        """
+        trials, judged = self.trials(run_id, round_), self.judge_efforts(run_id)
         with self._reading() as session:
             outcomes = self._outcomes(session, run_id)
             scores = {r.trial_id: _score(r) for r in _of_run(session, ScoreRow, run_id)}
@@ -243,10 +246,10 @@ class TrialStore(AttemptStore, CallStore):
         with self._reading() as session:
             return set(session.exec(query))
 
-    def _ids(self, table: type[ScoreRow] | type[DiagnosisRow], run_id: str) -> set[str]:
+    def _scored_ids(self, run_id: str) -> set[str]:
         query = (
-            select(table.trial_id)
-            .join(TrialRow, col(TrialRow.id) == col(table.trial_id))
+            select(ScoreRow.trial_id)
+            .join(TrialRow, col(TrialRow.id) == col(ScoreRow.trial_id))
             .where(TrialRow.run_id == run_id)
         )
         with self._reading() as session:

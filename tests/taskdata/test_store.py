@@ -259,7 +259,6 @@ def test_scores_diagnosis_and_views_are_written_once(store, planned):
     assert store.record_score(score_of(trial), [view])
     assert not store.record_score(score_of(trial, 1.0), [])
     assert store.rendered(trial.id) == (view,)
-    assert store.trials_due_for_diagnosis(run.id, 0) == [trial]
     diagnosis = Diagnosis(
         trial_id=trial.id,
         stage=FailureStage.HANDOFF,

@@ -22,6 +22,7 @@ from taskdata.errors import Misuse, NightshiftError
 
 if TYPE_CHECKING:
     from flows.config import Settings
+    from flows.progress import Progress
     from taskdata.schema.run import Run, RunConfig
 
 
@@ -131,9 +132,9 @@ def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: 
         ):
             console.say(ui_line(settings.home, api))
             failure = None
-            with watched(figures=figures_of(settings, run_id, config)):
+            with watched(figures=figures_of(settings, run_id, config)) as progress:
                 try:
-                    _evaluate(settings, run_id, config)
+                    _evaluate(settings, run_id, config, progress)
                 except NightshiftError as exc:
                     failure = exc
             page = dashboard_url(run_id) if stays else None
@@ -168,20 +169,17 @@ def _begin(settings: "Settings", run_id: str, config: "RunConfig", workers: Exit
     workers.enter_context(cluster(settings, config.workers))
 
 
-def _evaluate(settings: "Settings", run_id: str, config: "RunConfig") -> None:
+def _evaluate(settings: "Settings", run_id: str, config: "RunConfig", progress: "Progress") -> None:
+    from flows.caller import calling
     from flows.nightly import nightly_evaluation
-    from flows.stage_flows import holds_run
     from stages.prepare.select import select
     from taskdata.store import Store
 
     store = Store.open(settings.address)
     select(store, config, run_id)
     store.close()
-    token = holds_run.set(True)
-    try:
+    with calling(holds_run=True, progress=progress):
         nightly_evaluation(run_id=run_id)
-    finally:
-        holds_run.reset(token)
 
 
 def _afterwards(settings: "Settings", keep_server: bool) -> tuple[bool, str]:
@@ -247,15 +245,13 @@ def stage(
         prefect_server(
             settings.home, settings.prefect_port, dashboard_port=settings.dashboard_port
         ),
-        watched(),
+        watched() as progress,
     ):
-        from flows.stage_flows import STAGE_FLOWS, holds_run
+        from flows.caller import calling
+        from flows.stage_flows import STAGE_FLOWS
 
-        token = holds_run.set(True)
-        try:
+        with calling(holds_run=True, progress=progress):
             STAGE_FLOWS[name](**parameters)
-        finally:
-            holds_run.reset(token)
 
 
 def _require_stage(name: str) -> None:
@@ -292,6 +288,7 @@ def serve(
         ui_line,
         ui_url,
     )
+    from flows.serving.tokens import login_file
     from taskdata.private_files import private_folder
 
     settings = load_settings()
@@ -328,7 +325,8 @@ def serve(
         nightly_schedule(settings.schedule, settings.schedule_timezone)
         note_address(ui_url(api))
         console.say(ui_line(settings.home, api))
-        console.say(f"Dashboards: {dashboards_address()} (the same login)")
+        login = "the same login" if is_ours else f"login: in {login_file(settings.home)}"
+        console.say(f"Dashboards: {dashboards_address()} ({login})")
         when = f"{settings.schedule!r} (cron, {settings.schedule_timezone})"
         console.say(_arrivals(settings))
         console.say(f"Nightly at {when}. Ctrl-C stops serving.")

@@ -5,7 +5,7 @@ bin=$(ls -d /usr/lib/postgresql/*/bin)
 sql() { "$bin/psql" --quiet --host=/tmp --username="$POSTGRES_USER" --dbname="$1"; }
 if [ ! -e "$PGDATA/PG_VERSION" ]; then
     (umask 077 && printf '%s' "$POSTGRES_PASSWORD" >/tmp/password)
-    "$bin/initdb" --pgdata="$PGDATA" --username="$POSTGRES_USER" --auth-local=trust \
+    "$bin/initdb" --pgdata="$PGDATA" --username="$POSTGRES_USER" --encoding=UTF8 --auth-local=trust \
         --auth-host=scram-sha-256 --pwfile=/tmp/password >/dev/null
     rm /tmp/password
     echo "host all all all scram-sha-256" >>"$PGDATA/pg_hba.conf"
