@@ -116,7 +116,7 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
         first_trial(run_id, agent.name, task_hash, task, repetition)
         for agent in run.config.agents
         for task_hash, task in tasks.items()
-        if can_play(agent, task)
+        if can_play(agent, task) and is_given(agent, task, run.config)
         for repetition in repetitions(agent, run.config)
     ]
     if not trials:
@@ -147,6 +147,11 @@ def repetitions(agent: AgentSpec, config: RunConfig) -> range:
 def can_play(agent: AgentSpec, task: Task) -> bool:
     """Return whether the agent has anything to do on the task."""
     return task.reference is not None or not harness_kind(agent.harness).needs_reference
+
+
+def is_given(agent: AgentSpec, task: Task, config: RunConfig) -> bool:
+    """Return whether the run gives the agent this task."""
+    return agent.name not in config.only or task.id in config.only[agent.name]
 
 
 def _not_played(tasks: Collection[Task], config: RunConfig) -> str:
