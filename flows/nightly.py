@@ -48,8 +48,8 @@ class StageCall:
         return "-".join([self.stage, *(str(value) for value in self.parameters.values())])
 
 
-def stages_of(config: RunConfig) -> Iterator[StageCall]:
-    """Yield the stages of a night in order."""
+def stages_of(config: RunConfig, *, confirms: bool = True) -> Iterator[StageCall]:
+    """Yield the stages of a night in order; `confirm` only where a night runs anything again."""
     yield StageCall("gate", {"gate": "tasks"})
     yield StageCall("prepare")
     for round_ in range(config.refinement_rounds + 1):
@@ -58,7 +58,8 @@ def stages_of(config: RunConfig) -> Iterator[StageCall]:
         for stage in ("execute", "score", "diagnose"):
             yield StageCall(stage, {"round": round_})
     yield StageCall("gate", {"gate": "scores"})
-    yield StageCall("confirm")
+    if confirms:
+        yield StageCall("confirm")
     yield StageCall("publish")
 
 
@@ -127,7 +128,7 @@ def _walk(settings: Settings, store: Store, run: Run) -> None:
                 },
             )
 
-        _call_all(store, run, deadline, call_deployment)
+        _call_all(settings, store, run, deadline, call_deployment)
         return
 
     def call_here(run_id: str, call: StageCall) -> None:
@@ -136,14 +137,18 @@ def _walk(settings: Settings, store: Store, run: Run) -> None:
 
     models = [*(agent.model for agent in run.config.agents), run.config.judge]
     with cluster(settings, run.config.workers), kept_model_servers(models, settings.home):
-        _call_all(store, run, deadline, call_here)
+        _call_all(settings, store, run, deadline, call_here)
 
 
 def _call_all(
-    store: Store, run: Run, deadline: NightDeadline, do: Callable[[str, StageCall], None]
+    settings: Settings,
+    store: Store,
+    run: Run,
+    deadline: NightDeadline,
+    do: Callable[[str, StageCall], None],
 ) -> None:
     """Do the stages of a run in order, and those of the re-run that confirms it in their place."""
-    for call in stages_of(run.config):
+    for call in stages_of(run.config, confirms=settings.night.confirm > 0):
         _call_in_time(store, run, deadline, call, do)
         again = find_confirmation(store, run.id) if call.stage == "confirm" else None
         if again is not None:
