@@ -149,9 +149,10 @@ def sweep_orphans() -> int:
     """Mark flow runs of our deployments whose process is gone as crashed; return how many.
 
     One runner owns these deployments, so before it starts serving none of their runs can be alive.
+    One that is paused for a review has a process as well, and without it no form has any effect.
     """
     unfinished = FlowRunFilterStateType(
-        any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
+        any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING, StateType.PAUSED]
     )
     with get_client(sync_client=True) as api:
         orphans = api.read_flow_runs(

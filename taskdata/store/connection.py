@@ -1,7 +1,9 @@
 """Opens the database: engine settings, migrations, sessions. No other code connects."""
 
 import logging
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
@@ -11,12 +13,13 @@ from typing import Any, TypeGuard
 
 from filelock import FileLock
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, InternalError, NoSuchModuleError, OperationalError
 from sqlmodel import Session
 
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import Misuse, StoreUnavailable
+from taskdata.full_disks import is_read_only, way_out
 from taskdata.private_files import private_file, private_folder, tighten
 from taskdata.schema.base import Value
 from taskdata.tables import REVISION
@@ -106,6 +109,8 @@ def _engine(url: str) -> Engine:
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
         if parsed.get_backend_name() == "sqlite" and _is_path(parsed.database):
+            if is_read_only(Path(parsed.database)):
+                return _read_only_engine(parsed, Path(parsed.database))
             _keep_private(Path(parsed.database))
         # A server may have closed a pooled connection. A file has not, so it needs no ping.
         is_file = parsed.get_backend_name() == "sqlite"
@@ -121,6 +126,29 @@ def _engine(url: str) -> Engine:
     if is_file:
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _read_only_engine(url: URL, database: Path) -> Engine:
+    """Return an engine on a copy of a database whose disk takes no writes.
+
+    To read a database with a log of writes, SQLite has to write beside it.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="nightshift-read-only-")
+    copy = Path(folder.name) / "copy.db"
+    for ending in ("", "-wal"):
+        found = Path(f"{database}{ending}")
+        if found.is_file():
+            shutil.copyfile(found, f"{copy}{ending}")
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(Path(folder.name) / copy.name, check_same_thread=False)
+        _configure_sqlite(connection, None)
+        connection.execute("PRAGMA query_only=ON")
+        return connection
+
+    engine = create_engine(url, creator=connect)
+    event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
@@ -162,10 +190,15 @@ def _begin_sqlite(connection: Connection) -> None:
 def _translated(engine: Engine) -> Iterator[None]:
     try:
         yield
-    except OperationalError as exc:
+    except (OperationalError, InternalError) as exc:
+        # psycopg has a write to a server that takes none among its internal errors.
+        if isinstance(exc, InternalError) and way_out(exc) is None:
+            raise
         where = engine.url.render_as_string(hide_password=True)
         reason = str(exc.orig).strip().splitlines()[0]
-        raise StoreUnavailable(f"database {where}: {reason}") from exc
+        helps = way_out(exc)
+        said = f"{reason}; {helps}" if helps else reason
+        raise StoreUnavailable(f"database {where}: {said}") from exc
 
 
 def _revision(engine: Engine) -> str | None:

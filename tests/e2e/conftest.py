@@ -181,7 +181,7 @@ def seed_rows(tmp_path: Path):
 
 CHANGES_A_RUN = re.compile(r"/api/flow_runs/[^/]+/(set_state|resume)$")
 
-DEPLOYMENTS = 20
+DEPLOYMENTS = 21
 """The night, the refresh, and each of their stages."""
 
 
@@ -190,11 +190,11 @@ def serving(command):
     """Serve a home with such a `nightshift.toml`; the block gets Prefect's API once it is up."""
 
     @contextmanager
-    def serve(home: Path, settings: str, port: int) -> Iterator[Api]:
+    def serve(home: Path, settings: str, port: int, **variables: str) -> Iterator[Api]:
         (home.parent / "nightshift.toml").write_text(settings)
         server = subprocess.Popen(
             [*command.argv, "serve"],
-            env=command.environment(home) | {"NIGHTSHIFT_PREFECT_PORT": str(port)},
+            env=command.environment(home) | {"NIGHTSHIFT_PREFECT_PORT": str(port)} | variables,
             cwd=home.parent,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

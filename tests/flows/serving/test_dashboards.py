@@ -3,6 +3,7 @@
 import os
 import urllib.error
 import urllib.request
+from urllib.parse import urlsplit
 
 import pytest
 from starlette.testclient import TestClient
@@ -127,6 +128,29 @@ def test_the_list_names_runs_newest_first_with_what_there_is(served, login, home
     assert "<script" not in listed
 
 
+def test_the_way_in_is_this_morning_and_the_list_stays_within_reach(served, login, home):
+    site = home / "site"
+    (site / "assets").mkdir(parents=True)
+    assert "site/index.html" not in served.get("/", auth=login).text
+    (site / "index.html").write_text("<!doctype html>\n<p>this morning")
+    (site / "assets" / "plotly.js").write_text("1")
+    found = served.get("/", auth=login)
+    assert (found.url.path, "this morning" in found.text) == ("/site/index.html", True)
+    assert 'href="site/index.html"' in served.get("/list.html", auth=login).text
+    assert served.get("/site/assets/plotly.js").status_code == 401
+    shared = served.get("/site/assets/plotly.js", auth=login)
+    assert (shared.status_code, shared.headers["x-content-type-options"]) == (200, "nosniff")
+
+
+def test_only_pages_of_the_site_may_load_what_they_share(served, login):
+    policies = {
+        path: served.get(path, auth=login).headers["content-security-policy"]
+        for path in ("/site/index.html", "/runs/run-1/dashboard.html", "/list.html")
+    }
+    assert "script-src 'self'" in policies.pop("/site/index.html")
+    assert not any("'self'" in policy for policy in policies.values())
+
+
 def test_a_home_without_runs_has_an_empty_list(served, login):
     assert "No run yet" in served.get("/", auth=login).text
 
@@ -140,3 +164,13 @@ def test_a_command_serves_them_where_it_says(home):
             urllib.request.urlopen(address, timeout=30)
     assert dashboard_url("a/run") is None
     assert "NIGHTSHIFT_DASHBOARDS" not in os.environ
+
+
+def test_a_container_serves_them_at_another_address_than_browsers_use(home):
+    home.mkdir(exist_ok=True)
+    with dashboards_served(home, 0, "127.0.0.2") as address:
+        port = urlsplit(address).port
+        assert address == f"http://127.0.0.1:{port}"
+        asked = urllib.request.Request(f"http://127.0.0.2:{port}", headers={"Host": "localhost"})
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(asked, timeout=30)
