@@ -6,6 +6,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -29,6 +30,7 @@ _logger = logging.getLogger(__name__)
 _MIGRATION_LOCK = 0x6E69676874  # "night": any constant shared by all our processes
 _SCHEME_CHARS = 20
 _BUSY_SECONDS = 60
+_SET_BACK = timedelta(days=1)
 
 
 class StoreAddress(Value):
@@ -101,6 +103,17 @@ class StoreConnection:
                 found = _revision(self._engine)
                 if found != REVISION:
                     _upgrade(self._engine, found)
+
+
+def not_before(at: datetime, last: datetime | None) -> datetime:
+    """Return a time for what comes after `last`, however the clock was set meanwhile.
+
+    What is ordered by time stays in the order in which it happened. A `last` that is more than a
+    day ahead is a clock that was wrong then, which nothing later is to follow.
+    """
+    if last is None or not timedelta(0) <= last - at <= _SET_BACK:
+        return at
+    return last + timedelta(microseconds=1)
 
 
 def _engine(url: str) -> Engine:
