@@ -22,6 +22,7 @@ from flows.history import record_night
 from flows.notices.telling import notify_regression
 from flows.notices.wording import Regression
 from flows.serving.dashboards import dashboard_url
+from flows.site import write_nights
 from flows.summaries import headline, summary_of
 from taskdata.schema.gate import GateResult
 from taskdata.schema.night import Morning
@@ -31,7 +32,7 @@ from taskdata.store import Store
 
 
 def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
-    """Write the run's dashboard and say where it is."""
+    """Write the run's dashboard and the pages over all nights, and say where they are."""
     from dashboards.build import build
     from dashboards.gate_docs import write_gate_docs
 
@@ -47,13 +48,14 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
     page.write_text(build(store, summary, data_docs, morning), encoding="utf-8")
     store.set_dashboard(run_id, str(page))
+    site = write_nights(settings, store, [run_id], summary)
     return StageReport(
         stage="publish",
         run_id=run_id,
         due=0,
         done=0,
         seconds=time.monotonic() - started,
-        note=f"{page} ({page.stat().st_size / 1e6:.1f} MB)",
+        note=f"{page} ({page.stat().st_size / 1e6:.1f} MB), {site.page}",
     )
 
 
