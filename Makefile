@@ -14,7 +14,7 @@ setup: ## Install uv and the locked environment if they are missing
 setup-all: ## The same with every extra and with what tests need
 	@scripts/setup all
 
-setup-models: ## Install the two larger local models, 1.6 GB
+setup-models: ## Install the larger local model, 1.1 GB
 	@scripts/setup models
 
 evaluate: setup ## Evaluate the default agents on three starter tasks of each category

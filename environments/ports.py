@@ -1,4 +1,4 @@
-"""The seams of this room on one screen: what can be swapped, as small protocols."""
+"""The protocols of this room: small interfaces whose implementations can be swapped."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -42,16 +42,16 @@ class Message:
     role: Literal["system", "user", "assistant", "tool"]
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
-    """Of an assistant message."""
+    """Tool calls of an assistant message."""
     call_id: str | None = None
-    """Of a tool message: the call it answers."""
+    """Id of the call that a tool message answers."""
     is_error: bool = False
     media: tuple[Media, ...] = ()
-    """Of a user message: shown before its text."""
+    """Attachments of a user message, shown before its text."""
     replay: tuple[dict[str, Any], ...] = ()
-    """Of an assistant message: `ModelReply.replay` of the reply that it was, unchanged."""
+    """For an assistant message: `ModelReply.replay` of its reply, unchanged."""
     wire: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What clients keep of it by wire format, for a conversation is sent again at every turn."""
+    """The message encoded per wire format: clients cache it, as each turn sends it again."""
 
     def __post_init__(self) -> None:
         if self.media and self.role != "user":
@@ -60,7 +60,7 @@ class Message:
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """What a harness, or a judge, asks of a model."""
+    """A request of a harness or a judge to a model."""
 
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
@@ -68,20 +68,21 @@ class ModelRequest:
     temperature: float | None = None
     stop: Sequence[str] = ()
     json_schema: dict[str, Any] | None = None
-    """Ask for structured output that fits this schema."""
+    """Schema that the output must fit, if structured output is wanted."""
     reasoning_effort: ReasoningEffort | None = None
-    """How much a reasoning model may think; None: as its provider has it."""
+    """How much a reasoning model may think; None: the provider's default."""
     timeout_seconds: float = 900.0
     max_usd: float | None = None
-    """Most that all attempts together may cost: one that could go beyond is not made; None: no
-    limit."""
+    """Most that all attempts together may cost; an attempt that could exceed it is not made. None:
+    no limit."""
     failed: list[FailedAttempt] = field(default_factory=list, init=False, repr=False, compare=False)
-    """Attempts that brought no answer, noted as they fail: known of a call that is cut off, too."""
+    """Attempts without an answer, added as they fail, so that they are known even after a
+    timeout."""
 
 
 @dataclass(frozen=True)
 class ModelReply:
-    """What a model answered."""
+    """A model's answer."""
 
     text: str
     model: str
@@ -91,27 +92,27 @@ class ModelReply:
     cost_usd: float | None = None
     stop_reason: str = ""
     seconds: float = 0.0
-    """From the question to the answer, without `waited_seconds`."""
+    """Time to answer, without `waited_seconds`."""
     waited_seconds: float = 0.0
-    """Spent waiting for the provider's rate limits and the run's money: not the model's time."""
+    """Time spent waiting for the provider's rate limits and the run's budget."""
     replay: tuple[dict[str, Any], ...] = ()
     """What the provider wants back with this turn (thinking, reasoning items); opaque JSON."""
     thinking: str = ""
-    """What can be read of the model's thoughts; empty where the provider hides them."""
+    """The readable part of the model's thinking; empty if the provider hides it."""
     failed_attempts: tuple[FailedAttempt, ...] = ()
-    """The attempts before the one that brought this answer, in order."""
+    """The failed attempts before the answer, in order."""
     cached: bool = False
-    """Answered from the store and paid for elsewhere: usage and cost do not count again."""
+    """Answered from the store and paid for by another trial: usage and cost do not count again."""
     is_kept: bool = field(default=False, compare=False)
-    """Answered from the store, whoever paid: no attempt failed for it now."""
+    """Answered from the store, whoever paid for it; no attempt was made now."""
 
 
 class ModelClient(Protocol):
-    """A model behind a provider; holds one connection pool, is shared by all trials of a process.
+    """A model behind a provider, with one connection pool that all trials of a process share.
 
-    `reply` raises `ModelUnavailable` when retries ran out, `ModelRejected` when the provider said
-    no and `BudgetExhausted` when there is no money for an attempt; all carry their
-    `failed_attempts`. SDK retries are off: this is the one layer that retries.
+    `reply` raises `ModelUnavailable` when retries ran out, `ModelRejected` when the provider
+    refused the request and `BudgetExhausted` when no money is left for an attempt; all carry their
+    `failed_attempts`. The SDKs' own retries are off: retries happen in one layer only.
     """
 
     async def reply(self, request: ModelRequest) -> ModelReply:
@@ -125,20 +126,20 @@ class ModelClient(Protocol):
 
 @dataclass(frozen=True)
 class Generated:
-    """A picture or a clip that a model made."""
+    """A picture or a video clip that a model made."""
 
     data: bytes = field(repr=False)
     model: str
-    """Model id as reported by the provider, or as it was asked for."""
+    """Model id as reported by the provider, otherwise the requested one."""
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
 
 
 class ImageModel(Protocol):
-    """A model that draws; fails like a `ModelClient`."""
+    """A model that generates pictures; raises like a `ModelClient`."""
 
     async def draw(self, prompt: str) -> Generated:
-        """Return a picture as the bytes of a file."""
+        """Return a picture as the bytes of an image file."""
         ...
 
     async def close(self) -> None:
@@ -147,10 +148,10 @@ class ImageModel(Protocol):
 
 
 class VideoModel(Protocol):
-    """A model that films; fails like a `ModelClient`."""
+    """A model that generates videos; raises like a `ModelClient`."""
 
     async def film(self, prompt: str) -> Generated:
-        """Return a clip as the bytes of an MP4 file."""
+        """Return a video clip as the bytes of an MP4 file."""
         ...
 
     async def close(self) -> None:
@@ -175,7 +176,8 @@ class SearchProvider(Protocol):
     async def search(self, query: str, count: int) -> tuple[SearchHit, ...]:
         """Return up to `count` results, best first.
 
-        Raises `ToolUnavailable` when it cannot be reached, refuses us, or has no such recording.
+        Raises `ToolUnavailable` when the service cannot be reached, refuses, or has no such
+        recording.
         """
         ...
 
@@ -189,12 +191,12 @@ class Completed:
     """A program that ran in a sandbox, however it ended."""
 
     exit_code: int
-    """Negative: the signal that killed it."""
+    """Exit code; negative: the signal that killed the program."""
     stdout: bytes
     stderr: bytes
     seconds: float
     limit: Literal["wall", "cpu", "output", "memory", "processes", "disk"] | None = None
-    """The limit that stopped it, where that is known."""
+    """The limit that stopped the program, if that is known."""
 
 
 @dataclass(frozen=True)
@@ -205,91 +207,92 @@ class Workspace:
 
     @property
     def input(self) -> Path:
-        """Copies of the task's files; `/workspace/input` inside."""
+        """Copies of the task's files; `/workspace/input` inside the sandbox."""
         return self.root / "input"
 
     @property
     def output(self) -> Path:
-        """The only writable folder that outlives a call; `/workspace/output` inside."""
+        """The only writable folder that outlives a call; `/workspace/output` inside the sandbox."""
         return self.root / "output"
 
 
 @dataclass(frozen=True)
 class Mount:
-    """A host file or folder at `target` inside.
+    """A host file or folder that is visible at `target` inside a sandbox.
 
-    Providers resolve `source` each time they show it, so the folder that holds it must be one that
-    no sandbox can write to: whoever can replace a name decides what is mounted.
+    Providers resolve `source` each time they mount it. So its parent folder must be one that no
+    sandbox can write to: whoever can replace the name decides what is mounted.
     """
 
     source: Path
     target: str
     writable: bool = False
-    """Programs inside may change it; what they put into it counts as disk space."""
+    """Programs inside may change it; what they write to it counts as disk space."""
 
 
 @dataclass(frozen=True)
 class ExposedPort:
     """A service that sandboxed programs reach on their own loopback, though they have no network.
 
-    A relay inside carries each connection through a Unix socket, which is all that is shared.
+    A relay inside the sandbox forwards each connection to a Unix socket; nothing else is shared.
     """
 
     port: int
-    """Where programs find it, on 127.0.0.1 inside; from 1024."""
+    """Port on 127.0.0.1 inside the sandbox; at least 1024."""
     socket: Path
-    """The Unix socket on the host that a service listens on, alone in its folder.
+    """The Unix socket on the host that the service listens on, alone in its folder.
 
-    Anybody may write to it and enter the folder, as programs have a user of their own: who may not
-    is kept out by the folder around, which no sandbox can write to. The socket need not be there
-    yet, and may be made anew.
+    Every user may write to the socket and enter its folder, because programs run as users of their
+    own. The parent of the folder keeps other users out, and no sandbox can write to it. The socket
+    need not exist yet, and may be recreated.
     """
     variables: tuple[tuple[str, str], ...] = ()
-    """Environment variables that tell programs about it, such as `PGHOST`."""
+    """Environment variables that tell programs about the port, such as `PGHOST`."""
     allows: tuple[str, ...] = ()
-    """Patterns of the hosts that are reached through it; none of a service that is all there is."""
+    """Patterns of the hosts that are reached through it; empty if it is a single service."""
 
 
 class Process(Protocol):
-    """A program that goes on running in a sandbox, talked to over its standard streams."""
+    """A program that runs in the background of a sandbox; we talk on its standard streams."""
 
     async def write(self, data: bytes) -> None:
-        """Hand `data` to its standard input, at the pace at which it reads.
+        """Send `data` to its standard input; waits while the program does not read.
 
-        Raises `BrokenPipeError` when it does not read any more.
+        Raises `BrokenPipeError` if the program no longer reads.
         """
         ...
 
     async def read(self) -> bytes:
-        """Return what it has written to standard output since; nothing once that has ended.
+        """Return what it has written to standard output since the last read; nothing at the end.
 
-        What is not read makes it wait, so a flood fills no memory of ours.
+        Output that is not read blocks the program, so a flood does not fill our memory.
         """
         ...
 
     async def renew(self) -> bool:
-        """Let it serve another call, and return whether it can, since it still runs.
+        """Reset the limits for another call; return whether the program still runs.
 
-        It has the CPU time of its resources once more. Where an earlier call has filled the disk it
-        has been ended, so that the next call is not stopped for it.
+        The CPU time limit starts anew. If an earlier call has filled the disk, the program has been
+        ended, so that the next call is not stopped for it.
         """
         ...
 
     async def close(self, grace_seconds: float = 0.0) -> Completed:
-        """End its input, give it time to leave, kill the rest, and return how it ended.
+        """Close its input, wait for it to end, kill what is left, and return how it ended.
 
-        `stdout` is empty, because that was read; `stderr` is kept. Calling again changes nothing.
+        `stdout` is empty, because it was read before; `stderr` is kept. Further calls have no
+        effect.
         """
         ...
 
 
 @dataclass(frozen=True)
 class SandboxFacts:
-    """What an opened sandbox really is, whatever was asked for."""
+    """Properties of an opened sandbox as they really are, not as they were asked for."""
 
     enforced: tuple[EnforcedLimit, ...]
     image: str | None = None
-    """Digest of the image that the programs see, where there is one."""
+    """Digest of the image that programs see, if there is one."""
 
 
 class Sandbox(Protocol):
@@ -304,7 +307,7 @@ class Sandbox(Protocol):
     ) -> Completed:
         """Run a program in `/workspace` under the limits and return how it ended.
 
-        Raises `SandboxFailed` when the sandbox itself cannot start it.
+        Raises `SandboxFailed` when the sandbox cannot start the program.
         """
         ...
 
@@ -317,11 +320,11 @@ class Sandbox(Protocol):
     ) -> Process:
         """Start a program that may live as long as the sandbox, with temporary folders of its own.
 
-        All limits but the wall time hold, for it alone; standard error may be as long as the
-        output of a run. It sees `mounts` besides the workspace. Closing the sandbox closes it.
-        One that `reserves_memory`, as Node.js does, may reserve more than it has: what counts is
-        what it uses.
-        Raises `SandboxFailed` when the sandbox itself cannot start it.
+        All limits but the wall time apply, to this program alone; its standard error may be as long
+        as the output of a run. It sees `mounts` besides the workspace, and closing the sandbox
+        closes it. With `reserves_memory`, as Node.js needs it, it may reserve more memory than its
+        limit, which then applies to the memory in use. Raises `SandboxFailed` when the sandbox
+        cannot start the program.
         """
         ...
 
@@ -330,7 +333,7 @@ class Sandbox(Protocol):
         ...
 
     def facts(self) -> SandboxFacts:
-        """Return what holds for its programs."""
+        """Return the limits and versions that apply to its programs."""
         ...
 
 
@@ -352,18 +355,18 @@ class SandboxProvider(Protocol):
     ) -> AbstractAsyncContextManager[Sandbox]:
         """Yield a started sandbox over `workspace`; nothing of it is left afterwards.
 
-        Its programs reach the services behind `exposed_ports` on their loopback, and no other.
-        Raises `Misuse` where two of these ports clash or one is not allowed, `SandboxFailed` for a
+        Its programs reach the services behind `exposed_ports` on their loopback, and nothing else.
+        Raises `Misuse` if two of these ports clash or one is not allowed, `SandboxFailed` for a
         fault of the host.
         """
         ...
 
     def pooled(self, label: str, at_once: int, expected: int) -> AbstractAsyncContextManager[None]:
-        """Within the block, have sandboxes ready before they are asked for, where that helps.
+        """Within the block, start sandboxes before they are asked for, if the provider can.
 
         Args:
-            label: As of the sandboxes that will be opened.
-            at_once: How many may wait at a time.
+            label: Label of the sandboxes that will be opened.
+            at_once: How many prepared sandboxes may wait at a time.
             expected: How many will be opened within the block.
         """
         ...
@@ -378,5 +381,5 @@ class Tool(Protocol):
         ...
 
     async def run(self, arguments: dict[str, Any], sandbox: Sandbox) -> ToolResult:
-        """Run with validated arguments; the agent's mistakes come back as error results."""
+        """Run with validated arguments; mistakes of the agent are returned as error results."""
         ...

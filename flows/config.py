@@ -7,6 +7,7 @@ have put them there, `NIGHTSHIFT_HOME` and which servers get which keys.
 """
 
 import ipaddress
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
@@ -24,6 +25,7 @@ from pydantic_settings import (
 )
 
 from environments.models.keys import pair_endpoints, pair_keys
+from flows.notices.settings import Notifications
 from flows.serving.schedule import TimeZone
 from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
@@ -37,7 +39,7 @@ from taskdata.store import StoreAddress
 
 _PREFECT_KEEPS = "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD"
 
-DEFAULT_AGENTS = ("reference", "nop", "react:local/smollm2-135m")
+DEFAULT_AGENTS = ("reference", "nop", "react:local/qwen2.5-coder-0.5b")
 
 LOCAL_BUDGET = Budget(max_turns=2, max_reply_tokens=160, max_tokens=12_000, max_seconds=240)
 """For models on this machine's CPU: a whole default run must end within minutes."""
@@ -67,6 +69,13 @@ class Retention(KeepRule):
     is where `older_than` or `keep` is set."""
     prefect: Age = Field(default=timedelta(days=30), gt=timedelta(hours=1))
     """How long the local Prefect server keeps flow runs that have ended, with their logs."""
+
+
+class NightRules(Value):
+    """What a night does beside its stages."""
+
+    confirm: int = Field(default=0, ge=0, le=64)
+    """How often what stands out is run again, to be confirmed or refuted; 0: it is not."""
 
 
 class Settings(BaseSettings):
@@ -104,14 +113,22 @@ class Settings(BaseSettings):
     """How many flow runs of the deployment `refresh` may run at once."""
     when_busy: Literal["wait", "skip"] = "wait"
     """What becomes of a night or refresh beyond these: it runs later, or is cancelled."""
+    notifications: Notifications = Notifications()
+    """The `[notifications]` table: who is told when something went wrong or waits."""
     refresh_on_arrival: bool = True
     """Whether a served installation refreshes the bank of `[refresh]` when seeds arrive."""
     stage_seconds: StageDeadlines = StageDeadlines()
     """The `[stage_seconds]` table; `inf` is no deadline."""
     retention: Retention = Retention()
     """The `[retention]` table: which runs stay, and when the others go."""
+    night_seconds: float = Field(default=math.inf, gt=0)
+    """When a whole night ends: no stage that costs money begins later, or goes on."""
+    missed_nights: Literal["skip", "latest"] = "skip"
+    """What becomes of nights that were due while nothing was served: the latest may run once."""
     key_hosts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """The `[key_hosts]` table: servers, by provider, that get its key beside its own."""
+    night: NightRules = NightRules()
+    """The `[night]` table."""
     run: dict[str, Any] = Field(default_factory=dict)
     """The `[run]` table: defaults of every run."""
     refresh: dict[str, Any] = Field(default_factory=dict)
@@ -141,6 +158,11 @@ class Settings(BaseSettings):
     def run_folder(self, run_id: str) -> Path:
         """Return the folder of a run's published files."""
         return self.home.resolve() / "runs" / run_id
+
+    @property
+    def site_folder(self) -> Path:
+        """Return the folder of the pages over all nights."""
+        return self.home.resolve() / "site"
 
     @property
     def inbox(self) -> Path:

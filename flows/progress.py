@@ -1,7 +1,6 @@
 """What a person sees while a run goes on; flows report here, the CLI decides how it looks."""
 
 import logging
-from contextvars import ContextVar
 from typing import Protocol
 
 from taskdata.schema.run import StageReport
@@ -11,6 +10,10 @@ _logger = logging.getLogger(__name__)
 
 class Progress(Protocol):
     """Where flows report how far they are."""
+
+    def told(self, line: str) -> None:
+        """Something begins that takes a while and is no stage."""
+        ...
 
     def started(self, stage: str, total: int) -> None:
         """A stage begins; `total` trials are due."""
@@ -28,6 +31,10 @@ class Progress(Protocol):
 class LoggedProgress:
     """Progress in the log, for runs without a terminal."""
 
+    def told(self, line: str) -> None:
+        """Log it."""
+        _logger.info("%s", line)
+
     def started(self, stage: str, total: int) -> None:
         """Log the beginning."""
         _logger.info("%s: %d due", stage, total)
@@ -38,7 +45,3 @@ class LoggedProgress:
     def ended(self, stage: str, report: StageReport) -> None:
         """Log the counts."""
         _logger.info("%s: %d of %d done, %d errors", stage, report.done, report.due, report.errors)
-
-
-progress: ContextVar[Progress] = ContextVar("progress", default=LoggedProgress())  # noqa: B039
-"""The listener of this process."""

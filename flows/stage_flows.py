@@ -7,7 +7,6 @@ its results in the store. Running it again does only what is missing.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,12 +20,14 @@ import stages.prepare.work as preparing
 import stages.refine.work as refining
 import stages.score.work as scoring
 from environments.models.money.shared_budget import spent_usd
-from flows import publishing
+from flows import confirming, publishing
+from flows.caller import caller, calling
 from flows.config import Settings, load_settings
 from flows.gates import hold_gate
 from flows.locks import night_lock, stage_lock
-from flows.progress import progress
+from flows.notices.telling import tell_failed_gate
 from flows.serving.waking import wake_parent
+from flows.stage_names import stage_title
 from flows.workers.clusters import client
 from flows.workers.limits import coordinated
 from flows.workers.runners import ShiftWork, Spread, execute_shift, run_shifts, score_shift
@@ -35,48 +36,38 @@ from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
-holds_run: ContextVar[bool] = ContextVar("holds_run", default=False)
-"""Whether the caller in this process already holds the run's lock."""
-
-
-served_models: ContextVar[dict[str, tuple[str, ...]] | None] = ContextVar(
-    "served_models", default=None
-)
-"""Local model servers that the caller in this process keeps for the whole night."""
-
 
 @contextmanager
 def local_model_servers(
     models: Sequence[ModelSpec | None], home: Path
-) -> Iterator[dict[str, tuple[str, ...]]]:
+) -> Iterator[Mapping[str, tuple[str, ...]]]:
     """Yield the run's local model servers, or start some for this stage alone."""
-    kept = served_models.get()
+    kept = caller().endpoints
     if kept is not None:
         yield kept
         return
-    with executing.local_models(models, home) as endpoints:
+    with executing.local_models(models, home, caller().progress.told) as endpoints:
         yield endpoints
 
 
 @contextmanager
 def kept_model_servers(models: Sequence[ModelSpec | None], home: Path) -> Iterator[None]:
     """Keep local model servers, and thus their prompt caches, for the stages within the block."""
-    with executing.local_models(models, home) as endpoints:
-        token = served_models.set(endpoints)
-        try:
-            yield
-        finally:
-            served_models.reset(token)
+    with (
+        executing.local_models(models, home, caller().progress.told) as endpoints,
+        calling(endpoints=endpoints),
+    ):
+        yield
 
 
 def held(settings: Settings, run_id: str) -> AbstractContextManager[None]:
     """Hold a run, or a refresh, for one of its stages unless the caller in this process does."""
-    return nullcontext() if holds_run.get() else stage_lock(settings, run_id)
+    return nullcontext() if caller().holds_run else stage_lock(settings, run_id)
 
 
 def held_all_night(settings: Settings, run_id: str) -> AbstractContextManager[None]:
     """Hold a run, or a refresh, between its stages unless the caller in this process does."""
-    return nullcontext() if holds_run.get() else night_lock(settings, run_id)
+    return nullcontext() if caller().holds_run else night_lock(settings, run_id)
 
 
 def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageReport]) -> None:
@@ -88,7 +79,7 @@ def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageRepo
             report = work(settings, store)
             report = report.model_copy(update={"seconds": time.monotonic() - started})
             store.record_stage(report)
-            progress.get().ended(stage, report)
+            caller().progress.ended(stage, report)
             publishing.stage_artifact(report)
         _require_done(report)
     finally:
@@ -106,10 +97,6 @@ def _require_done(report: StageReport) -> None:
         )
 
 
-def _name(stage: str, round_: int) -> str:
-    return f"{stage} (round {round_})" if round_ else stage
-
-
 @dataclass(frozen=True)
 class _Shared:
     """The work of a stage that is spread over the Dask workers."""
@@ -119,12 +106,22 @@ class _Shared:
     run_id: str
     stage: str
     work: ShiftWork
-    seconds: float
+    stage_seconds: float
     """Until the stage's deadline."""
+    night_seconds: float | None = None
+    """Until the night's deadline, if it has one."""
+
+    @property
+    def seconds(self) -> float:
+        """Until the stage is stopped."""
+        night = self.night_seconds
+        return self.stage_seconds if night is None else min(night, self.stage_seconds)
 
     @property
     def too_late(self) -> str:
         """The recorded cause of trials that were not done by the deadline."""
+        if self.seconds < self.stage_seconds:
+            return "the stage was stopped by the night's deadline (night_seconds)"
         return f"the stage was stopped by its deadline of {self.seconds:g} s (stage_seconds)"
 
     def spread(self, trials: Mapping[str, Sequence[str]], extra: dict[str, Any]) -> Spread:
@@ -133,7 +130,7 @@ class _Shared:
         Raises:
             StageFailed: Trials were lost, other than by the deadline or by being given up.
         """
-        listener, total = progress.get(), sum(len(ids) for ids in trials.values())
+        listener, total = caller().progress, sum(len(ids) for ids in trials.values())
         listener.started(self.stage, total)
         if not total:
             return Spread(done=0, given_up={}, causes=(), was_late=False)
@@ -170,7 +167,12 @@ class _Shared:
         return report.model_copy(update={"note": "; ".join(filter(None, (left, report.note)))})
 
 
-@flow(name="gate", flow_run_name="gate-{gate}-{run_id}", on_completion=[wake_parent])
+@flow(
+    name="gate",
+    flow_run_name="gate-{gate}-{run_id}",
+    on_completion=[wake_parent],
+    on_failure=[tell_failed_gate],
+)
 def gate_flow(run_id: str, gate: str) -> None:
     """Hold one gate of the run, `tasks` or `scores`; fails naming the rows that broke it."""
     _staged(run_id, f"gate {gate}", lambda _settings, store: hold_gate(store, run_id, gate))
@@ -183,7 +185,7 @@ def prepare_flow(run_id: str) -> None:
 
 
 @flow(name="execute", flow_run_name="execute-{round}-{run_id}", on_completion=[wake_parent])
-def execute_flow(run_id: str, round: int = 0) -> None:
+def execute_flow(run_id: str, round: int = 0, night_seconds_left: float | None = None) -> None:
     """Let the agents work on the trials of one refinement round that have not finished."""
 
     def work(settings: Settings, store: Store) -> StageReport:
@@ -193,9 +195,10 @@ def execute_flow(run_id: str, round: int = 0) -> None:
             settings,
             store,
             run_id,
-            _name("execute", round),
+            stage_title("execute", round),
             execute_shift,
             settings.stage_seconds.execute,
+            night_seconds_left,
         )
         with local_model_servers(models, settings.home) as endpoints:
             extra = {"endpoints": endpoints, "home": str(settings.home.resolve())}
@@ -208,11 +211,11 @@ def execute_flow(run_id: str, round: int = 0) -> None:
         store.forget_replies(run_id)
         return shared.noted(executing.report(store, run_id, round, len(due)), went)
 
-    _staged(run_id, _name("execute", round), work)
+    _staged(run_id, stage_title("execute", round), work)
 
 
 @flow(name="score", flow_run_name="score-{round}-{run_id}", on_completion=[wake_parent])
-def score_flow(run_id: str, round: int = 0) -> None:
+def score_flow(run_id: str, round: int = 0, night_seconds_left: float | None = None) -> None:
     """Score the finished trials of one refinement round that have no score."""
 
     def work(settings: Settings, store: Store) -> StageReport:
@@ -222,9 +225,10 @@ def score_flow(run_id: str, round: int = 0) -> None:
             settings,
             store,
             run_id,
-            _name("score", round),
+            stage_title("score", round),
             score_shift,
             settings.stage_seconds.score,
+            night_seconds_left,
         )
         with local_model_servers(models, settings.home) as endpoints:
             went = shared.spread(scoring.by_judge(store, run_id, due), {"endpoints": endpoints})
@@ -233,7 +237,7 @@ def score_flow(run_id: str, round: int = 0) -> None:
             store.record_scoring_error(trial_id, shared.too_late)
         return shared.noted(scoring.report(store, run_id, round, len(due)), went)
 
-    _staged(run_id, _name("score", round), work)
+    _staged(run_id, stage_title("score", round), work)
 
 
 @flow(name="diagnose", flow_run_name="diagnose-{round}-{run_id}", on_completion=[wake_parent])
@@ -241,7 +245,7 @@ def diagnose_flow(run_id: str, round: int = 0) -> None:
     """Say why the scored trials of one refinement round failed."""
     _staged(
         run_id,
-        _name("diagnose", round),
+        stage_title("diagnose", round),
         lambda _settings, store: diagnosing.do(store, run_id, round),
     )
 
@@ -250,7 +254,19 @@ def diagnose_flow(run_id: str, round: int = 0) -> None:
 def refine_flow(run_id: str, round: int = 1) -> None:
     """Plan the trials of a refinement round, each with feedback on the attempt before."""
     _staged(
-        run_id, _name("refine", round), lambda _settings, store: refining.do(store, run_id, round)
+        run_id,
+        stage_title("refine", round),
+        lambda _settings, store: refining.do(store, run_id, round),
+    )
+
+
+@flow(name="confirm", flow_run_name="confirm-{run_id}", on_completion=[wake_parent])
+def confirm_flow(run_id: str) -> None:
+    """Plan a run that repeats what stands out in this one, where `[night] confirm` asks for it."""
+    _staged(
+        run_id,
+        "confirm",
+        lambda settings, store: confirming.plan(store, run_id, settings.night.confirm),
     )
 
 
@@ -267,6 +283,7 @@ STAGE_FLOWS: dict[str, Flow[Any, None]] = {
     "score": score_flow,
     "diagnose": diagnose_flow,
     "refine": refine_flow,
+    "confirm": confirm_flow,
     "publish": publish_flow,
 }
 """Every stage by name."""

@@ -5,8 +5,11 @@ from pathlib import Path
 _ROOT = Path(__file__).resolve().parent.parent
 
 
+DEFAULT_MODEL = "default-model"
+"""The extra with the model of the default run: not a dependency, for it has 491 MB."""
 LOCAL_MODELS = "local-models"
 """The extra that is too large to come with all the others."""
+_TARGETS = {DEFAULT_MODEL: "setup", LOCAL_MODELS: "setup-models"}
 
 
 def install_command(requirement: str, root: Path = _ROOT, target: str = "setup-all") -> str:
@@ -24,5 +27,5 @@ def install_command(requirement: str, root: Path = _ROOT, target: str = "setup-a
 
 def extra_command(extra: str) -> str:
     """Return the command that installs an extra of ours, in backquotes."""
-    target = "setup-models" if extra == LOCAL_MODELS else "setup-all"
+    target = _TARGETS.get(extra, "setup-all")
     return install_command(f"'nightshift-evals[{extra}]'", target=target)

@@ -1,1 +1,1 @@
-"""The Model Context Protocol, both ways: servers for tasks, and our catalogue as a server."""
+"""The Model Context Protocol: a client for the servers of tasks, and a server for our tools."""

@@ -1,4 +1,4 @@
-"""Whether the MCP servers of the catalogue work here: each is started and asked one thing."""
+"""Whether the MCP servers of the catalogue work here: each is started and called once."""
 
 import asyncio
 from pathlib import Path
@@ -51,7 +51,7 @@ async def _state(entry: Server, home: Path, provider: SandboxProvider) -> str:
 
 
 def missing_server(name: str, home: Path, sandbox: str = "bubblewrap") -> str | None:
-    """Return why the server cannot start, as far as is known without starting it.
+    """Return why the server cannot start, as far as that is known without starting it.
 
     Raises:
         Misuse: there is no such server.
@@ -62,13 +62,13 @@ def missing_server(name: str, home: Path, sandbox: str = "bubblewrap") -> str | 
 def _missing(entry: Server, home: Path, sandbox: str) -> str | None:
     if isinstance(entry, RemoteServer):
         return None
-    # In Docker, the image's Python decides which libraries are looked for.
+    # In Docker, the image's Python version decides which installed libraries are used.
     installed = is_installed_for_some_python if sandbox == "docker" else is_installed
     return None if installed(entry, home) else not_installed(entry)
 
 
 async def _tried(entry: Server, home: Path, provider: SandboxProvider) -> str:
-    # The SDK takes a second to import, which a server that is not installed need not cost.
+    # The SDK takes a second to import, so a server that is not installed is reported before.
     from mcp import MCPError
     from pydantic import ValidationError
 

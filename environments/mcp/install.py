@@ -1,6 +1,6 @@
-"""Install MCP servers into folders of their own: never into our environment, never in a trial.
+"""Install MCP servers into folders of their own: never into our environment or during a trial.
 
-The network is needed here and nowhere later: a sandbox sees the folder read-only.
+Only the installation needs the network: a sandbox sees the folder read-only.
 """
 
 import json
@@ -20,11 +20,11 @@ from taskdata.errors import ToolUnavailable
 THIS_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 _OWN_UV = Path(environments.__file__).parents[1] / ".uv" / "bin" / "uv"
-"""Where `scripts/setup` puts uv on machines that have none."""
+"""Where `scripts/setup` puts uv on machines without it."""
 
 _SECONDS = 600
 _STAMP = "installed.json"
-# What installers need to reach a registry; no key of ours comes near strangers' code.
+# Variables that installers need to reach a registry; no API key is passed to their code.
 _PASSED_ON = (
     *("PATH", "HOME", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
     *("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"),
@@ -37,8 +37,9 @@ def folder_of(server: PackagedServer, home: Path, python: str = THIS_PYTHON) -> 
 
     Args:
         server: The server.
-        home: Of this installation.
-        python: Version of the Python that will run it, such as `3.11`; libraries depend on it.
+        home: Folder of this installation's state.
+        python: Version of the Python that will run the server, such as `3.11`; libraries depend on
+            it.
     """
     kind = f"python{python}" if isinstance(server, PythonServer) else "node"
     return home.resolve() / "mcp" / server.name / kind
@@ -51,17 +52,17 @@ def is_installed(server: PackagedServer, home: Path, python: str = THIS_PYTHON) 
 
 
 def is_installed_for_some_python(server: PackagedServer, home: Path) -> bool:
-    """Return whether this version of `server` is installed for whichever version of Python."""
+    """Return whether this version of `server` is installed for any version of Python."""
     folders = folder_of(server, home).parent.glob("python*")
     pythons = [THIS_PYTHON, *(folder.name.removeprefix("python") for folder in folders)]
     return any(is_installed(server, home, python) for python in pythons)
 
 
 def install(server: PackagedServer, home: Path, python: str = THIS_PYTHON) -> Path:
-    """Install `server` if it is not, and return its folder; safe to interrupt and to run at once.
+    """Install `server` if needed, and return its folder; safe to interrupt and to run concurrently.
 
     Raises:
-        ToolUnavailable: uv or npm is missing or failed; says what it said.
+        ToolUnavailable: uv or npm is missing or failed; includes its error output.
     """
     folder = folder_of(server, home, python)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +82,7 @@ def install(server: PackagedServer, home: Path, python: str = THIS_PYTHON) -> Pa
 
 
 def _stamp(server: PackagedServer) -> str:
-    """Return what was installed: how it is started may change without installing it again."""
+    """Return what identifies an installation; the way the server is started is not part of it."""
     constraints = server.constraints if isinstance(server, PythonServer) else ()
     what = {"package": server.package, "version": server.version, "constraints": constraints}
     return json.dumps(what, sort_keys=True)
@@ -89,7 +90,7 @@ def _stamp(server: PackagedServer) -> str:
 
 def _fill(server: PackagedServer, folder: Path, python: str) -> None:
     if isinstance(server, NodeServer):
-        # No install scripts: what a package wants to run, it may run in the sandbox.
+        # No install scripts: code of a package runs in the sandbox only.
         options = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
         what = f"{server.package}@{server.version}"
         _run(server, [_npm(server), "install", *options, "--prefix", str(folder), what])
@@ -98,7 +99,8 @@ def _fill(server: PackagedServer, folder: Path, python: str) -> None:
     command += ["--python", sys.executable, "--python-version", python, "--target", str(folder)]
     _run(server, [*command, f"{server.package}=={server.version}", *server.constraints])
     if python == THIS_PYTHON:
-        # Sandboxes cannot write the cache. Packages may carry files that do not compile.
+        # Sandboxes cannot write the bytecode cache. Some packages contain files that do not
+        # compile.
         compiling = [sys.executable, "-m", "compileall", "-q", str(folder)]
         subprocess.run(compiling, check=False, capture_output=True, timeout=_SECONDS)
 
@@ -147,7 +149,7 @@ def _program(server: PackagedServer, name: str, found: str | None) -> str:
 
 
 def _open_to_readers(folder: Path) -> None:
-    """Let the sandbox's user read everything, whatever our umask is."""
+    """Make everything readable for the sandbox's user, whatever our umask is."""
     for here, _, names in os.walk(folder):
         os.chmod(here, 0o755)  # noqa: S103
         for name in names:

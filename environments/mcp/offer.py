@@ -1,4 +1,4 @@
-"""What a trial offers: the task's tools and servers, and its distractors among them."""
+"""What a trial offers: the task's tools and servers, mixed with its distractors."""
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
@@ -9,21 +9,21 @@ from environments.ports import Sandbox, Tool, Workspace
 from taskdata.schema.task import Resources, Task
 
 SERVER_PREFIX = "mcp:"
-"""In front of a distractor that is a server."""
+"""Prefix of a distractor that is a server."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """Names of what an agent may use."""
+    """Names of the tools and servers that an agent may use."""
 
     tools: tuple[str, ...]
-    """Of the catalogue."""
+    """Names of tools in the catalogue."""
     servers: tuple[str, ...]
-    """MCP servers."""
+    """Names of MCP servers."""
 
 
 def offered(task: Task) -> Offer:
-    """Return what a trial of `task` offers; with distractors, in an order that tells nothing."""
+    """Return what a trial of `task` offers; distractors are mixed in, so order reveals nothing."""
     around = task.environment
     if around is None:
         return Offer(task.tools, ())
@@ -50,17 +50,18 @@ async def server_tools(
     """Yield the tools of the offered servers, which live as long as the block.
 
     Args:
-        offer: Of the task.
-        sandbox: Of the trial; servers that were installed are started in it.
-        workspace: Of the trial.
-        resources: Of the task.
-        home: Where servers are installed.
-        taken: Names of the other tools; a tool of the same name gets its server's in front.
+        offer: What the task offers.
+        sandbox: The trial's sandbox; installed servers are started in it.
+        workspace: The trial's workspace.
+        resources: The task's resources.
+        home: Folder of this installation's state, where servers are installed.
+        taken: Names of other tools; a server's tool with such a name gets the server's name as
+            prefix.
 
     Raises:
         Misuse: the catalogue has no such server.
         ToolUnavailable: a server is not installed, or does not start; says what to do.
-        SandboxFailed: the sandbox could not start it.
+        SandboxFailed: the sandbox could not start a server.
     """
     if not offer.servers:
         yield ()

@@ -1,4 +1,4 @@
-"""The MCP servers that tasks can ask for by name: ours, and those of this installation."""
+"""The MCP servers that tasks can name: those of this project, and those of this installation."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -24,12 +24,12 @@ Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 
 class HealthCheck(Value):
-    """A call that tells whether the server works."""
+    """A call that shows whether the server works."""
 
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
     may_refuse: bool = False
-    """A refusal is as good as a result."""
+    """A refusal passes the check like a result."""
 
 
 class _Described(Value):
@@ -44,25 +44,25 @@ class _Installed(_Described):
     package: Package
     arguments: tuple[str, ...] = ()
     variables: dict[Variable, str] = Field(default_factory=dict)
-    """Its whole environment beside the sandbox's own."""
+    """The server's environment variables, in addition to those of the sandbox."""
 
 
 class PythonServer(_Installed):
-    """A package of the Python registry that speaks on its standard streams."""
+    """A package of PyPI that talks on its standard streams."""
 
     registry: Literal["pypi"]
     module: Module
-    """What `python -m` starts."""
+    """The module that `python -m` starts."""
     constraints: tuple[Requirement, ...] = ()
-    """Requirements beside the package itself."""
+    """Requirements in addition to the package itself."""
 
 
 class NodeServer(_Installed):
-    """A package of the npm registry that speaks on its standard streams."""
+    """A package of npm that talks on its standard streams."""
 
     registry: Literal["npm"]
     script: RelativePath
-    """What `node` starts, below `node_modules`."""
+    """The script that `node` starts, below `node_modules`."""
 
 
 class RemoteServer(_Described):
@@ -71,7 +71,7 @@ class RemoteServer(_Described):
     registry: Literal["url"]
     url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s@]+$", max_length=2_000)]
     token_variable: Variable | None = None
-    """Environment variable of this process with the bearer token."""
+    """Environment variable of this process that holds the bearer token."""
 
 
 PackagedServer = PythonServer | NodeServer
@@ -81,7 +81,7 @@ _SERVERS: TypeAdapter[dict[str, Server]] = TypeAdapter(dict[str, Server])
 
 
 def known_servers(home: Path) -> Mapping[str, Server]:
-    """Return the servers by name; those in `mcp/servers.yaml` of `home` win over ours.
+    """Return the servers by name; `mcp/servers.yaml` in `home` overrides those of this project.
 
     Raises:
         Misuse: a catalogue cannot be read; names the file and the field.
@@ -91,7 +91,7 @@ def known_servers(home: Path) -> Mapping[str, Server]:
 
 
 def server(name: str, home: Path) -> Server:
-    """Return the server called `name`; raises `Misuse` with the names there are."""
+    """Return the server called `name`; raises `Misuse` with the known names."""
     known = known_servers(home)
     if name not in known:
         raise Misuse(f"there is no MCP server {name!r}; the catalogue has {', '.join(known)}")

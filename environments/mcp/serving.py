@@ -43,12 +43,12 @@ _INSTRUCTIONS = (
 
 
 def servable_tools(names: Sequence[str]) -> Mapping[str, Tool]:
-    """Return the named tools that work inside a sandbox, all of them without names.
+    """Return the named tools that work inside a sandbox; without names, all such tools.
 
-    The others belong to a trial: they end it, look back at it, or call a model on its budget.
+    The other tools belong to a trial: they end it, show its history, or call a model on its budget.
 
     Raises:
-        Misuse: a name that is not among them.
+        Misuse: a name is not among these tools.
     """
     known = {name: catalogue()[name] for name in MODULES}
     unknown = [name for name in names if name not in known]
@@ -95,10 +95,10 @@ async def serve_stdio(server: Server) -> None:
 async def serve_http(server: Server, host: str, port: int) -> None:
     """Serve streamable HTTP at `/mcp` until interrupted.
 
-    On loopback addresses, requests that a web page sends for another host are refused.
+    On loopback addresses, requests of web pages for another host name are refused.
 
     Raises:
-        Misuse: the address cannot be listened on.
+        Misuse: the server cannot listen on the address.
     """
     import uvicorn
 
@@ -114,7 +114,7 @@ async def serve_http(server: Server, host: str, port: int) -> None:
 
 @contextmanager
 def _private_input() -> Iterator[int]:
-    """Yield a descriptor of standard input, which is empty meanwhile for programs we start."""
+    """Yield a descriptor of standard input, which appears empty to programs that we start."""
     descriptor = os.dup(0)
     try:
         with open(os.devnull, "rb") as nothing:
@@ -128,7 +128,7 @@ def _private_input() -> Iterator[int]:
 async def _lines(descriptor: int) -> AsyncIterator[str]:
     pending = b""
     while True:
-        # A file cannot be waited for, and reading it does not block.
+        # A file cannot be polled, and reading it does not block.
         with suppress(PermissionError):
             await anyio.wait_readable(descriptor)
         chunk = os.read(descriptor, _CHUNK_BYTES)
@@ -158,15 +158,15 @@ async def _result(
     try:
         result = await tool.run(params.arguments or {}, sandbox)
     except NightshiftError as exc:
-        # Not the client's fault, but the client is who has to know.
+        # This is not the client's fault, but the client must be told.
         _logger.error("%s: %s", params.name, exc)
         return ToolResult(text=f"{params.name} cannot work now: {exc}", error=ToolErrorKind.REFUSED)
-    # Pages of a long result are of a trial, and a client of ours has none.
+    # Paging through long results is a tool of trials, which MCP clients do not have.
     return result.model_copy(update={"text": cut_text(result.text, _PAGING)})
 
 
 def _answer(result: ToolResult) -> CallToolResult:
-    """Return a result as MCP shows it: the text, and the files that the call wrote."""
+    """Return a result in MCP's form: the text, and the files that the call wrote."""
     content = [TextContent(text=result.text)]
     if result.files:
         content.append(TextContent(text="Files written: " + ", ".join(result.files)))

@@ -1,1 +1,1 @@
-"""How an agent that we did not write reaches its model: a proxy that counts and holds the key."""
+"""A metering proxy for agents that we did not write: it counts calls and keeps the API key."""

@@ -1,8 +1,8 @@
-"""Answers to a metered program as they are stored, so that an attempt after a crash replays them.
+"""Stored answers to metered programs, replayed when a trial is attempted again after a crash.
 
-The program of the trial's next attempt gets them for as long as it asks the same: the nth equal
-request gets the nth stored answer. A request that differs goes to the provider, and so does every
-request to a model on this machine, whose answers cost nothing and are not stored.
+The program of the next attempt gets stored answers for as long as it sends the same requests: the
+nth equal request gets the nth stored answer. A request that differs goes to the provider. So does
+every request to a local model, whose answers cost nothing and are not stored.
 """
 
 import base64
@@ -21,18 +21,18 @@ from taskdata.schema.base import Value
 from taskdata.schema.model_call import ModelCall
 
 MAX_STORED_BYTES = 4 * 1024 * 1024
-"""Of one answer; the cost of a longer one is recorded, and its request is sent again."""
+"""Size of one answer; of a longer answer only the cost is stored, and its request is sent again."""
 _METERED = "metered"
 
 
 class StoredAnswer(Value):
-    """An answer as it is stored."""
+    """An answer in the form in which it is stored."""
 
     content_type: str
     body: str
     """Base64 of the answer compressed with zlib: the events of a stream resemble each other."""
     seconds: float = Field(ge=0)
-    """How long the model took."""
+    """How long the model took to answer."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class RecordedAnswer:
 
     content_type: str
     content: bytes
-    """As the provider sent it, the key taken out."""
+    """The provider's answer without the API key."""
     seconds: float
     cost_usd: float | None
 
     @classmethod
     def of(cls, call: ModelCall) -> "RecordedAnswer":
-        """Return the answer of a recorded call."""
+        """Return the answer that a recorded call contains."""
         stored = StoredAnswer.model_validate((call.reply or {}).get(_METERED))
         content = zlib.decompress(base64.b64decode(stored.body))
         return cls(stored.content_type, content, stored.seconds, call.cost_usd)
@@ -56,12 +56,12 @@ class RecordedAnswer:
 def stored_answer(
     content_type: str, content: bytes | None, seconds: float
 ) -> dict[str, Any] | None:
-    """Return an answer as JSON for the record; None for one longer than `MAX_STORED_BYTES`.
+    """Return an answer as JSON for the record; None if it is longer than `MAX_STORED_BYTES`.
 
     Args:
-        content_type: Of the answer.
-        content: The answer without the real key; None: it was too long to collect.
-        seconds: How long the model took.
+        content_type: Content type of the answer.
+        content: The answer without the real key; None if it was too long to collect.
+        seconds: How long the model took to answer.
     """
     if content is None or len(content) > MAX_STORED_BYTES:
         return None

@@ -1,4 +1,4 @@
-"""A metered call: the terms that all calls of a trial share, and the state of one call."""
+"""A metered call: the settings that all calls of a trial share, and the state of one call."""
 
 import time
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from environments.metering.answers import RecordedAnswer
 from environments.metering.formats.dialects import Dialect
 from environments.metering.formats.requests import Asked, limited
-from environments.metering.ledger import Ledger, ReplyReservation
+from environments.metering.program_budget import ProgramBudget, ReplyReservation
 from environments.models.formats.reply import ParsedReply
 from environments.models.limits.protocols import Allowance, Limiter, Outcome
 from environments.models.money.run_budget import RunBudget
@@ -29,22 +29,22 @@ Fault = ModelUnavailable | ModelRejected
 
 
 class Record(Protocol):
-    """Is told about the calls; a trial's journal is one."""
+    """Receives the calls of a trial; the trial's journal implements it."""
 
     def model_call(self, reply: ModelReply, started_at: datetime) -> None:
-        """Note a call that was answered."""
+        """Record a call that was answered."""
         ...
 
     def no_reply(self, attempts: Sequence[FailedAttempt]) -> None:
-        """Note the attempts at a call that was never answered."""
+        """Record the attempts at a call that was never answered."""
         ...
 
     def message(self, role: Literal["system", "user"], text: str) -> None:
-        """Note a message to whoever reads the transcript."""
+        """Record a message for the reader of the transcript."""
         ...
 
     def offered(self, tools: Sequence[ToolSpec]) -> None:
-        """Note tools that the model was offered."""
+        """Record tools that the model was offered."""
         ...
 
 
@@ -54,78 +54,78 @@ class Terms:
 
     endpoint: Endpoint
     """The agent's model and the real key to it."""
-    ledger: Ledger
+    budget: ProgramBudget
     """The trial's budget."""
     record: Record
     limiter: Limiter | None = None
-    """Shares the provider's rate limits with all other callers."""
+    """Shares the provider's rate limits between all callers."""
     run_budget: RunBudget | None = None
-    """Holds the money that all calls of the run may cost; None: as much as they do."""
+    """Money that all calls of the run may cost together; None: unlimited."""
     log: CallLog | None = None
-    """Records the trial's calls, and replays those that an earlier attempt paid for; None: nothing
-    is recorded."""
+    """Records the trial's calls, and replays those that an earlier attempt paid for; None: calls
+    are not recorded."""
     policy: RetryPolicy = field(default_factory=RetryPolicy)
-    """How often a call is retried after a 429, and after how long a silent provider has failed."""
+    """How often a call is retried after a 429, and how long a silent provider is waited for."""
     records_instructions: bool = False
-    """Whether the program's instructions and tools are journalled, which only the proxy sees."""
+    """Whether instructions and tools of requests are journalled, which only the proxy sees."""
 
 
 @dataclass
 class Call:
-    """One call, from the program's request to its result."""
+    """One call of a program, from its request to its result."""
 
     dialect: Dialect
     request: "web.Request"
     asked: Asked
-    room: ReplyReservation
+    reservation: ReplyReservation
     body: dict[str, Any] = field(init=False)
-    """The request as it is forwarded."""
+    """The request body that is forwarded."""
     content: bytes = b""
     """The encoded body."""
     key: str = ""
-    """Hash of the request; empty where calls are not recorded."""
+    """Hash of the request; empty if calls are not recorded."""
     replayed: RecordedAnswer | None = None
-    """The answer that an earlier attempt got; the provider is not called then."""
+    """The answer that an earlier attempt got; then the provider is not called."""
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     arrived: float = field(default_factory=time.monotonic)
     started: float = field(default_factory=time.monotonic)
-    """When its last attempt began; equal to `arrived` until there is one."""
+    """When the last attempt began; equal to `arrived` before the first."""
     waited: float = 0.0
     """Seconds spent waiting for the provider's rate limits and the run's money."""
     was_sent: bool = False
     was_rejected: bool = False
-    """Whether the provider answered with an error status, for which it charges nothing."""
+    """Whether the provider answered with an error status, which costs nothing."""
     is_settled: bool = False
     """Whether its reservation in the budget was settled."""
     part: ParsedReply | None = None
-    """What had arrived of a stream that ended early."""
+    """The part of a stream that had arrived when the stream ended early."""
     whole: ModelReply | None = None
-    """For the journal; set once the whole answer has arrived."""
+    """The reply for the journal; set once the whole answer has arrived."""
     fault: Fault | None = None
-    """Why it has no answer; None of a call that was sent and has none: we cut it off."""
+    """Why the call has no answer; None if it was sent and we cut it off."""
     is_programs_fault: bool = False
     """Whether the fault is the program's own."""
     outcome: Outcome | None = None
-    """What the limiter is told; None: the call says nothing about the rate limits."""
+    """The result to report to the rate limiter; None: the call says nothing about the limits."""
     allowances: dict[str, Allowance | None] = field(default_factory=dict)
-    """What the provider reported to be left of its rate limits."""
+    """What is left of the provider's rate limits by its own report."""
 
     def __post_init__(self) -> None:
-        self.body = limited(self.asked, self.dialect, self.room.reply_tokens)
+        self.body = limited(self.asked, self.dialect, self.reservation.reply_tokens)
 
     @property
     def seconds(self) -> float:
-        """Seconds since its last attempt began."""
+        """Seconds since the last attempt began."""
         return time.monotonic() - self.started
 
     @property
     def has_begun(self) -> bool:
-        """Whether a part of its answer has arrived."""
+        """Whether a part of the answer has arrived."""
         part = self.part
         return part is not None and bool(part.text or part.thinking or part.tool_calls)
 
     def begin_again(self) -> None:
-        """Reset the call for another attempt; the last one is accounted for."""
+        """Reset the call for another attempt; the last attempt has been accounted for."""
         self.was_sent = self.was_rejected = self.is_programs_fault = False
         self.fault = self.outcome = None
 

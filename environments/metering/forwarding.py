@@ -1,7 +1,7 @@
-"""Takes a program's call to the provider: waits for money and rate limits, retries, accounts.
+"""Forwards a program's call to the provider: waits for budget and rate limits, retries, accounts.
 
 A 429 is retried here, as it is for our own agents, because a program cannot know that other trials
-call the same provider and that the limiter probes its limits.
+call the same provider and that the limiter probes the provider's limits.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from environments.metering.answers import RecordedAnswer, request_key
 from environments.metering.calls import Call, Terms
 from environments.metering.formats.dialects import Dialect, error_body, family_of, limited_as
 from environments.metering.formats.requests import Asked
-from environments.metering.ledger import ReplyReservation
+from environments.metering.program_budget import ReplyReservation
 from environments.metering.upstream import Upstream
 from environments.models.faults import AttemptFailed
 from environments.models.limits.protocols import Slot
@@ -41,12 +41,12 @@ _USUAL_REPLY_TOKENS = 4_096
 
 
 class Forwarder:
-    """Sends calls on with the real key, and has each of them accounted for."""
+    """Forwards calls with the real key, and accounts for each of them."""
 
     def __init__(self, terms: Terms, accounting: CallAccounting, upstream: Upstream) -> None:
         self._terms = terms
         self._endpoint = terms.endpoint
-        self._ledger = terms.ledger
+        self._budget = terms.budget
         self._accounting = accounting
         self._upstream = upstream
         self._in_flight: set[asyncio.Task[web.StreamResponse]] = set()
@@ -54,7 +54,7 @@ class Forwarder:
     @classmethod
     @asynccontextmanager
     async def opened(cls, terms: Terms, accounting: CallAccounting) -> "AsyncIterator[Forwarder]":
-        """Yield a forwarder with connections of its own."""
+        """Yield a forwarder with a connection pool of its own."""
         async with open_session() as session:
             forwarder = cls(terms, accounting, Upstream(terms, accounting, session))
             try:
@@ -63,19 +63,19 @@ class Forwarder:
                 await to_the_end(forwarder.settled())
 
     async def forward(
-        self, dialect: Dialect, request: "web.Request", asked: Asked, room: ReplyReservation
+        self, dialect: Dialect, request: "web.Request", asked: Asked, reservation: ReplyReservation
     ) -> "web.StreamResponse":
         """Return the response for the program: the provider's, a replayed one, or an error.
 
-        A call whose program has left goes on, so that its cost becomes known.
+        A call goes on after its program has disconnected, so that its cost becomes known.
         """
-        task = asyncio.create_task(self._accounted(Call(dialect, request, asked, room)))
+        task = asyncio.create_task(self._accounted(Call(dialect, request, asked, reservation)))
         self._in_flight.add(task)
         task.add_done_callback(self._in_flight.discard)
         return await asyncio.shield(task)
 
     async def settled(self) -> None:
-        """Return once no call is in flight and all are accounted for; slow ones are cancelled."""
+        """Return once every call is accounted for; calls that take too long are cancelled."""
         tasks = set(self._in_flight)
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=_SECONDS_TO_SETTLE)
@@ -85,14 +85,15 @@ class Forwarder:
         self._accounting.close()
 
     async def _accounted(self, call: Call) -> "web.StreamResponse":
-        """Answer the call; its reservation in the budget is settled in any case."""
+        """Answer the call; its budget reservation is settled however the call ends."""
         try:
             if self._accounting.store_fault is not None:
                 return self._error(500, "api_error", _NOT_STORED)
             try:
                 self._prepare(call)
             except RecursionError:
-                # The program wrote it. As a fault of ours it would spare the trial its score.
+                # The program wrote the request. Counted as our fault, it would cost the trial its
+                # score.
                 self._accounting.clear_fault()
                 return self._error(400, "invalid_request_error", "it is nested too deeply")
             return await self._in_time(call)
@@ -111,16 +112,16 @@ class Forwarder:
             call.replayed = None if earlier is None else RecordedAnswer.of(earlier)
 
     async def _in_time(self, call: Call) -> "web.StreamResponse":
-        """Answer the call within the trial's time limit, of which waiting is no part."""
-        seconds = self._ledger.seconds_left
+        """Answer the call within the trial's time limit, which does not include waiting."""
+        seconds = self._budget.seconds_left
         try:
-            async with self._ledger.in_time():
+            async with self._budget.in_time():
                 if call.replayed is not None:
                     return await self._upstream.replay(call, call.replayed)
                 return await self._sent(call, seconds)
         except TimeoutError:
             said = f"{self._endpoint}: no answer within {call.seconds:.3g} s"
-            # A slow model is nobody's fault; a provider that hangs is at fault.
+            # A slow model is nobody's fault; a provider that sends nothing is at fault.
             is_silent = call.was_sent and not call.has_begun
             if is_silent and is_hung(call.seconds, self._accounting.longest_reply_seconds):
                 self._accounting.count_fault(ModelUnavailable(said))
@@ -132,12 +133,12 @@ class Forwarder:
             self._accounting.store_fault = exc
             return self._error(500, "api_error", _NOT_STORED)
         except ModelUnavailable as exc:
-            # The call waited in vain; a retry would only wait for as long again.
+            # The call has waited for too long; a retry would wait equally long.
             self._accounting.failed(call, exc)
             return self._error(504, "timeout_error", "there was no room for the call in time")
 
     async def _sent(self, call: Call, seconds: float) -> "web.StreamResponse":
-        """Retry until the provider takes the call; wait for at most `seconds` in all."""
+        """Retry until the provider accepts the call; wait for at most `seconds` in total."""
         policy, number = self._terms.policy, 0
         while True:
             number += 1
@@ -146,7 +147,7 @@ class Forwarder:
             if not isinstance(fault, AttemptFailed) or call.is_programs_fault or not fault.is_limit:
                 return answer
             if call.part is not None:
-                # Its program has seen the stream fail and would not get another answer.
+                # The program has seen the stream fail and would ignore another answer.
                 return answer
             pause = pause_seconds(policy, number, fault)
             if number >= policy.attempts or pause >= seconds - call.waited:
@@ -158,8 +159,8 @@ class Forwarder:
                 await asyncio.sleep(pause)
 
     async def _attempt(self, call: Call, seconds: float) -> "web.StreamResponse":
-        """Call the provider once the rate limits and the run's money allow it."""
-        bound = call.room.bound.usd
+        """Call the provider once the rate limits and the run's budget allow it."""
+        bound = call.reservation.bound.usd
         if self._terms.run_budget is not None and bound is None:
             raise BudgetExhausted(
                 f"max_usd: the price of so long a request to {self._endpoint} is unknown"
@@ -188,14 +189,14 @@ class Forwarder:
         if self._terms.limiter is None:
             return nullcontext(Unlimited())
         # Most replies are far shorter than their limit.
-        reply = min(call.room.reply_tokens, _USUAL_REPLY_TOKENS)
+        reply = min(call.reservation.reply_tokens, _USUAL_REPLY_TOKENS)
         tokens = call.asked.input_tokens // 4 + reply
         return self._terms.limiter.slot(limited_as(self._endpoint), tokens, seconds)
 
     @contextmanager
     def _waiting(self, call: Call) -> Iterator[None]:
         began = time.monotonic()
-        with self._ledger.in_line():
+        with self._budget.in_line():
             try:
                 yield
             finally:

@@ -1,4 +1,4 @@
-"""Messages for the journal of a trial about its calls, in bounded number."""
+"""Messages about a trial's calls for its journal, limited in number."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +12,10 @@ from taskdata.schema.transcript import PROGRAMS_INSTRUCTIONS
 
 _MAX_NOTES = 50
 _MAX_INSTRUCTIONS = 8
-"""Different instructions: an agent may consist of several, some with the time in theirs."""
+"""Different instructions: an agent may have several parts, and some include the time."""
 
 _MAX_TOOLS_CHARS = 400_000
-"""Of all tools together."""
+"""Characters of all tools together."""
 
 
 class Notices:
@@ -30,13 +30,13 @@ class Notices:
         self._room = _MAX_TOOLS_CHARS
 
     def once(self, text: str, kind: str = "") -> None:
-        """Journal a message unless it, or another one of its `kind`, was journalled before."""
+        """Journal a message unless it, or another of its `kind`, has been journalled before."""
         if (kind or text) not in self._told and len(self._told) < _MAX_NOTES:
             self._told.add(kind or text)
             self._record.message("system", text)
 
     def reply_limit(self, asked: Asked, given: int) -> None:
-        """Journal how many tokens a reply may have, if the program wanted more."""
+        """Journal the reply limit if the program asked for a higher one."""
         wanted = asked.reply_tokens
         if wanted is not None and given < wanted:
             said = f"The program asked for a reply of up to {wanted} tokens; its budget allows"
@@ -44,13 +44,13 @@ class Notices:
             self.once(f"{said} {given}{more}.", kind="shorter reply")
 
     def told(self, dialect: Dialect, body: Mapping[str, Any]) -> None:
-        """Journal the instructions and tools of a request, as far as they are new."""
+        """Journal the instructions and tools of a request that are new."""
         if not self._records_instructions:
             return
         text = read_instructions(dialect, body)
         if text and text not in self._instructions and len(self._instructions) < _MAX_INSTRUCTIONS:
             self._instructions.add(text)
-            # The reader must see that these are the program's words, which may say anything.
+            # The reader must see that the program wrote this text, which may claim anything.
             self._record.message("system", f"{PROGRAMS_INSTRUCTIONS}{text}")
         self._record.offered(self._new_tools(body))
 

@@ -1,8 +1,8 @@
-"""The metering proxy of one trial: forwards calls to the model, counts them and holds the budget.
+"""The metering proxy of one trial: forwards model calls, counts them and enforces the budget.
 
 The program gets a token that only this proxy accepts; the real key stays in this process. Whatever
-model the program names, the agent's model answers. Answers are passed on unchanged, streams
-included, except that the real key is taken out of them.
+model the program names, the agent's model answers. Answers and streams are passed on unchanged,
+except that the real key is removed from them.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 PORT = 8411
-"""Where sandboxed programs find the proxy, on their own loopback."""
+"""Port at which sandboxed programs find the proxy on their own loopback."""
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
 CALLS_AT_ONCE = 8
 _TOKEN_BYTES = 24
@@ -46,43 +46,45 @@ Handler = Callable[["web.Request"], Awaitable["web.StreamResponse"]]
 
 
 class MeteringProxy:
-    """The way of a harness, or of a sandbox, to the agent's model."""
+    """Access to the agent's model for a harness or a sandbox."""
 
     def __init__(self, terms: Terms, forwarder: Forwarder, accounting: CallAccounting) -> None:
         self.endpoint = terms.endpoint
-        self.ledger = terms.ledger
+        self.budget = terms.budget
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self.url = ""
-        """Of the proxy on our own loopback, without `/v1`; empty where it does not listen there."""
+        """URL of the proxy on our own loopback, without `/v1`; empty if it does not listen
+        there."""
         self.exposed_ports: tuple[ExposedPort, ...] = ()
-        """How a sandbox reaches it; empty where it has no socket."""
+        """The exposed port that a sandbox reaches it by; empty if it has no Unix socket."""
         self._forwarder = forwarder
         self._accounting = accounting
 
     @property
     def ending(self) -> Ending | None:
-        """The limit of the budget for which a call was refused; None: no call was."""
-        return self.ledger.ending
+        """The budget limit for which a call was refused; None: no call was refused."""
+        return self.budget.ending
 
     async def settled(self) -> None:
-        """Return once no call is in flight; to be called when the program has ended."""
+        """Return once no call is in flight; to be called after the program has ended."""
         await self._forwarder.settled()
 
     def require_provider(self) -> None:
-        """Check that the program's last call did not fail through somebody else's fault.
+        """Check that the program's last call did not fail for a reason outside the program.
 
         Raises:
-            ModelUnavailable: The provider failed, so the result is not the program's doing.
-            ModelRejected: The provider refused the call for a reason of ours; no retry helps.
-            BudgetExhausted: The run's money was used up.
-            StoreUnavailable: What was paid for could not be stored.
+            ModelUnavailable: the provider failed, so the result is not the program's fault.
+            ModelRejected: the provider refused the call because of our configuration; no retry
+                helps.
+            BudgetExhausted: the run's money was used up.
+            StoreUnavailable: an answer that was paid for could not be stored.
         """
         if (error := self._accounting.error()) is not None:
             raise error
 
 
 class _Server:
-    """The proxy's HTTP side."""
+    """The HTTP server of the proxy."""
 
     def __init__(self, proxy: MeteringProxy, forwarder: Forwarder, notices: Notices) -> None:
         self._proxy = proxy
@@ -134,7 +136,7 @@ class _Server:
     def _error(self, status: int, kind: str, message: str) -> "web.Response":
         from aiohttp import web
 
-        # SDKs would retry after a 429, and the answer cannot change.
+        # SDKs would retry after a 429, but the answer would be the same.
         return web.json_response(
             error_body(self._family, kind, message),
             status=status,
@@ -172,25 +174,25 @@ class _Server:
     async def _forwarded(
         self, dialect: Dialect, request: "web.Request", asked: Asked
     ) -> "web.StreamResponse":
-        room = await self._proxy.ledger.reserve(
+        reservation = await self._proxy.budget.reserve(
             asked.input_tokens, asked.reply_tokens, asked.shortest_reply
         )
-        if isinstance(room, Ending):
-            said = f"the trial's budget is spent: {room.replace('_', ' ')}"
+        if isinstance(reservation, Ending):
+            said = f"the trial's budget is spent: {reservation.replace('_', ' ')}"
             self._notices.once(f"A call was not made: {said}.")
             if self._family == "anthropic":
                 return self._error(402, "billing_error", said)
             return self._error(429, "insufficient_quota", said)
         for notice in asked.notices:
             self._notices.once(notice)
-        self._notices.reply_limit(asked, room.reply_tokens)
+        self._notices.reply_limit(asked, reservation.reply_tokens)
         self._notices.told(dialect, asked.body)
-        return await self._forwarder.forward(dialect, request, asked, room)
+        return await self._forwarder.forward(dialect, request, asked, reservation)
 
 
 @asynccontextmanager
 async def metering_proxy(terms: Terms, folder: Path | None = None) -> AsyncIterator[MeteringProxy]:
-    """Yield a listening proxy; after the block no call of its trial is in flight.
+    """Yield a listening proxy; when the block ends, no call of its trial is in flight.
 
     Args:
         terms: What the trial's calls share.
@@ -198,8 +200,8 @@ async def metering_proxy(terms: Terms, folder: Path | None = None) -> AsyncItera
             a port of our own loopback instead.
 
     Raises:
-        Misuse: Requests to the provider cannot be passed on as they are.
-        SandboxFailed: It cannot listen.
+        Misuse: requests cannot be forwarded unchanged to this provider.
+        SandboxFailed: the proxy cannot listen.
     """
     from aiohttp import web
 
@@ -230,7 +232,7 @@ async def _listen(proxy: MeteringProxy, runner: "web.AppRunner", folder: Path | 
         await web.SockSite(runner, bound).start()
         proxy.url = f"http://127.0.0.1:{bound.getsockname()[1]}"
         return
-    # The socket has a folder that the programs' user may enter; `folder` keeps others out.
+    # Programs' users may enter the folder of the socket; `folder` keeps other users out.
     path = folder / "model" / "proxy.sock"
     path.parent.mkdir()
     path.parent.chmod(0o755)

@@ -1,6 +1,6 @@
-"""Relays a stream to the program as it arrives, and holds its end back until it is stored.
+"""Relays a stream to the program as it arrives, but its end only after the answer is stored.
 
-A program acts on an answer once it has seen the end, and what it acts on must not be lost.
+A program acts on an answer once it has seen its end, and such an answer must not be lost.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 _SECONDS_AFTER_END = 1.0
-"""For the provider to end the response, so that the connection can be used again."""
+"""How long to wait for the provider to end the response, so that the connection is reusable."""
 
 
 class StreamRelay:
@@ -32,7 +32,7 @@ class StreamRelay:
     def __init__(
         self, dialect: Dialect, hides_usage: bool, without_key: Callable[[bytes], bytes]
     ) -> None:
-        """Relay a stream of that format; `hides_usage`: the program did not ask for the usage."""
+        """Relay a stream of that format; `hides_usage`: the program did not ask for usage."""
         self.reply = new_reply(dialect)
         self._has_end_mark = dialect.name == "chat"
         self._hides_usage = hides_usage
@@ -46,17 +46,17 @@ class StreamRelay:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the stream has ended and holds a complete reply."""
+        """Whether the stream has ended with a complete reply."""
         ended_well = self._has_ended and not self.broke_off
         return ended_well and self.reply.is_whole and self.reply.error is None
 
     @property
     def content(self) -> bytes | None:
-        """All that arrived, the key taken out; None: more than is stored of an answer."""
+        """All that arrived, without the API key; None if it is too long to be stored."""
         return None if len(self._content) > MAX_STORED_BYTES else bytes(self._content)
 
     async def begin(self, pieces: AsyncIterator[bytes], response: "web.StreamResponse") -> None:
-        """Pass on all but the end; if the stream breaks off, `broke_off` says why."""
+        """Relay everything but the end; if the stream breaks off, `broke_off` says why."""
         import aiohttp
 
         try:
@@ -66,7 +66,7 @@ class StreamRelay:
             self.broke_off = f"the stream broke off: {exc or type(exc).__name__}"
 
     async def end(self, pieces: AsyncIterator[bytes], response: "web.StreamResponse") -> None:
-        """Pass on what was held back."""
+        """Relay the end that was held back."""
         import aiohttp
 
         await _passed_on(response, bytes(self._held))
@@ -89,7 +89,7 @@ class StreamRelay:
         self._has_ended = True
 
     def _taken(self, event: bytes) -> bytes:
-        """Take in an event and return what may be passed on of it now."""
+        """Process an event and return the bytes that may be passed on now."""
         clean = self._without_key(event)
         data = event_data(clean)
         self._note(clean)
@@ -103,7 +103,7 @@ class StreamRelay:
         return b""
 
     def _is_last(self, event: bytes) -> bool:
-        # A chat completion reports its usage after its stop reason.
+        # A chat completion reports its usage after its finish reason.
         return is_end_mark(event) if self._has_end_mark else self.reply.is_whole
 
     def _note(self, clean: bytes) -> None:
@@ -117,6 +117,6 @@ class StreamRelay:
 
 
 async def _passed_on(response: "web.StreamResponse", event: bytes) -> None:
-    # The rest is charged even if the program has left, so it is read to its end.
+    # The provider charges for the rest even if the program has left, so it is read to its end.
     with suppress(ConnectionError):
         await response.write(event)

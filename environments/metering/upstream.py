@@ -1,4 +1,4 @@
-"""One attempt at a call: sends the request to the provider and hands its answer to the program."""
+"""One attempt at a call: sends the request to the provider and relays its answer."""
 
 import io
 from collections.abc import AsyncIterator
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 _JSON, _STREAM = "application/json", "text/event-stream"
 _MAX_ERROR_BYTES = 64 * 1024
 _OURS_TO_MEND = frozenset({401, 402, 403, 407})
-"""Our key or account is wrong, which is not the program's fault."""
+"""Statuses that mean our key or account is wrong, which is not the program's fault."""
 _PASSED_ON = ("retry-after", "retry-after-ms", "x-should-retry", "request-id", "x-request-id")
 
 
 class Upstream:
-    """Calls the provider of a trial's model and has the result accounted for."""
+    """Calls the provider of a trial's model and accounts for the result."""
 
     def __init__(
         self, terms: Terms, accounting: CallAccounting, session: "aiohttp.ClientSession"
@@ -58,21 +58,21 @@ class Upstream:
         """Send the call to the provider; return the response for the program.
 
         Raises:
-            ModelUnavailable: The provider did not answer, or its answer cannot be read.
-            StoreUnavailable: The answer could not be stored.
+            ModelUnavailable: the provider did not answer, or its answer cannot be parsed.
+            StoreUnavailable: the answer could not be stored.
         """
         import aiohttp
 
         call.was_sent = True
         try:
-            # A redirect would take the key along to another host.
+            # A redirect would send the key to another host.
             async with self._session.post(
                 self._endpoint.base_url.rstrip("/") + call.dialect.behind,
                 data=io.BytesIO(call.content),
                 headers=real_headers(self._endpoint, call.request.headers),
                 allow_redirects=False,
                 proxy=self._proxy,
-                # The clients of our own agents have the same timeout.
+                # The same timeout as for our own agents.
                 timeout=aiohttp.ClientTimeout(
                     sock_connect=CONNECT_SECONDS, sock_read=self._silent_seconds
                 ),
@@ -88,13 +88,13 @@ class Upstream:
             raise connection_fault(self._endpoint, exc) from None
 
     async def replay(self, call: Call, earlier: RecordedAnswer) -> "web.StreamResponse":
-        """Return the answer that an earlier attempt at the trial got; it counts as a new one."""
+        """Return the answer that an earlier attempt at the trial got; it counts like a new one."""
         if earlier.content_type == _STREAM:
             return await self._streamed(call, _in_one_piece(earlier.content))
         return await self._whole(call, earlier.content)
 
     def failed(self, call: Call, fault: Fault, status: int = 502) -> "web.Response":
-        """Note that the call failed through the provider's fault; return the program's response."""
+        """Note that the provider made the call fail; return the response for the program."""
         from aiohttp import web
 
         self._accounting.failed(call, fault)
@@ -136,7 +136,7 @@ class Upstream:
     def _is_lost(self, call: Call) -> bool:
         """Return whether a 404 means that our base URL or model name is wrong.
 
-        A program may try formats that a provider lacks, which says nothing about the model.
+        A program may also try a format that the provider lacks, which says nothing about the model.
         """
         usual = dialects_of(self._endpoint)[0].name
         return call.dialect.name == usual and not self._accounting.was_answered_in(usual)
@@ -164,7 +164,8 @@ class Upstream:
         relay = StreamRelay(call.dialect, call.asked.hides_usage, self._endpoint.without_key)
         ends_well = False
         try:
-            # The answer is charged even if the program has left, so it is read to its end.
+            # The provider charges for the answer even if the program has left, so it is read to its
+            # end.
             with suppress(ConnectionError):
                 await response.prepare(call.request)
             await relay.begin(pieces, response)
@@ -179,12 +180,12 @@ class Upstream:
             if call.whole is None:
                 call.part = read_reply(call.dialect, relay.reply.body())
             if not ends_well:
-                # A regular end of the response would look as if the stream were complete.
+                # A regular end of the response would make the stream look complete.
                 _hang_up(call.request)
         return response
 
     def _is_refused(self, call: Call, relay: StreamRelay) -> bool:
-        """Account for an incomplete stream; return whether it told the program why."""
+        """Account for an incomplete stream; return whether the stream reported an error itself."""
         error = relay.reply.error
         if error is None:
             cause = one_line(relay.broke_off or "the stream ended early", self._endpoint.key)
@@ -203,7 +204,7 @@ class Upstream:
 
 
 def _is_providers(fault: ModelRejected | AttemptFailed, will_never_fit: bool) -> bool:
-    """Return whether an error status is the provider's fault rather than the request's."""
+    """Return whether an error status is the provider's fault and not the request's."""
     if fault.status != 429:
         return isinstance(fault, AttemptFailed)
     # A 429 is usually not the agent's fault: the account is empty, or our limiter was probing.
@@ -211,14 +212,15 @@ def _is_providers(fault: ModelRejected | AttemptFailed, will_never_fit: bool) ->
 
 
 def _is_programs_fault(fault: ModelRejected | AttemptFailed) -> bool:
-    """Return whether an error in place of an answer is about the request."""
+    """Return whether an error in place of an answer is caused by the request."""
     return isinstance(fault, ModelRejected) and fault.status not in {*_OURS_TO_MEND, 429}
 
 
 def _proxy_for(endpoint: Endpoint) -> str | None:
     """Return the proxy that the environment names for the endpoint, looked up once.
 
-    aiohttp would look it up for every request, in another thread, and take logins from `.netrc`.
+    aiohttp would look it up for every request, in a thread, and would also read logins from
+    `.netrc`.
     """
     # A local server is reached directly, whatever the environment says.
     if endpoint.spec.provider == "local" or proxy_bypass(endpoint.host):

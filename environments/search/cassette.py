@@ -1,4 +1,4 @@
-"""Recorded searches: what was once answered is answered alike, so that nights can be compared."""
+"""Recorded searches: an equal search gets the recorded answer, so that runs are comparable."""
 
 import asyncio
 import fcntl
@@ -33,14 +33,14 @@ class RecordedSearch(Value):
 
     @property
     def key(self) -> Key:
-        """What a search is found by."""
+        """Identifies a search: provider, query and count."""
         return _key(self.provider, self.query, self.count)
 
 
 class Recorded:
-    """A `SearchProvider` over a cassette; what is not in it is asked for, or refused.
+    """A `SearchProvider` over a cassette; an unrecorded search is sent on or refused.
 
-    Several processes may record into one file: each takes up what the others have added.
+    Several processes may record into one file: each reads what the others have added.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class Recorded:
         """Read the cassette.
 
         Args:
-            name: Of the provider whose answers are recorded.
+            name: Name of the provider whose answers are recorded.
             cassette: The JSONL file; `record` makes it if it is missing.
-            mode: What happens on a miss.
-            provider: Whom to ask; `replay` needs none.
+            mode: What happens when a search is not recorded.
+            provider: The provider that answers new searches; `replay` needs none.
 
         Raises:
-            Misuse: The file is missing or malformed, or there is nobody to ask.
+            Misuse: the file is missing or malformed, or `record` has no provider.
         """
         if mode == "record" and provider is None:
             raise Misuse("search_recording = record needs a search provider to ask")
@@ -74,10 +74,10 @@ class Recorded:
         self._catch_up()
 
     async def search(self, query: str, count: int) -> tuple[SearchHit, ...]:
-        """Return what was recorded, or what the provider says, which is then recorded.
+        """Return the recorded answer, or ask the provider and record its answer.
 
         Raises:
-            ToolUnavailable: There is no recording of this search, or the provider fails.
+            ToolUnavailable: the search is not recorded, or the provider fails.
         """
         key = _key(self.name, query, count)
         known = await asyncio.to_thread(self._find, key)
@@ -103,7 +103,7 @@ class Recorded:
             return self._known.get(key)
 
     def _keep(self, key: Key, hits: tuple[SearchHit, ...]) -> tuple[SearchHit, ...]:
-        """Record an answer; returns the one that counts, which another may have recorded first."""
+        """Record an answer; return the valid one, which another process may have recorded first."""
         provider, query, count = key
         kept = tuple(_Hit(title=h.title, url=h.url, snippet=h.snippet) for h in hits)
         line = RecordedSearch(provider=provider, query=query, count=count, hits=kept)
@@ -123,15 +123,15 @@ class Recorded:
             return self._known[key]
 
     def _catch_up(self) -> None:
-        """Read the lines that were added since we last looked; the first of a search counts."""
+        """Read the lines added since the last look; the first line of a search is the valid one."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:
-            # Readers share the lock, and may have no right to write: `filelock` can do neither.
+            # Readers share the lock and may lack the right to write; `filelock` supports neither.
             fcntl.flock(file, fcntl.LOCK_SH)
             file.seek(self._read_to)
             while line := file.readline(_MAX_LINE_BYTES):
-                # The end of a file whose writer was killed: the search was never answered.
+                # The writer of this line was killed, so the search was never answered.
                 if not line.endswith(b"\n") and not file.peek(1):
                     break
                 self._take(line)
@@ -159,7 +159,7 @@ def require_cassette(path: Path) -> None:
 
 
 def _drop_torn_line(file: IO[bytes]) -> None:
-    """Cut off what a writer that was killed left of its line."""
+    """Remove an incomplete line that a killed writer left."""
     size = file.seek(0, os.SEEK_END)
     start = max(0, size - _MAX_LINE_BYTES)
     file.seek(start)

@@ -1,4 +1,4 @@
-"""What strangers wrote, brought to plain lines of bounded length."""
+"""Text of third parties, reduced to plain lines of limited length."""
 
 import html
 import re
@@ -14,7 +14,7 @@ _TAG = re.compile(r"<[^<>]{1,200}>")
 
 
 def clean_hit(title: object, url: object, snippet: object) -> SearchHit | None:
-    """Return a result as plain text, or None for one without an http address or a title."""
+    """Return a result as plain text, None if it has no http address or no title."""
     address = _line(url, MAX_URL_CHARS + 1)
     named = _line(title, MAX_TITLE_CHARS)
     if not named or len(address) > MAX_URL_CHARS or not address.startswith(("http://", "https://")):
@@ -23,7 +23,7 @@ def clean_hit(title: object, url: object, snippet: object) -> SearchHit | None:
 
 
 def _line(text: object, limit: int) -> str:
-    """Return `text` without markup on one line, unseen characters left out, cut after `limit`."""
+    """Return `text` on one line without markup and invisible characters, cut after `limit`."""
     if not isinstance(text, str):
         return ""
     plain = _TAG.sub("", html.unescape(clean_text(text[: 10 * limit])))

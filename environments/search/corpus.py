@@ -1,7 +1,7 @@
 """An offline search over a folder of documents, for tests and frozen evaluations.
 
-JSONL files hold a document a line (`title`, `text`, and `url` if it has one); markdown and text
-files are documents themselves. Ranking is BM25, by SQLite's full-text index in memory.
+A line of a JSONL file is a document (`title`, `text`, and optionally `url`); a markdown or text
+file is one document. Ranking is BM25 by SQLite's full-text index in memory.
 """
 
 import asyncio
@@ -58,17 +58,17 @@ class Corpus:
             raise Misuse(f"search_corpus {folder}: holds no document ({', '.join(_SUFFIXES)})")
 
     async def search(self, query: str, count: int) -> tuple[SearchHit, ...]:
-        """Return up to `count` documents with any of the query's words, best first."""
+        """Return up to `count` documents that contain any word of the query, best first."""
         return await asyncio.to_thread(self._found, query, count)
 
     async def close(self) -> None:
-        """Do nothing: the index serves the whole process."""
+        """Do nothing: the index is shared by the whole process."""
 
     def _found(self, query: str, count: int) -> tuple[SearchHit, ...]:
         terms = _TERM.findall(query)[:_MAX_TERMS]
         if not terms:
             return ()
-        # Quoted, so that no word of a query is an operator of the index.
+        # Quoted, so that no word of a query is read as an operator of the index.
         asked = " OR ".join(f'"{term}"' for term in terms)
         with self._lock:
             rows = self._index.execute(
@@ -86,7 +86,7 @@ def open_corpus(folder: Path) -> Corpus:
 
 
 def require_corpus(folder: Path) -> None:
-    """Raise `Misuse` unless the folder has files of a corpus; none is read."""
+    """Raise `Misuse` unless the folder has files of a corpus; reads none of them."""
     if not folder.is_dir():
         raise Misuse(f"search_corpus {folder}: is not a folder")
     if next(_files(folder), None) is None:
@@ -131,5 +131,5 @@ def _lines(path: Path, place: str) -> Iterator[_Document]:
 
 
 def _address(place: str) -> str:
-    """Return an address for a document that has none; no such host can exist."""
+    """Return an address for a document without one; its host cannot exist."""
     return f"https://corpus.invalid/{place}"

@@ -1,4 +1,4 @@
-"""What the web providers share: one HTTP session, the retries, the faults, the key kept secret."""
+"""What the web search providers share: HTTP session, retries, errors, and secrecy of the key."""
 
 import json
 from collections.abc import Mapping
@@ -42,13 +42,13 @@ class SearchService:
         """Return the answer to a JSON request.
 
         Args:
-            name: Of the service, for messages.
-            headers: With the key.
-            body: The request.
-            form: What the answer must look like.
+            name: Name of the service, for messages.
+            headers: Headers that include the key.
+            body: Body of the request.
+            form: The pydantic type of the answer.
 
         Raises:
-            ToolUnavailable: It cannot be reached, or turned us down.
+            ToolUnavailable: the service cannot be reached, or refused the request.
         """
 
         async def attempt(seconds: float) -> W:
@@ -67,7 +67,7 @@ class SearchService:
         if self._session is None:
             self._session = aiohttp.ClientSession(trust_env=True)
         try:
-            # A redirect would take the key along to another host.
+            # A redirect would send the key to another host.
             async with self._session.post(
                 self._url, json=body, headers=headers, allow_redirects=False
             ) as response:

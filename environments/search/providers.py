@@ -1,4 +1,4 @@
-"""The search that a configuration names."""
+"""Opens the search that a configuration names."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,10 +18,10 @@ _WEB: Mapping[str, tuple[str, Callable[[str], SearchProvider]]] = {
 
 
 def require_search(backends: ToolBackends) -> None:
-    """Check that the configured search can be opened; asks nobody.
+    """Check that the configured search can be opened; sends no request.
 
     Raises:
-        Misuse: None is configured, or its key, folder or cassette is missing.
+        Misuse: no search is configured, or its key, folder or cassette is missing.
     """
     if backends.search == "none":
         raise Misuse("needs a search: set search to serper, tavily or corpus")

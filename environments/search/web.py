@@ -1,4 +1,4 @@
-"""The web providers: Serper, which asks Google, and Tavily."""
+"""The web search providers: Serper, a front end of Google, and Tavily."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Every tool there is, by name, and the catalogue's documentation."""
+"""All tools by name, and the catalogue's documentation."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -28,7 +28,7 @@ def catalogue() -> Mapping[str, Tool]:
 
 
 def as_markdown(specs: Iterable[ToolSpec]) -> str:
-    """Return the documentation of the tools, a section each: purpose and arguments."""
+    """Return the documentation of the tools, one section each: purpose and arguments."""
     return "\n".join(_section(spec) for spec in specs)
 
 

@@ -76,7 +76,7 @@ def _table() -> str:
 
 
 def _facts(name: str) -> tuple[str, str, str]:
-    """Return where a tool runs, what does the work, and what has to be there."""
+    """Return where a tool runs, what does the work, and what it needs."""
     if name in ENDING_TOOLS:
         return "host", "the trial", ""
     if name in MODULES:

@@ -1,10 +1,10 @@
-"""Which module holds which host tool; adding one is a definition in its `TOOLS` and a line here."""
+"""Which module holds which host tool; a new tool needs an entry in its `TOOLS` and one here."""
 
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# The names of tools are asked for where nothing is run: what defines one takes a second to import.
+# Tool names are needed where no tool runs; importing the definitions takes a second.
 if TYPE_CHECKING:
     from environments.toolkit.host_tool import HostDefinition
 

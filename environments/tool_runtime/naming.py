@@ -1,17 +1,17 @@
-"""The tool that a misspelt name was meant for."""
+"""Finds the tool that a misspelt name means."""
 
 import difflib
 from collections.abc import Iterable
 
 _LONGEST_NAME = 100
 _LEAST_LIKENESS = 0.85
-"""Of difflib, 0 to 1, without letter case and signs: `read_files` is like `read_file`."""
+"""Ratio of difflib, 0 to 1, ignoring case and punctuation: `read_files` is like `read_file`."""
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the one tool that `name` is a misspelling of, such as ReadCSV of readCSV.
+    """Return the one tool that `name` is a misspelling of, such as ReadCSV for readCSV.
 
-    None where no tool is alike, and where two are alike to the same degree.
+    None if no tool is similar, or if two are equally similar.
     """
     if len(name) > _LONGEST_NAME:
         return None

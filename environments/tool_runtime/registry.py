@@ -1,6 +1,6 @@
-"""Which module holds which tool, so that the worker imports one family and no other.
+"""Which module holds which sandboxed tool, so that the worker imports one family only.
 
-Adding a tool is a definition in a module's `TOOLS` and one line here.
+A new tool needs an entry in its module's `TOOLS` and one here.
 """
 
 from collections.abc import Mapping

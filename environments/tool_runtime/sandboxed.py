@@ -1,6 +1,6 @@
-"""The outside half of a tool call: validate, send to the worker in the sandbox, read the result.
+"""A tool call seen from the host: validate, send to the worker in the sandbox, parse the result.
 
-What comes back was made beside code that an agent wrote: it is parsed strictly and trimmed.
+The result may have been forged by code that an agent wrote: it is parsed strictly and cut.
 """
 
 import json
@@ -37,7 +37,7 @@ class SandboxedTool:
     definition: ToolDefinition[Any]
     spec: ToolSpec
     python: WarmPython | None = None
-    """Of the trial; without one, every call starts a Python of its own."""
+    """The trial's warm Python; without it, every call starts a new Python."""
 
     def at(self, python: WarmPython) -> "SandboxedTool":
         """Return the tool for the calls of one trial."""

@@ -1,4 +1,4 @@
-"""Whether a tool can run here, and what would make it."""
+"""Whether a tool is ready to run here, and what it lacks otherwise."""
 
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -19,13 +19,13 @@ _NOTHING = ToolBackends()
 def tool_state(
     name: str, backends: ToolBackends = _NOTHING, sandbox: SandboxName = "bubblewrap"
 ) -> str:
-    """Return `ready`, or in one line what the tool lacks and how to get it.
+    """Return `ready`, or on one line what the tool lacks and how to get it.
 
     Args:
         name: A tool of the catalogue.
         backends: The configured services.
-        sandbox: Where its part inside runs: Docker's image brings every library, while bubblewrap
-            shows those of this installation.
+        sandbox: The provider that runs it: Docker's image has every library, bubblewrap shows those
+            of this installation.
     """
     if name in HOST_MODULES:
         outside = host_definition(name)
@@ -44,7 +44,7 @@ def require_ready(names: Iterable[str], backends: ToolBackends, sandbox: Sandbox
     """Check that every named tool can run.
 
     Raises:
-        ToolUnavailable: One cannot; the message says which and why.
+        ToolUnavailable: a tool cannot run; the message says which one and why.
     """
     for name in names:
         state = tool_state(name, backends, sandbox)

@@ -22,13 +22,13 @@ ALWAYS_PRESENT = ("list_files", "read_file", FINISH)
 """Tools that every trial has, whatever its task lists."""
 
 RESERVED = (*ALWAYS_PRESENT, OVERLONG, HISTORY, MANAGE_CONTEXT)
-"""Names that are ours in every trial: the last ones are offered once there is a use for them."""
+"""Names with a fixed meaning in every trial; the last three are offered when needed."""
 
 _MAX_RAW_SHOWN = 200
 
 
 class Toolbox:
-    """The tools a task allows; answers every call, and never raises for the agent's mistakes."""
+    """The tools of one trial; answers every call, and never raises for mistakes of the agent."""
 
     def __init__(
         self,
@@ -40,13 +40,14 @@ class Toolbox:
         """Pick tools from the catalogue for one trial.
 
         Args:
-            names: Those the task allows.
-            sandbox: Of the trial.
-            context: What its host tools share; without one their services are not configured.
-            more: Tools that are not of the catalogue: those of the trial's MCP servers.
+            names: Names of the tools that the task allows.
+            sandbox: The trial's sandbox.
+            context: What the trial's host tools share; without it, their services are not
+                configured.
+            more: Tools that are not in the catalogue: those of the trial's MCP servers.
 
         Raises:
-            BadTaskData: The catalogue has no tool of that name.
+            BadTaskData: the catalogue has no tool of that name.
         """
         known = catalogue()
         unknown = [name for name in names if name not in known]
@@ -64,42 +65,42 @@ class Toolbox:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as a harness shows them, in the task's order; it may grow during a trial."""
+        """The tools in the form that a harness shows, in the task's order; may grow in a trial."""
         return self._specs
 
     def attach(self, context: AgentContext) -> None:
-        """Let the tools about the agent's context act on this one."""
+        """Connect the tools that manage the agent's context to this context."""
         self._context.agent = context
 
     def pay_from(self, money: TrialMoney) -> None:
-        """Let the models of tools be paid from this, and held to what is left of it."""
+        """Charge model calls of tools to this budget, and limit them to what is left of it."""
         self._context.money = money
 
     def offer(self, *names: str) -> None:
-        """Offer more tools of the catalogue from now on, beside the task's."""
+        """Offer further tools of the catalogue from now on, in addition to the task's."""
         for name in names:
             if name not in self._tools:
                 self._tools[name] = self._placed(catalogue()[name])
                 self._specs = (*self._specs, self._tools[name].spec)
 
     def show(self, chars: int) -> None:
-        """Show at most so much of each result from now on; the rest can be read in pages."""
+        """Limit what is shown of each result from now on; the rest can be read in pages."""
         self._context.kept.show(chars)
 
     def shown(self, result: ToolResult) -> ToolResult:
-        """Return a result as the agent is shown it, which it may then read on in."""
+        """Return a result cut to what the agent is shown; the agent may page through the rest."""
         cut = cut_overlong(result, self._context.kept)
         if cut is not result:
             self.offer(OVERLONG)
         return cut
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Return the whole result of `call`, or an error result that says what would work.
+        """Return the whole result of `call`, or an error result that says how to call correctly.
 
         Raises:
-            SandboxFailed: our sandbox, not the agent, is at fault.
-            ToolUnavailable: the service or the model behind a host tool is; `ModelRejected` where
-                that model turned us down.
+            SandboxFailed: the sandbox failed, not the agent.
+            ToolUnavailable: the service or the model behind a host tool failed.
+            ModelRejected: that model refused the request.
         """
         tool = self._tools.get(call.tool)
         if tool is None:
@@ -109,7 +110,7 @@ class Toolbox:
         try:
             return await tool.run(call.arguments, self._sandbox)
         except ModelUnavailable as exc:
-            # As it stands it would say that the agent's own model does not answer.
+            # Unchanged, the error would say that the agent's own model does not answer.
             raise ToolUnavailable(f"{call.tool}: {exc}") from exc
 
     def _unknown(self, call: ToolCall) -> ToolResult:
@@ -128,7 +129,7 @@ class Toolbox:
 
 
 def _unreadable(call: ToolCall, spec: ToolSpec) -> ToolResult:
-    """Return why the arguments could not be read, and which the tool takes."""
+    """Return why the arguments could not be parsed, and which arguments the tool takes."""
     schema = spec.parameters
     named = (
         f"{name}: {type_text(part)}{'' if name in schema.get('required', ()) else ' (optional)'}"

@@ -1,10 +1,10 @@
-"""The inside half of a tool call: `python -m environments.tool_runtime.worker` in the sandbox.
+"""A tool call seen from the sandbox: `python -m environments.tool_runtime.worker`.
 
-One JSON request on standard input (`{"tool", "arguments"}`); on standard output a line that says
-`ready` once everything of ours is loaded, then one JSON `ToolResult`. Whatever the tool's code or
-its libraries print goes to standard error, so that it cannot mix with the result. What goes wrong
-before that line, such as a missing library, is our fault, and the host reports it as such; what
-goes wrong later is the doing of what the agent asked for, or left in its workspace.
+It reads one JSON request (`{"tool", "arguments"}`) from standard input. On standard output it
+writes a line that says `ready` once all libraries are loaded, then one JSON `ToolResult`. Whatever
+the tool's code or its libraries print goes to standard error, so that it cannot mix with the
+result. A failure before the `ready` line, such as a missing library, is our fault, and the host
+reports it as such; a later failure comes from the agent's request or files.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ READY = b"ready"
 MAX_FILES_REPORTED = 100
 
 _MAX_PIPED_BYTES = 800_000
-"""Of a result's text as JSON: the sandbox captures no more than 1 MB, if not less."""
+"""Size of a result's text as JSON: the sandbox captures 1 MB of output at most."""
 
 _LIMIT_ERRORS = {
     errno.ENOSPC: "the disk space of the sandbox is used up",
@@ -62,7 +62,7 @@ def main() -> int:
         stream.flush()
         result = answer(tool.name, request["arguments"], Path.cwd())
         payload = json.dumps(result.model_dump(), ensure_ascii=False)
-        # File names of an agent need not be valid text.
+        # File names made by an agent need not be valid text.
         stream.write(payload.encode("utf-8", "replace"))
     return 0
 
@@ -96,7 +96,7 @@ def _run(tool: ToolDefinition[Any], arguments: dict[str, Any], workspace: Path) 
 
 
 def _piped(text: str, paging: str) -> str:
-    """Return `text`, or as much of it as fits through the pipe, and one observation at least."""
+    """Return `text`, cut to what fits through the pipe, but never below one observation."""
     size = len(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace"))
     if size <= _MAX_PIPED_BYTES:
         return text
@@ -116,7 +116,7 @@ def _failure(tool: str, error: Exception) -> ToolResult:
 
 
 def _output_files(workspace: Path) -> Iterator[tuple[str, Stamp]]:
-    """Yield the files of the output folder; of one made to be endless, those that come first."""
+    """Yield the files of the output folder; the first ones if the folder is made to be endless."""
     # The agent may have closed the folder itself.
     with contextlib.suppress(TooManyEntries, OSError):
         for found in walk(workspace / "output"):

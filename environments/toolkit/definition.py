@@ -1,7 +1,7 @@
 """How a tool is declared: one definition from which schema, validation and docs come.
 
 A tool is a `ToolDefinition`: an argument model and a plain function that runs inside the sandbox.
-This module knows neither the sandbox nor the catalogue.
+This module depends neither on the sandbox nor on the catalogue.
 
 Arguments are read in pydantic's lax mode: `"3"` passes for a number and `3` for a text, because
 such slips harm nobody; unknown and missing arguments are errors that name the field.
@@ -24,7 +24,7 @@ MAX_TEXT_CHARS = 100_000
 """Longest observation an agent gets from one call (Toolathlon, appendix B)."""
 
 MAX_RESULT_CHARS = 1_000_000
-"""Longest result of a tool: what is longer than an observation is kept, to be read in pages."""
+"""Longest result of a tool: a result longer than an observation is kept and read in pages."""
 
 _MAX_ERRORS_SHOWN = 10
 
@@ -62,16 +62,16 @@ _READ_FILE = re.compile(r"^Path (?:of|in) .*such as input/")
 
 
 def reads_a_file(schema: Mapping[str, Any]) -> bool:
-    """Return whether an argument is the path of a file that must be there, by its description.
+    """Return whether an argument is the path of an existing file, judged by its description.
 
-    Those of our tools say so in the same words, as `InputPath` does; a server's tools say nothing.
+    Tools of this project word it like `InputPath`; tools of MCP servers do not say.
     """
     return _READ_FILE.match(str(schema.get("description", ""))) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration(Generic[A]):
-    """What is declared of any tool, once, wherever it runs."""
+    """What is declared once for any tool, wherever it runs."""
 
     name: str
     description: str
@@ -80,15 +80,15 @@ class Declaration(Generic[A]):
     backend: str
     """What does the work: a library, a service."""
     paging: str = "Ask for a smaller part."
-    """How to get at the rest of an observation that was cut."""
+    """How to get the rest of an observation that was cut."""
     modules: tuple[str, ...] = ()
-    """Import names of what its part inside the sandbox needs beyond the base install."""
+    """Import names that the part inside the sandbox needs beyond the base installation."""
     extra: str | None = None
-    """Extra of this project that brings them."""
+    """Extra of this project that installs them."""
 
     @property
     def spec(self) -> ToolSpec:
-        """Return what a harness shows of this tool."""
+        """Return the tool in the form that a harness shows."""
         return ToolSpec(
             name=self.name,
             description=self.description,
@@ -102,13 +102,13 @@ class ToolDefinition(Declaration[A]):
     """A tool that runs inside the sandbox."""
 
     run: Callable[[A, Path], ToolResult]
-    """Gets the workspace's path; raises `ToolRefused` to say no to the agent."""
+    """Called with the workspace's path; raises `ToolRefused` to refuse the agent's request."""
 
 
 def argument_schema(model: type[Arguments]) -> dict[str, Any]:
     """Return the JSON schema of `model`, self-contained and without generated titles.
 
-    References are inlined and `oneOf` becomes `anyOf`, since not every provider reads either.
+    References are inlined and `oneOf` becomes `anyOf`, since not every provider supports them.
     """
     schema = model.model_json_schema()
     definitions = schema.pop("$defs", {})
@@ -183,7 +183,7 @@ def _field_name(location: tuple[int | str, ...], arguments: Any) -> str:
 
 
 def cut_text(text: str, paging: str, longest: int = MAX_TEXT_CHARS) -> str:
-    """Return `text`, cut to `longest` characters; the cut says how to go on."""
+    """Return `text`, cut to `longest` characters; a cut text says how to get the rest."""
     if len(text) <= longest:
         return text
     notice = f"\n[cut: {longest} of {len(text)} characters shown. {paging}]"

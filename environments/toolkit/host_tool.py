@@ -1,7 +1,7 @@
 """How a host tool is declared, and one call of it.
 
-Such a tool runs outside the sandbox, with the services of the trial. Files of the workspace are
-opened inside, and what it makes is written there by a program inside too.
+A host tool runs outside the sandbox, with the services of the trial. A program inside the sandbox
+reads its input files from the workspace, and writes its output files there.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 from taskdata.schema.transcript import Event, Usage
 
 CALL_SECONDS = 900.0
-"""Longest call of a host tool, its service's own deadlines and retries included."""
+"""Longest call of a host tool, including the timeouts and retries of its service."""
 
 S = TypeVar("S")
 
@@ -40,34 +40,34 @@ def _no_events() -> Sequence[Event]:
 
 
 class TrialMoney(Protocol):
-    """The money of a trial, from which the models of its tools are paid."""
+    """The money of a trial, which pays for the model calls of its tools."""
 
     def hold(self) -> AbstractAsyncContextManager[float | None]:
-        """Set aside all that is left for the length of the block; None: there is no limit."""
+        """Reserve all money that is left for the length of the block; None: there is no limit."""
         ...
 
     def charge(self, usd: float | None) -> None:
-        """Count what a call cost, or may have cost at most; None: it may be any sum."""
+        """Count the cost of a call, or the most it may have cost; None: the cost is unknown."""
         ...
 
     def lose(self, usd: float | None) -> None:
-        """Count what an attempt without an answer may be charged, in the same way."""
+        """Count, in the same way, the cost of an attempt that brought no answer."""
         ...
 
 
 class NoLimit:
-    """The money of a trial that may cost anything."""
+    """Money of a trial without a limit."""
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[float | None]:
-        """Set nothing aside."""
+        """Reserve nothing."""
         yield None
 
     def charge(self, usd: float | None) -> None:
         """Count nothing."""
 
     def lose(self, usd: float | None) -> None:
-        """Count nothing either."""
+        """Count nothing."""
 
 
 @dataclass
@@ -79,14 +79,14 @@ class HostToolContext:
     """What has happened in the trial so far."""
     kept: KeptResults = field(default_factory=KeptResults)
     used: Counter[Service] = field(default_factory=Counter)
-    """Calls of the services."""
+    """Number of calls per service."""
     agent: AgentContext | None = None
-    """What the agent has before it; None: it does not say."""
+    """The agent's context; None if the harness does not provide it."""
     money: TrialMoney = field(default_factory=NoLimit)
 
 
 class HostCall:
-    """One call of a host tool: what it may use, and what that has cost."""
+    """One call of a host tool: the services that it may use, and their cost."""
 
     def __init__(self, tool: str, sandbox: Sandbox, context: HostToolContext) -> None:
         self.tool = tool
@@ -99,10 +99,11 @@ class HostCall:
         """Return the multimodal model's reply.
 
         Raises:
-            ToolRefused: It will not answer this, the trial has asked often enough, or it may cost
-                more than is left of the trial's money.
-            ToolUnavailable: None is configured.
-            ModelUnavailable: It is out of reach; nor is `ModelRejected` the agent's doing.
+            ToolRefused: the model refuses this request, the trial has no calls left, or the call
+                may cost more than is left of the trial's money.
+            ToolUnavailable: no multimodal model is configured.
+            ModelUnavailable: the model cannot be reached.
+            ModelRejected: the model refused for a reason that is not the agent's fault.
         """
         vision = self._service(Service.VISION, self.context.services.vision)
         async with self.context.money.hold() as left:
@@ -125,19 +126,19 @@ class HostCall:
         return reply
 
     async def draw(self, prompt: str) -> Generated:
-        """Return a picture; raises as `ask`."""
+        """Return a generated picture; raises like `ask`."""
         return await self._made(
             self._service(Service.IMAGES, self.context.services.images).draw(prompt)
         )
 
     async def film(self, prompt: str) -> Generated:
-        """Return a clip; raises as `ask`."""
+        """Return a generated video clip; raises like `ask`."""
         return await self._made(
             self._service(Service.VIDEOS, self.context.services.videos).film(prompt)
         )
 
     async def search(self, query: str, count: int) -> tuple[SearchHit, ...]:
-        """Return what the search finds; its fees are not part of the cost. Raises as `ask`."""
+        """Return search results; search fees are not part of the cost. Raises like `ask`."""
         return await self._service(Service.SEARCH, self.context.services.search).search(
             query, count
         )
@@ -157,7 +158,7 @@ class HostCall:
         except (ConversationRefused, ConversationTooLong) as exc:
             raise ToolRefused(f"The model behind {self.tool} will not make this: {exc}") from exc
         except asyncio.CancelledError:
-            # What was under way may be charged all the same.
+            # A request that was cancelled may still be charged.
             self._book(Usage(), None)
             raise
         self._book(made.usage, made.cost_usd)
@@ -175,7 +176,7 @@ class HostDefinition(Declaration[A]):
     """A host tool."""
 
     run: Callable[[A, HostCall], Awaitable[ToolResult]]
-    """Raises `ToolRefused` to say no to the agent."""
+    """Does the work; raises `ToolRefused` to refuse the agent's request."""
     needs: Service | None = None
 
 
@@ -188,16 +189,17 @@ class HostTool:
     context: HostToolContext = field(default_factory=HostToolContext)
 
     def at(self, context: HostToolContext) -> "HostTool":
-        """Return the tool as one trial has it."""
+        """Return the tool for the calls of one trial."""
         return replace(self, context=context)
 
     async def run(self, arguments: dict[str, Any], sandbox: Sandbox) -> ToolResult:
-        """Return the result of one call with what it cost; the agent's mistakes are errors in it.
+        """Return the result of one call with its cost; mistakes of the agent are error results.
 
         Raises:
-            ToolUnavailable: The service behind it is not configured or out of reach.
-            ModelUnavailable: Its model is; `ModelRejected` if it turned us down.
-            SandboxFailed: The sandbox could not do its part.
+            ToolUnavailable: the service of the tool is not configured or cannot be reached.
+            ModelUnavailable: the model of the tool cannot be reached; `ModelRejected` if it
+                refused.
+            SandboxFailed: the sandbox could not run its part.
         """
         tool = self.definition
         try:

@@ -5,29 +5,29 @@ from dataclasses import dataclass, field
 from environments.toolkit.definition import MAX_TEXT_CHARS
 
 PAGE_CHARS = 10_000
-"""Toolathlon, appendix B."""
+"""Characters of a page (Toolathlon, appendix B)."""
 
 _MAX_KEPT_CHARS = 5_000_000
 
 
 @dataclass
 class KeptResults:
-    """Texts by number, from 1; the oldest are given up when they get too many."""
+    """Texts by number, from 1; the oldest are dropped when the total gets too large."""
 
     shown_chars: int = MAX_TEXT_CHARS
-    """A longer text is kept."""
+    """A longer text is kept, because it is not shown as a whole."""
     page_chars: int = PAGE_CHARS
     _texts: dict[int, str] = field(default_factory=dict)
     _last: int = 0
     _chars: int = 0
 
     def show(self, chars: int) -> None:
-        """Keep texts that are longer than this from now on; a page of one, and a line, fits in."""
+        """Keep texts longer than `chars` from now on, in pages small enough to be shown."""
         self.shown_chars = chars
         self.page_chars = min(PAGE_CHARS, chars * 3 // 4)
 
     def keep(self, text: str) -> int:
-        """Keep a text; returns its number."""
+        """Keep a text; return its number."""
         self._last += 1
         self._texts[self._last] = text
         self._chars += len(text)
@@ -36,17 +36,17 @@ class KeptResults:
         return self._last
 
     def find(self, number: int) -> str | None:
-        """Return the text of that number; None if there is none, or none any more."""
+        """Return the text of that number; None if it does not exist or was dropped."""
         return self._texts.get(number)
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The numbers of what is kept."""
+        """The numbers of the kept texts."""
         return tuple(self._texts)
 
 
 def page_of(text: str, number: int, chars: int = PAGE_CHARS) -> str:
-    """Return a page of `text`, from 1; empty past the end."""
+    """Return page `number` of `text`, counted from 1; empty past the end."""
     return text[(number - 1) * chars : number * chars]
 
 

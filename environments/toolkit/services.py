@@ -1,20 +1,15 @@
-"""The services behind host tools: what there is, whether it is ready, and how it is opened."""
+"""The services behind host tools: which there are, whether one is ready, and how it is opened."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from environments.models.generators import image_model, require_generator, video_model
 from environments.models.record.client import RecordedClient
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
-from environments.models.registry import (
-    ModelClients,
-    image_model,
-    require_generator,
-    require_model,
-    video_model,
-)
+from environments.models.registry import ModelClients, require_model
 from environments.ports import ImageModel, ModelClient, SearchProvider, VideoModel
 from environments.search.providers import open_search, require_search
 from taskdata.errors import Misuse
@@ -26,7 +21,7 @@ READY = "ready"
 
 
 class Service(StrEnum):
-    """What a host tool may need."""
+    """A service that a host tool may need."""
 
     VISION = "vision"
     IMAGES = "images"
@@ -36,7 +31,7 @@ class Service(StrEnum):
 
 @dataclass(frozen=True)
 class ServiceLimits:
-    """How often the tools of one trial may use each service; attempts of a call count once."""
+    """How often the tools of one trial may use each service; retries do not count."""
 
     vision: int = 100
     images: int = 20
@@ -44,7 +39,7 @@ class ServiceLimits:
     search: int = 100
 
     def of(self, service: Service) -> int:
-        """Return the most calls of a service."""
+        """Return the most calls of a service in one trial."""
         limit: int = getattr(self, service.value)
         return limit
 
@@ -60,7 +55,7 @@ class ToolServices:
     limits: ServiceLimits = ServiceLimits()
 
     def owned_by(self, payer: Payer) -> "ToolServices":
-        """Return the same services for one trial: what its tools pay for is its own."""
+        """Return the same services for one trial, whose tool calls are paid for by `payer`."""
         if not isinstance(self.vision, RecordedClient):
             return self
         payer = replace(payer, purpose=CallPurpose.TOOL)
@@ -75,9 +70,8 @@ async def open_services(
 
     Args:
         backends: The configuration.
-        clients: Of this event loop; they hold the multimodal model's connections, and the limits
-            of all providers.
-        calls: Records the calls of the multimodal model: an equal question is asked once.
+        clients: Model clients of this event loop; they hold connections and rate limits.
+        calls: Records the calls of the multimodal model, so that an equal question is asked once.
     """
     async with AsyncExitStack() as stack:
         services = ToolServices()
@@ -105,7 +99,7 @@ async def open_services(
 
 
 def service_state(service: Service, backends: ToolBackends) -> str:
-    """Return `ready`, or in one line what the service lacks and how to get it."""
+    """Return `ready`, or on one line what the service lacks and how to get it."""
     try:
         _REQUIRE[service](backends)
     except Misuse as exc:

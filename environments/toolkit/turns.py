@@ -1,4 +1,4 @@
-"""What tools see of the conversation that an agent is in."""
+"""What tools can see of the agent's conversation."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class TurnSize:
-    """One turn of the model in its context: its reply, and the results it asked for."""
+    """One turn of the model in its context: its reply, and the results of its calls."""
 
     number: int
-    """Counted from 1 over the whole trial; dropping turns renumbers none."""
+    """Counted from 1 over the whole trial; dropping turns does not renumber the others."""
     chars: int
 
 
 class AgentContext(Protocol):
-    """What a model has before it; the task is no turn and always stays."""
+    """The context of an agent's model; the task is not a turn and always stays."""
 
     @property
     def window_tokens(self) -> int | None:
@@ -27,7 +27,7 @@ class AgentContext(Protocol):
         ...
 
     def input_tokens(self) -> int | None:
-        """Return about how many tokens the next request has; None: nobody counts them."""
+        """Return about how many tokens the next request has; None if tokens are not counted."""
         ...
 
     def turns_left(self) -> int:
@@ -35,8 +35,8 @@ class AgentContext(Protocol):
         ...
 
     def drop(self, numbers: Collection[int]) -> int:
-        """Take whole turns out, calls and results alike; returns how many characters they had.
+        """Remove whole turns, both calls and results; return how many characters they had.
 
-        The current turn stays, whatever is asked.
+        The current turn always stays.
         """
         ...

@@ -20,12 +20,14 @@ from prefect.runtime import flow_run
 
 from flows.banks.arriving import UNCHANGED_SECONDS
 from flows.banks.stages import REFRESH_FLOWS
+from flows.caller import caller
 from flows.config import Settings, load_settings, refresh_config
 from flows.flow_runs import own_id, require_own
 from flows.locks import BankHeld, bank_lock
+from flows.notices.telling import tell_failed_refresh
 from flows.serving.forms import REFRESH_AS_CONFIGURED, RefreshChanges
 from flows.serving.waking import Service, ServiceGone
-from flows.stage_flows import held_all_night, holds_run, kept_model_servers
+from flows.stage_flows import held_all_night, kept_model_servers
 from flows.stage_names import deployment_of
 from stages.construct.start import chosen_seeds, start_refresh
 from stages.intake.inbox import take_in
@@ -91,7 +93,7 @@ def _flow_run_name() -> str:
     return str(flow_run.get_parameters().get("refresh_id") or own_id())
 
 
-@flow(name="refresh_task_bank", flow_run_name=_flow_run_name)
+@flow(name="refresh_task_bank", flow_run_name=_flow_run_name, on_failure=[tell_failed_refresh])
 def refresh_task_bank(
     changes: RefreshChanges = REFRESH_AS_CONFIGURED, refresh_id: str = "", arrived: bool = False
 ) -> str:
@@ -123,7 +125,7 @@ def refresh_task_bank(
             refresh = start_refresh(store, asked, own, flow_run.get_id())
         store.set_refresh_status(own, RefreshStatus.RUNNING)
         try:
-            if holds_run.get():
+            if caller().holds_run:
                 with kept_model_servers([refresh.config.model], settings.home):
                     _walk(store, refresh, _called_here(refresh))
             else:
@@ -151,7 +153,7 @@ def hold_bank(block: ExitStack, settings: Settings, bank: str) -> None:
         BankHeld: if the bank is held, and a command asks.
         ServiceGone: if the service ends while the flow run waits.
     """
-    if holds_run.get():
+    if caller().holds_run:
         block.enter_context(bank_lock(settings, bank))
         return
     service, told = Service(), False

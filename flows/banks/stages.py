@@ -12,8 +12,9 @@ from flows import publishing
 from flows.banks.gates import hold_refresh_gate
 from flows.banks.releasing import release_composition
 from flows.banks.reviewing import approve_unseen, review_by_form
+from flows.caller import caller
 from flows.config import Settings, load_settings
-from flows.progress import progress
+from flows.notices.telling import notify_review, tell_failed_gate
 from flows.serving.waking import wake_parent
 from flows.stage_flows import held, local_model_servers
 from stages.construct import balance, checkpoints, classify, generate, rewrite, validate
@@ -42,7 +43,7 @@ def _staged(refresh_id: str, work: Work) -> None:
             report = work(settings, store)
             report = report.model_copy(update={"seconds": time.monotonic() - started})
             store.record_refresh_stage(report)
-            progress.get().ended(report.stage, report)
+            caller().progress.ended(report.stage, report)
             publishing.stage_artifact(report)
         if report.due and not report.done:
             raise StageFailed(f"{report.stage}: none of {report.due} could be done; {report.note}")
@@ -71,7 +72,12 @@ def _asking(refresh_id: str, do: Asking) -> None:
     _staged(refresh_id, work)
 
 
-@flow(name="gate_bank", flow_run_name="gate-{gate}-{refresh_id}", on_completion=[wake_parent])
+@flow(
+    name="gate_bank",
+    flow_run_name="gate-{gate}-{refresh_id}",
+    on_completion=[wake_parent],
+    on_failure=[tell_failed_gate],
+)
 def gate_bank_flow(refresh_id: str, gate: str = "candidates") -> None:
     """Hold a gate of the refresh, `seeds` or `candidates`; rows that break it are quarantined."""
     _staged(refresh_id, lambda _settings, store: hold_refresh_gate(store, refresh_id, gate))
@@ -130,11 +136,13 @@ def review_flow(refresh_id: str) -> None:
     """Let a person decide: by the form of this flow run, later by the CLI, or not at all."""
 
     def work(_settings: Settings, store: Store) -> StageReport:
-        mode, waiting = store.refresh(refresh_id).config.review, len(awaiting(store, refresh_id))
+        config, waiting = store.refresh(refresh_id).config, len(awaiting(store, refresh_id))
+        mode = config.review
         if mode == "auto":
             approve_unseen(store, refresh_id, AUTOMATIC)
         elif mode == "wait" and waiting:
             store.set_refresh_status(refresh_id, RefreshStatus.AWAITING_REVIEW)
+            notify_review(refresh_id, config.bank, waiting)
             review_by_form(store, refresh_id)
             store.set_refresh_status(refresh_id, RefreshStatus.RUNNING)
         left = len(awaiting(store, refresh_id))
@@ -149,7 +157,12 @@ def review_flow(refresh_id: str) -> None:
     _staged(refresh_id, work)
 
 
-@flow(name="release", flow_run_name="release-{refresh_id}", on_completion=[wake_parent])
+@flow(
+    name="release",
+    flow_run_name="release-{refresh_id}",
+    on_completion=[wake_parent],
+    on_failure=[tell_failed_gate],
+)
 def release_flow(refresh_id: str) -> None:
     """Release what was approved: prove the bank, hold its gate, write snapshot, notes and page."""
 

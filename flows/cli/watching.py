@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from flows.cli import console
-from flows.progress import progress
+from flows.progress import LoggedProgress
+from flows.progress import Progress as Listener
 from taskdata.schema.run import RunFigures, StageReport
 
 if TYPE_CHECKING:
@@ -62,6 +63,10 @@ class PlainLines:
         self._quarters: dict[str, int] = {}
         self._paces: dict[str, _Pace] = {}
 
+    def told(self, line: str) -> None:
+        """Say it."""
+        console.say(line)
+
     def started(self, stage: str, total: int) -> None:
         """Say how much is due."""
         self._totals[stage] = total
@@ -92,6 +97,10 @@ class Bars:
         self._tasks: dict[str, TaskID] = {}
         self._paces: dict[str, _Pace] = {}
 
+    def told(self, line: str) -> None:
+        """Write it above the bars."""
+        self._bars.console.print(line, markup=False)
+
     def started(self, stage: str, total: int) -> None:
         """Add the stage's bar."""
         if total:
@@ -112,22 +121,18 @@ class Bars:
 
 
 @contextmanager
-def watched(*, quiet: bool = False, figures: Figures | None = None) -> Iterator[None]:
-    """Show the progress of every stage that runs in the block; in the log alone if `quiet`.
+def watched(*, quiet: bool = False, figures: Figures | None = None) -> Iterator[Listener]:
+    """Yield what shows the progress of stages within the block; in the log alone if `quiet`.
 
     Args:
         quiet: Show nothing.
         figures: What the run has come to so far, which is shown beside each stage's progress.
     """
     if quiet:
-        yield
+        yield LoggedProgress()
         return
     if not console.out.is_terminal:
-        token = progress.set(PlainLines(figures))
-        try:
-            yield
-        finally:
-            progress.reset(token)
+        yield PlainLines(figures)
         return
     columns = (
         TextColumn("{task.description}"),
@@ -140,11 +145,7 @@ def watched(*, quiet: bool = False, figures: Figures | None = None) -> Iterator[
     with Progress(
         *columns, console=console.out, transient=True, redirect_stderr=console.err.is_terminal
     ) as bars:
-        token = progress.set(Bars(bars, figures))
-        try:
-            yield
-        finally:
-            progress.reset(token)
+        yield Bars(bars, figures)
 
 
 def figures_of(settings: "Settings", run_id: str, config: "RunConfig") -> Figures:

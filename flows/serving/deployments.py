@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from prefect import get_client
@@ -35,7 +35,9 @@ from flows.banks.refresh import refresh_task_bank
 from flows.banks.stages import REFRESH_FLOWS
 from flows.config import Settings, bank_refreshed_on_arrival
 from flows.nightly import nightly_evaluation
-from flows.serving.prefect_server import TAG
+from flows.notices.channels import install_notifications
+from flows.serving.missed_nights import catch_up, latest_missed_night
+from flows.serving.prefect_server import TAG, ui_url
 from flows.serving.schedule import nightly_schedule
 from flows.stage_flows import STAGE_FLOWS
 from flows.stage_names import deployment_of
@@ -56,13 +58,18 @@ def serve_deployments(settings: Settings) -> None:
     Runs that an earlier, killed server left behind are marked crashed first, so that Retry in the
     UI can take them up.
     """
+    # First: of the runs that the sweep marks, people are told.
+    install_notifications(settings, ui_url(str(get_current_settings().api.url)))
     swept = sweep_orphans()
     if swept:
         _logger.warning("%d orphaned flow runs marked crashed", swept)
     install_heartbeat_automation()
+    missed = latest_missed_night(datetime.now(UTC)) if settings.missed_nights == "latest" else None
     runner = Runner(limit=runs_at_once(settings))
     for deployment in deployments(settings):
         runner.add_deployment(deployment)
+    if missed is not None:
+        catch_up(missed)
     # Not earlier: an event for which no trigger is there yet starts nothing.
     bank = bank_refreshed_on_arrival(settings)
     if bank is not None:
@@ -142,9 +149,10 @@ def sweep_orphans() -> int:
     """Mark flow runs of our deployments whose process is gone as crashed; return how many.
 
     One runner owns these deployments, so before it starts serving none of their runs can be alive.
+    One that is paused for a review has a process as well, and without it no form has any effect.
     """
     unfinished = FlowRunFilterStateType(
-        any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
+        any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING, StateType.PAUSED]
     )
     with get_client(sync_client=True) as api:
         orphans = api.read_flow_runs(

@@ -30,7 +30,7 @@ _NAME = re.compile(
 
 
 class ModelSpec(Value):
-    """A model by provider, as in `openai/gpt-5.2` or `local/smollm2-135m`."""
+    """A model by provider, as in `openai/gpt-5.2` or `local/qwen2.5-coder-0.5b`."""
 
     provider: str
     model: str

@@ -21,7 +21,7 @@ from taskdata.schema.transcript import Ending, Usage
 Feedback = Literal["checkpoint", "coarse"]
 SandboxName = Literal["bubblewrap", "docker"]
 Replies = Literal["ask", "keep", "replay"]
-Purpose = Literal["evaluation", "proof"]
+Purpose = Literal["evaluation", "proof", "confirmation"]
 
 
 class RunConfig(ToolBackends):
@@ -68,7 +68,12 @@ class RunConfig(ToolBackends):
     replies: Replies = "ask"
     """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""
     purpose: Purpose = "evaluation"
-    """`proof`: plays solutions to prove tasks; it evaluates nobody and is not listed."""
+    """`proof`: plays solutions to prove tasks; it evaluates nobody and is not listed.
+    `confirmation`: repeats what stood out in another run; it is not listed either."""
+    confirms: str | None = None
+    """Of a confirmation: the run that it repeats trials of."""
+    only: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Agent -> the only task ids that it is given; an agent that is not named is given all."""
 
     @field_validator("agents")
     @classmethod

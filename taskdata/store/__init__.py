@@ -5,7 +5,9 @@ from typing import Self
 from taskdata.store.bank import BankStore
 from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
+from taskdata.store.copying import CopyingStore
 from taskdata.store.holds import HoldStore
+from taskdata.store.nights import NightStore
 from taskdata.store.pruning import PruningStore
 from taskdata.store.releases import ReleaseStore
 from taskdata.store.runs import RunStore
@@ -21,6 +23,8 @@ class Store(
     SeedStore,
     ConstructionStore,
     HoldStore,
+    CopyingStore,
+    NightStore,
     PruningStore,
     RunStore,
     TrialStore,

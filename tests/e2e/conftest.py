@@ -20,6 +20,7 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from tests.e2e.secrets import login_of
 
+SMALLEST = "react:local/smollm2-135m"
 NIGHTSHIFT = [sys.executable, "-m", "flows.cli.app"]
 
 
@@ -180,7 +181,7 @@ def seed_rows(tmp_path: Path):
 
 CHANGES_A_RUN = re.compile(r"/api/flow_runs/[^/]+/(set_state|resume)$")
 
-DEPLOYMENTS = 20
+DEPLOYMENTS = 21
 """The night, the refresh, and each of their stages."""
 
 
@@ -189,11 +190,11 @@ def serving(command):
     """Serve a home with such a `nightshift.toml`; the block gets Prefect's API once it is up."""
 
     @contextmanager
-    def serve(home: Path, settings: str, port: int) -> Iterator[Api]:
+    def serve(home: Path, settings: str, port: int, **variables: str) -> Iterator[Api]:
         (home.parent / "nightshift.toml").write_text(settings)
         server = subprocess.Popen(
             [*command.argv, "serve"],
-            env=command.environment(home) | {"NIGHTSHIFT_PREFECT_PORT": str(port)},
+            env=command.environment(home) | {"NIGHTSHIFT_PREFECT_PORT": str(port)} | variables,
             cwd=home.parent,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -230,7 +231,9 @@ def night(tmp_path_factory: pytest.TempPathFactory, command) -> SimpleNamespace:
     atomic = [t["id"] for t in listed if t["tier"] == "atomic"][:2]
     workflow = [t["id"] for t in listed if t["tier"] == "workflow"][:1]
     tasks = [part for task in atomic + workflow for part in ("--task", task)]
-    done = command.run(home, "run", *tasks)
+    # Not the default model: this one is always installed and answers soon.
+    agents = [part for name in ("reference", "nop", SMALLEST) for part in ("--agent", name)]
+    done = command.run(home, "run", *agents, *tasks)
     assert done.returncode == 0, done.stdout + done.stderr
     return SimpleNamespace(home=home, output=done.stdout, tasks=atomic + workflow)
 

@@ -14,8 +14,8 @@ from taskdata.schema.deadlines import Deadlines
 
 def test_a_new_run_evaluates_the_default_agents(home):
     config = run_config(load_settings())
-    assert [a.name for a in config.agents] == ["reference", "nop", "react:local/smollm2-135m"]
-    assert config.agent("react:local/smollm2-135m").budget == LOCAL_BUDGET
+    assert [a.name for a in config.agents] == ["reference", "nop", "react:local/qwen2.5-coder-0.5b"]
+    assert config.agent("react:local/qwen2.5-coder-0.5b").budget == LOCAL_BUDGET
     assert config.bank == "starter"
 
 

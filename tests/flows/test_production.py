@@ -21,8 +21,9 @@ def block(language):
 
 def test_the_settings_are_taken(home, tmp_path, monkeypatch):
     monkeypatch.delenv("NIGHTSHIFT_HOME")  # wins over the file
-    (tmp_path / "nightshift.toml").write_text(block("toml"))
-    told = tomllib.loads(block("toml"))
+    text = "\n".join(re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL))
+    (tmp_path / "nightshift.toml").write_text(text)
+    told = tomllib.loads(text)
     settings = load_settings()
     (tmp_path / "nightshift.toml").unlink()
     monkeypatch.delenv("NIGHTSHIFT_HOME")  # where rooms below find it

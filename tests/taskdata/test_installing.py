@@ -10,7 +10,7 @@ from taskdata.installing import extra_command, install_command
 CHECKOUT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("extra", ["adapters", "local-models"])
+@pytest.mark.parametrize("extra", ["adapters", "default-model", "local-models"])
 def test_a_checkout_is_completed_by_its_own_makefile(extra):
     said = extra_command(extra)
     target = re.fullmatch("`make ([a-z-]+)`", said)

@@ -1,1 +1,1 @@
-"""The client side: servers that nobody here wrote, and whose every word is untrusted."""
+"""The client side: servers written by third parties, whose every answer is untrusted."""

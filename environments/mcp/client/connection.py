@@ -1,4 +1,4 @@
-"""One life of a server: started or reached, asked for its tools, called, and ended."""
+"""One connection to a server: started or reached, asked for its tools, called, and closed."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ from taskdata.version import code_version
 _logger = logging.getLogger(__name__)
 
 START_SECONDS = 60.0
-"""For a server to start and say what it offers."""
+"""How long a server may take to start and list its tools."""
 
 _LEAVE_SECONDS = 2.0
 _END_SECONDS = 10.0
@@ -39,20 +39,21 @@ Start = Callable[[], Coroutine[Any, Any, Process]]
 
 
 class Lost(Exception):
-    """The connection broke, or the server stopped; the text says why, as far as that is known."""
+    """The connection broke, or the server stopped; the text says why, if that is known."""
 
 
 class Connection:
-    """A server that answers.
+    """A connection to a server that answers.
 
-    All its life is in one task of its own: the SDK's scopes must be left where they were entered,
-    while calls come from anywhere.
+    One asyncio task holds it from start to end: the SDK's scopes must be left in the task that
+    entered them, while calls come from any task.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.tools: tuple[Tool, ...] = ()
-        """As it listed them once; what it says of them later changes nothing."""
+        """The tools as the server listed them at the start; later changes of the list are
+        ignored."""
         self._wire = Wire()
         self._client: Client | None = None
         self._ready = asyncio.Event()
@@ -63,11 +64,12 @@ class Connection:
 
     @classmethod
     async def over_process(cls, name: str, start: Start) -> "Connection":
-        """Return a connection to the process that `start` starts, which it then owns.
+        """Return a connection to the process that `start` starts; the connection owns the process.
 
         Raises:
-            ToolUnavailable: it does not answer as a server should; says what it said.
-            SandboxFailed: the sandbox could not start it.
+            ToolUnavailable: the process does not answer as a server should; includes its error
+                output.
+            SandboxFailed: the sandbox cannot start the process.
         """
         connection = cls(name)
         await connection._open(connection._live_with_process(start))
@@ -77,7 +79,7 @@ class Connection:
     async def over_transport(
         cls, name: str, transport: AbstractAsyncContextManager[Any]
     ) -> "Connection":
-        """Return a connection over a transport of the SDK; raises `ToolUnavailable` if none is."""
+        """Return a connection over an SDK transport; raises `ToolUnavailable` if that fails."""
         connection = cls(name)
         await connection._open(connection._live(transport))
         return connection
@@ -88,19 +90,19 @@ class Connection:
         return self._life is not None and not self._life.done() and not self._wire.ended
 
     async def call(self, tool: str, arguments: dict[str, Any], seconds: float) -> CallToolResult:
-        """Return what the server answers.
+        """Return the server's answer.
 
         Raises:
-            TimeoutError: nothing came in time; the server may still be at it.
-            Lost: it stopped, or the connection broke.
-            MCPError, ValidationError: it refused, or answered with something else than a result.
+            TimeoutError: no answer came in time; the server may still be working on it.
+            Lost: the server stopped, or the connection broke.
+            MCPError, ValidationError: the server refused, or its answer is not a valid result.
         """
         if self._client is None or not self.is_alive:
             raise await self._lost()
         self._wire.renew()
         params = CallToolRequestParams(name=tool, arguments=arguments)
-        # Not `call_tool`, which holds results to a schema of the server's own making: its patterns
-        # would run in our process.
+        # Not `call_tool`, which validates results against a schema that the server wrote: patterns
+        # of that schema would run in our process.
         asking = asyncio.ensure_future(
             self._client.session.send_request(CallToolRequest(params=params), CallToolResult)
         )
@@ -118,19 +120,19 @@ class Connection:
             raise
         except ValidationError:
             raise
-        # What else the SDK stumbles over was on the wire: the connection cannot be trusted.
+        # Any other error of the SDK comes from what the server sent: the connection is unusable.
         except Exception as error:
             self._fault = error
             raise await self._lost() from error
 
     async def close(self) -> None:
-        """End the server; returns once it is gone, and never raises for its sake."""
+        """End the server; returns once it is gone, and raises nothing if the server misbehaves."""
         self._leave.set()
         if self._life is not None:
             await to_the_end(_over(self._life))
 
     def diagnosis(self) -> str:
-        """Return in one line why the server does not answer, with its last words."""
+        """Return on one line why the server does not answer, with the end of its error output."""
         ending, words = self._ending, ""
         if self._wire.fault:
             words = self._wire.fault
@@ -148,7 +150,7 @@ class Connection:
         return f"{words}; it said last: {said}" if said else words
 
     async def _lost(self) -> Lost:
-        """End what is left of the server and return why it was lost."""
+        """End what is left of the server and return why the connection was lost."""
         await self.close()
         return Lost(self.diagnosis())
 
@@ -167,7 +169,7 @@ class Connection:
             ready.cancel()
         if self._ready.is_set():
             return
-        # A server that hangs at the start hears of nothing but the end.
+        # A server that hangs while it starts reacts to nothing but cancellation.
         self._life.cancel()
         await self.close()
         if isinstance(self._fault, NightshiftError):
@@ -201,7 +203,7 @@ class Connection:
                 self._client = client
                 self._ready.set()
                 await self._leave.wait()
-        # Whatever a foreign server makes the SDK raise ends the server's life and not ours.
+        # Whatever a server makes the SDK raise ends the connection and not our process.
         except Exception as error:  # noqa: BLE001
             self._fault = error
             _logger.info("MCP server %s: %s", self.name, _text_of(error))
@@ -210,7 +212,7 @@ class Connection:
 
 
 async def _listed(client: Client) -> Sequence[Tool]:
-    """Return the server's tools, up to a number, in its order."""
+    """Return the server's tools in its order, at most a fixed number."""
     tools: list[Tool] = []
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
@@ -225,13 +227,13 @@ async def _listed(client: Client) -> Sequence[Tool]:
 async def _over(life: "asyncio.Task[None]") -> None:
     done, _ = await asyncio.wait({life}, timeout=_END_SECONDS)
     if not done:
-        # A server at a URL may take its time over a farewell.
+        # A server at a URL may be slow to close the session.
         life.cancel()
         await asyncio.wait({life})
 
 
 def _text_of(error: BaseException) -> str:
-    """Return what went wrong in one short line, without the groups that the SDK wraps it in."""
+    """Return the error on one short line, without the exception groups that the SDK adds."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     text = " ".join(str(error).split())[:300]

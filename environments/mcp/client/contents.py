@@ -1,4 +1,4 @@
-"""What a server answers, as an observation: text in order, and files where it sent any."""
+"""A server's answer as an observation: its text in order, and the files it contains."""
 
 import base64
 import binascii
@@ -39,7 +39,7 @@ _SUFFIXES = {
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file within an answer."""
+    """A file that an answer contains."""
 
     data: bytes
     suffix: str
@@ -47,14 +47,14 @@ class Attachment:
 
 
 Part = str | Attachment
-"""A piece of an answer: to be read, or to be saved and named."""
+"""A piece of an answer: text to show, or a file to save and name."""
 
 
 def parts_of(result: CallToolResult) -> Sequence[Part]:
-    """Return the pieces of an answer in order, together hardly longer than a result may be.
+    """Return the pieces of an answer in order, limited to about the length of a tool result.
 
-    Media of kinds or sizes that are not kept are mentioned; a structured answer without any other
-    is shown as JSON.
+    Media of unsupported kinds or sizes are only mentioned; an answer that has nothing but
+    structured content is shown as JSON.
     """
     parts: list[Part] = []
     chars, attachments = 0, 0

@@ -18,18 +18,18 @@ _python_versions: dict[tuple[str, ...], str] = {}
 
 @dataclass(frozen=True)
 class Launch:
-    """What a sandbox is told to start."""
+    """What a sandbox has to start."""
 
     argv: Sequence[str]
     mounts: Sequence[Mount]
 
 
 async def launch(server: PackagedServer, home: Path, sandbox: Sandbox) -> Launch:
-    """Return how `server` starts in `sandbox`.
+    """Return how to start `server` in `sandbox`.
 
     Raises:
-        ToolUnavailable: it is not installed, or there is no Node.js here; says what to do.
-        SandboxFailed: the sandbox does not run its own Python.
+        ToolUnavailable: the server is not installed, or Node.js is missing; says what to do.
+        SandboxFailed: the sandbox's own Python does not run.
     """
     python = THIS_PYTHON
     if isinstance(server, PythonServer):
@@ -40,7 +40,7 @@ async def launch(server: PackagedServer, home: Path, sandbox: Sandbox) -> Launch
     mount = Mount(folder_of(server, home, python), inside)
     variables = [f"{name}={value}" for name, value in server.variables.items()]
     if isinstance(server, PythonServer):
-        # -S: of the interpreter only the standard library, whatever is installed around it.
+        # -S: only the interpreter's standard library, whatever is installed beside it.
         start = [f"PYTHONPATH={inside}", *sandbox.python(), "-S", "-P", "-m", server.module]
         argv = ["/usr/bin/env", *variables, *start, *server.arguments]
         return Launch(argv, (mount,))
@@ -52,7 +52,7 @@ async def launch(server: PackagedServer, home: Path, sandbox: Sandbox) -> Launch
 
 
 def not_installed(server: PackagedServer, python: str = THIS_PYTHON) -> str:
-    """Return in one line that `server` is not installed, and how to install it."""
+    """Return on one line that `server` is not installed, and how to install it."""
     options = "" if python == THIS_PYTHON else f" --python {python}"
     return (
         f"MCP server {server.name!r} ({server.package} {server.version}) is not installed: "
@@ -61,7 +61,7 @@ def not_installed(server: PackagedServer, python: str = THIS_PYTHON) -> str:
 
 
 def _node(server: PackagedServer) -> Path:
-    """Return the host's Node.js, which sandboxes see whatever their own system is."""
+    """Return the host's Node.js, which every sandbox sees regardless of its own system."""
     found = shutil.which("node")
     if found is None:
         raise ToolUnavailable(
@@ -71,7 +71,7 @@ def _node(server: PackagedServer) -> Path:
 
 
 async def _python_version(sandbox: Sandbox) -> str:
-    """Return the version of the sandbox's Python, asked for once per process."""
+    """Return the version of the sandbox's Python, determined once per process."""
     python = tuple(sandbox.python())
     if python not in _python_versions:
         code = "import sys; print('%d.%d' % sys.version_info[:2])"

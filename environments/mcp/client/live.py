@@ -1,4 +1,4 @@
-"""A server during one trial: called under limits, started again once, and its tools."""
+"""A server during one trial: its tools, calls under limits, and one restart."""
 
 import asyncio
 import itertools
@@ -25,7 +25,7 @@ from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 _logger = logging.getLogger(__name__)
 
 MAX_RESTARTS = 1
-"""How often a server that was lost is started again during a trial."""
+"""How often a lost server is started again during a trial."""
 
 _PAGING = "Ask for a smaller part."
 _MAX_MESSAGE_CHARS = 2_000
@@ -35,7 +35,7 @@ Connect = Callable[[], Awaitable[Connection]]
 
 
 class LiveServer:
-    """A connected server of a trial; calls may be made at once."""
+    """A connected server of a trial; several calls may run at once."""
 
     def __init__(
         self,
@@ -55,11 +55,11 @@ class LiveServer:
         self._numbers = itertools.count(1)
 
     async def call(self, tool: str, arguments: dict[str, Any], sandbox: Sandbox) -> ToolResult:
-        """Return the observation of one call; whatever the server does comes back as one.
+        """Return the observation of one call; every failure of the server becomes an observation.
 
         Raises:
-            SandboxFailed: our sandbox, not the server, is at fault.
-            ToolUnavailable: a server at a URL is out of reach, which no agent can be blamed for.
+            SandboxFailed: the sandbox failed, not the server.
+            ToolUnavailable: a server at a URL cannot be reached, which is not the agent's fault.
         """
         began = time.monotonic()
         before = await asyncio.to_thread(stamps, self._workspace.output)
@@ -84,7 +84,7 @@ class LiveServer:
             connection = await self._living()
             result = await connection.call(tool, arguments, self._call_seconds)
         except TimeoutError:
-            # Whatever it is still at must not go on behind the agent's back.
+            # A call that timed out must not go on unnoticed, so its server is ended.
             await self._connection.close()
             waited = f"{self._call_seconds:.0f} s"
             return f"{name} did not answer within {waited}. {self._outlook()}", ToolErrorKind.LIMIT
@@ -102,7 +102,7 @@ class LiveServer:
         return await self._shown(result, sandbox)
 
     async def _living(self) -> Connection:
-        """Return the connection, made anew if it was lost and may be made anew."""
+        """Return the connection; a lost one is replaced if a restart is left."""
         async with self._turn:
             if not self._connection.is_alive:
                 await self._connection.close()
@@ -128,7 +128,7 @@ class LiveServer:
         return "\n".join(shown) or ("It gave no reason." if error else "Done."), error
 
     async def _saved(self, attachment: Attachment, sandbox: Sandbox) -> str:
-        """Save a file from inside, where no link the agent left could lead out."""
+        """Save a file from inside the sandbox, where the agent's links cannot lead out of it."""
         number = next(self._numbers)
         path = f"output/attachments/{self._connection.name}-{number}{attachment.suffix}"
         done = await sandbox.run([*_SAVE, path], stdin=attachment.data)
@@ -140,15 +140,15 @@ class LiveServer:
 
 @dataclass(frozen=True)
 class McpTool:
-    """A tool of a server; implements the `Tool` protocol."""
+    """A tool of an MCP server; implements the `Tool` protocol."""
 
     spec: ToolSpec
     server: LiveServer
     name_there: str
-    """What the server calls it."""
+    """The tool's name at the server."""
 
     async def run(self, arguments: dict[str, Any], sandbox: Sandbox) -> ToolResult:
-        """Return the result of one call; arguments that do not fit never reach the server."""
+        """Return the result of one call; arguments that do not fit are not sent to the server."""
         fault = explain_bad_arguments(self.spec.name, self.spec.parameters, arguments)
         if fault:
             return ToolResult(text=fault, error=ToolErrorKind.BAD_ARGUMENTS)

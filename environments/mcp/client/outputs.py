@@ -1,4 +1,4 @@
-"""Which deliverables a call changed, seen from outside: a server does not say."""
+"""Which deliverables a call changed, determined from outside, since servers do not report it."""
 
 import os
 from collections.abc import Mapping
@@ -13,20 +13,20 @@ Stamp = tuple[int, int, int, int]
 
 
 def stamps(output: Path) -> Mapping[str, Stamp]:
-    """Return when and how long each file below `output` was left, by path in the workspace."""
+    """Return modification time and size of each file below `output`, by path in the workspace."""
     found: dict[str, Stamp] = {}
     try:
         for entry in walk(output):
             if entry.status is not None:
                 found[f"output/{entry.path}"] = _stamp(entry.status)
     except (TooManyEntries, OSError):
-        # The sandbox stops what fills its disk; what was seen until here is told.
+        # The sandbox stops a program that fills its disk; the files seen so far are reported.
         return found
     return found
 
 
 def changed(before: Mapping[str, Stamp], after: Mapping[str, Stamp]) -> tuple[str, ...]:
-    """Return the paths that are new or different, sorted, up to a number."""
+    """Return the paths that are new or different, sorted, at most a fixed number."""
     paths = sorted(
         path
         for path, stamp in after.items()

@@ -1,7 +1,7 @@
-"""Argument schemas that a server declares, made safe: bounded, self-contained, without patterns.
+"""Argument schemas that a server declares, made safe: limited, self-contained, no patterns.
 
-What is left out here (patterns, formats, conditions, references elsewhere) is not lost: the server
-itself checks its arguments. Left in, a pattern could run for hours in our process.
+What is left out (patterns, formats, conditions, external references) is still checked by the server
+itself. A pattern that stayed could run for hours in our process.
 """
 
 from collections.abc import Mapping
@@ -29,13 +29,13 @@ _ANYTHING: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
 class _TooLarge(Exception):
-    """The schema has more parts than anybody would read."""
+    """The schema has too many parts."""
 
 
 def safe_schema(declared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of an object that says of `declared` what can safely be said.
+    """Return the safe part of `declared` as the JSON schema of an object.
 
-    A schema that is too large, or none at all, becomes an object of anything.
+    A schema that is too large, or missing, becomes an object of anything.
     """
     try:
         plain = _Reading(declared).schema(declared, 0)
@@ -49,7 +49,7 @@ def safe_schema(declared: Mapping[str, Any]) -> dict[str, Any]:
 def explain_bad_arguments(
     tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> str | None:
-    """Return what is wrong with `arguments`, a line per fault, or None where nothing is."""
+    """Return what is wrong with `arguments`, one fault per line, None if nothing is."""
     errors = list(islice(Draft202012Validator(schema).iter_errors(arguments), _MAX_ERRORS_SHOWN))
     if not errors:
         return None
@@ -66,13 +66,13 @@ def explain_bad_arguments(
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return `text` without characters that do not show, and cut to `limit` characters."""
+    """Return `text` without unprintable characters, cut to `limit` characters."""
     visible = "".join(c for c in text[: 2 * limit] if c.isprintable() or c in "\n\t").strip()
     return visible if len(visible) <= limit else visible[: limit - 1] + "…"
 
 
 class _Reading:
-    """One pass over one schema, with what is left of its allowance."""
+    """One pass over one schema, with the number of parts that may still be read."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
@@ -80,7 +80,7 @@ class _Reading:
         self._within: list[str] = []
 
     def schema(self, part: Any, depth: int) -> dict[str, Any]:
-        """Return the safe form of a part; of what is no schema, one that allows anything."""
+        """Return the safe form of a part; what is no schema becomes one that allows anything."""
         self._left -= 1
         if self._left < 0:
             raise _TooLarge
@@ -94,7 +94,7 @@ class _Reading:
         return plain
 
     def _referred(self, reference: str, depth: int) -> dict[str, Any]:
-        """Return the schema that a reference stands for; one within itself allows anything."""
+        """Return the schema that a reference points to; a recursive one allows anything."""
         if reference in self._within:
             return {}
         self._within.append(reference)
@@ -104,7 +104,7 @@ class _Reading:
             self._within.pop()
 
     def _target(self, reference: str) -> Any:
-        """Return what a reference within the schema points to; nothing is ever fetched."""
+        """Return the target of a reference within the schema; nothing is ever downloaded."""
         here: Any = self._root
         if not reference.startswith("#/"):
             return {}
@@ -115,7 +115,7 @@ class _Reading:
         return here
 
     def _plain(self, part: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keywords whose values hold no schemas."""
+        """Return the keywords whose values contain no schemas."""
         plain: dict[str, Any] = {}
         if isinstance(part.get("type"), str) and part["type"] in _TYPES:
             plain["type"] = part["type"]
@@ -137,7 +137,7 @@ class _Reading:
         return plain
 
     def _members(self, part: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """Return the keywords about the members of objects and arrays."""
+        """Return the keywords about members of objects and items of arrays."""
         members: dict[str, Any] = {}
         if isinstance(part.get("properties"), Mapping):
             named = [
@@ -161,7 +161,7 @@ class _Reading:
         return members
 
     def _combinations(self, part: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """Return the alternatives; `oneOf` becomes `anyOf`, as in our own tools."""
+        """Return the alternatives; `oneOf` becomes `anyOf`, as in the schemas of our own tools."""
         for key in ("anyOf", "oneOf"):
             choices = part.get(key)
             if isinstance(choices, list) and choices:

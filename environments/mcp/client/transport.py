@@ -1,6 +1,6 @@
-"""The wire to a server, with an end to what it may say: for processes and for URLs.
+"""Transport to a server over a process or a URL, with a limit on what the server may send.
 
-The SDK holds the conversation; what it gets to read is counted here first.
+The SDK speaks the protocol; the bytes that it reads are counted here first.
 """
 
 import contextlib
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 MAX_BYTES_PER_CALL = 16 << 20
-"""What a server may say between two of our requests, all messages together."""
+"""What a server may send between two of our requests, all messages together."""
 
 _MAX_LINE_BYTES = 8 << 20
 _CONNECT_SECONDS = 20.0
 
 
 class Wire:
-    """What one connection has carried, and why it was cut."""
+    """How much one connection has carried, and why it was cut."""
 
     def __init__(self) -> None:
         self.fault: str | None = None
-        """Why we stopped listening."""
+        """Why reading was stopped."""
         self.ended = False
-        """Nothing comes any more."""
+        """No more data will come."""
         self.stray_lines = 0
-        """Lines on standard output that are no messages."""
+        """Lines on standard output that are not messages of the protocol."""
         self._left = MAX_BYTES_PER_CALL
 
     def renew(self) -> None:
-        """Let the server say as much again, because we ask it something."""
+        """Reset the byte count, because a new request is sent."""
         self._left = MAX_BYTES_PER_CALL
 
     def count(self, size: int) -> bool:
-        """Return whether `size` more bytes may be listened to."""
+        """Count `size` more bytes; return whether the total is still within the limit."""
         self._left -= size
         if self._left < 0:
             self.fault = f"it sent more than {MAX_BYTES_PER_CALL >> 20} MB for one request"
@@ -56,7 +56,7 @@ class Wire:
 
 @asynccontextmanager
 async def over_process(process: Process, wire: Wire) -> AsyncIterator[Any]:
-    """Yield the SDK's streams over a process that speaks on its standard streams."""
+    """Yield the SDK's streams over a process that talks on its standard streams."""
     incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks:
@@ -71,14 +71,14 @@ async def over_process(process: Process, wire: Wire) -> AsyncIterator[Any]:
 
 
 def over_http(url: str, token: str | None, read_seconds: float) -> Transport:
-    """Return the SDK's transport to `url`, with every answer bounded.
+    """Return the SDK's transport to `url`, with the size of every answer limited.
 
     Args:
-        url: Where the server is.
-        token: Bearer token, sent there and nowhere else.
+        url: Address of the server.
+        token: Bearer token, sent to this server only.
         read_seconds: Longest silence within an answer.
     """
-    # What is compressed could be a thousand times as much.
+    # A compressed answer could unpack to a thousand times its size.
     headers = {"Accept-Encoding": "identity"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -99,9 +99,9 @@ async def _closing(url: str, client: httpx2.AsyncClient) -> AsyncIterator[Any]:
 async def _listen(
     process: Process, incoming: "MemoryObjectSendStream[SessionMessage | Exception]", wire: Wire
 ) -> None:
-    """Pass on the messages line by line; end the stream when the process or our patience ends."""
+    """Pass on the messages line by line until the process ends or exceeds a limit."""
     unread = bytearray()
-    # The other end is closed when the session is over.
+    # The receiving end is closed when the session is over.
     with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with incoming:
             while (chunk := await process.read()) and wire.count(len(chunk)):
@@ -124,7 +124,7 @@ async def _pass_on(
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
-        # Servers print greetings where only messages belong; that alone breaks nothing.
+        # Some servers print greetings on standard output; that alone is no failure.
         wire.stray_lines += 1
         _logger.debug("a line that is no message: %r", line[:200])
         return
@@ -138,12 +138,12 @@ async def _speak(process: Process, outgoing: "MemoryObjectReceiveStream[SessionM
             try:
                 await process.write(text.encode() + b"\n")
             except BrokenPipeError:
-                # The end of its output tells the session.
+                # Closing the stream tells the session that the server has ended.
                 return
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """The bytes of one answer, up to a limit."""
+    """The bytes of one answer, up to the limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""The servers of one trial: started beside each other, offered as tools, gone afterwards."""
+"""The servers of one trial: started concurrently, offered as tools, and ended with the trial."""
 
 import asyncio
 import logging
@@ -41,17 +41,18 @@ async def tools_of_servers(
     """Yield the tools of the named servers, which live as long as the block.
 
     Args:
-        names: Of servers in the catalogue; each is started once.
-        sandbox: Servers that were installed are started in it.
-        workspace: The trial's, whose output folder tells which files a call changed.
-        resources: A call may last as long as a tool call in the sandbox.
-        home: Where servers are installed.
-        taken: Names of other tools; a tool of the same name gets its server's in front.
+        names: Names of servers in the catalogue; each is started once.
+        sandbox: Installed servers are started in it.
+        workspace: The trial's workspace; its output folder shows which files a call changed.
+        resources: Their wall time limits each call.
+        home: Folder of this installation's state, where servers are installed.
+        taken: Names of other tools; a server's tool with such a name gets the server's name as
+            prefix.
 
     Raises:
         Misuse: the catalogue has no such server.
         ToolUnavailable: a server is not installed, or does not start; says what to do.
-        SandboxFailed: the sandbox could not start it.
+        SandboxFailed: the sandbox could not start a server.
     """
     entries = [server(name, home) for name in dict.fromkeys(names)]
     makers = [_connector(entry, sandbox, resources, home) for entry in entries]
@@ -101,7 +102,7 @@ def _token(entry: RemoteServer) -> str | None:
 
 
 async def _all_connected(makers: Sequence[Callable[[], Awaitable[Connection]]]) -> list[Connection]:
-    """Return a connection of each, or raise the first failure once none is left."""
+    """Return all connections; after the first failure the others are closed and it is raised."""
     connecting = [asyncio.ensure_future(make()) for make in makers]
     try:
         return list(await asyncio.gather(*connecting))
@@ -111,7 +112,7 @@ async def _all_connected(makers: Sequence[Callable[[], Awaitable[Connection]]]) 
 
 
 async def _abandoned(connecting: "Sequence[asyncio.Future[Connection]]") -> None:
-    """End what is still starting, and close what has started."""
+    """Cancel connections that are still being made, and close those that are open."""
     for future in connecting:
         future.cancel()
     await asyncio.wait(connecting)
@@ -125,7 +126,7 @@ def _named(
     live: Sequence[LiveServer],
     taken: Collection[str],
 ) -> tuple[Tool, ...]:
-    """Return the tools under names that no two share, whatever order the servers came in."""
+    """Return the tools under unique names that do not depend on the order of the servers."""
     offered = [
         (entry, tool, server)
         for entry, connection, server in zip(entries, connections, live, strict=True)
@@ -157,5 +158,5 @@ def _spec(name: str, entry: Server, declared: DeclaredTool) -> ToolSpec:
 
 
 def _plain_name(name: str) -> str:
-    """Return `name` as every provider takes it."""
+    """Return `name` with only the characters that every provider accepts."""
     return _OTHER_CHARACTERS.sub("_", name)[:_MAX_NAME_CHARS] or "tool"

@@ -1,1 +1,1 @@
-"""The wire formats that programs speak: requests and answers read, streams put together."""
+"""The wire formats of programs: parsing requests and answers, assembling streams."""

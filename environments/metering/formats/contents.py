@@ -1,7 +1,7 @@
-"""What the messages of a request hold beside words: pictures and documents, never by address.
+"""Contents of a request besides text: pictures and documents, which must be embedded.
 
-A provider that fetched them would be a network, so they have to be in the request. What they come
-to in tokens is not told by their bytes.
+A provider that downloads files would give the program a network, so addresses are refused. The
+token count of pictures and documents does not follow from their size in bytes.
 """
 
 import base64
@@ -23,20 +23,22 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
 _NOT_FETCHED = frozenset(
     {"input", "arguments", "parsed_arguments", "action", "operation", "annotations", "citations"}
 )
-"""What the model made of a tool call, and where it says that it knows something from."""
+"""Parts that hold the model's own output: tool calls and citations."""
 _ADDRESSES = re.compile(r"(?:^|_)(?:ur[il]s?|file_ids?)$")
 _CONTENTS = frozenset({"data", "file_data", "image", "audio", "video"})
-"""Hold bytes in base64; some servers take an address as well."""
+"""Fields with bytes in base64; some servers accept an address in them as well."""
 _ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-]{0,30}://")
 _PICTURES = ("image", "image_url", "input_image", "computer_screenshot")
 _MAX_DEPTH = 30
 
 
 def read_contents(dialect: Dialect, body: Mapping[str, Any]) -> int:
-    """Return how many tokens more than its bytes the messages can be; below 0: how many fewer.
+    """Return the correction to the byte count of the messages as an upper bound of their tokens.
+
+    Positive if the messages can have more tokens than bytes, negative if they have fewer.
 
     Raises:
-        ModelRejected: Something is named by address or id, or nested too deeply.
+        ModelRejected: a file is named by address or id, or the messages are nested too deeply.
     """
     more = 0
     for part in _parts(dialect, body):
@@ -53,9 +55,10 @@ def read_contents(dialect: Dialect, body: Mapping[str, Any]) -> int:
 
 
 def cached_briefly(dialect: Dialect, body: Mapping[str, Any]) -> bool:
-    """Have nothing cached for an hour, which is billed at a rate of its own; return if it was to.
+    """Remove one-hour caching, which has a price of its own; return whether it was asked for.
 
-    What is cached by default, for five minutes, is what a price says of writing to the cache.
+    Prompts are then cached for five minutes, the default, to which the price of cache writes
+    applies.
     """
     was_longer = False
     for part in (body, *objects_of(body.get("tools")), *_parts(dialect, body)):
@@ -67,7 +70,7 @@ def cached_briefly(dialect: Dialect, body: Mapping[str, Any]) -> bool:
 
 
 def _parts(dialect: Dialect, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield every object of the messages, those inside of tool results included."""
+    """Yield every object of the messages, including those inside tool results."""
     waiting: list[tuple[object, int]] = [(body.get(place), 0) for place in _PLACES[dialect.name]]
     while waiting:
         item, depth = waiting.pop()
@@ -81,7 +84,7 @@ def _parts(dialect: Dialect, body: Mapping[str, Any]) -> Iterator[dict[str, Any]
 
 
 def _is_elsewhere(part: Mapping[str, Any]) -> bool:
-    """Return whether the part says where the provider would find a file."""
+    """Return whether the part refers to a file by address or id."""
     for key, value in part.items():
         told = value if isinstance(value, list) else [value]
         texts = [text for text in told if isinstance(text, str)]
@@ -94,14 +97,14 @@ def _is_elsewhere(part: Mapping[str, Any]) -> bool:
 
 
 def _picture(part: Mapping[str, Any]) -> str:
-    """Return a picture's bytes as they are written; empty where they cannot be found."""
+    """Return a picture's data as written; empty if there is none."""
     told = part.get("image_url")
     written = (told, object_of(told).get("url"), object_of(part.get("source")).get("data"))
     return next((text for text in written if isinstance(text, str)), "")
 
 
 def _document(part: Mapping[str, Any]) -> bytes | None:
-    """Return a PDF's bytes; None where the part holds none."""
+    """Return a PDF's bytes; None if the part holds no PDF."""
     source = object_of(part.get("source"))
     of_source = text_of(source.get("data")) if source.get("type") != "text" else ""
     data = text_of(part.get("file_data")) or text_of(part.get("file_url")) or of_source

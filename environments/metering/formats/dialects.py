@@ -1,4 +1,4 @@
-"""The wire formats that the proxy speaks: where each is, and how each says no."""
+"""The wire formats that the proxy speaks: paths, limit fields, headers and error bodies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ class Dialect:
 
     name: Literal["chat", "responses", "messages"]
     path: str
-    """At the proxy."""
+    """Path at the proxy."""
     behind: str
-    """At the provider, below its base URL."""
+    """Path at the provider, below its base URL."""
     limits: tuple[str, ...]
-    """Fields that limit the reply's tokens; the first one is set where a request has none."""
+    """Fields that limit the reply's tokens; the first is set if a request has none of them."""
 
 
 CHAT = Dialect(
@@ -31,7 +31,7 @@ CHAT = Dialect(
     "/chat/completions",
     ("max_tokens", "max_completion_tokens"),
 )
-# Newer models of OpenAI refuse `max_tokens`; most compatible servers know nothing else.
+# Newer models of OpenAI refuse `max_tokens`; most compatible servers accept nothing else.
 _CHAT_OF_OPENAI = Dialect(
     "chat",
     "/v1/chat/completions",
@@ -43,16 +43,16 @@ MESSAGES = Dialect("messages", "/v1/messages", "/v1/messages", ("max_tokens",))
 
 
 def family_of(endpoint: Endpoint) -> Family:
-    """Return whose formats the endpoint speaks."""
+    """Return which family of formats the endpoint speaks."""
     provider = PROVIDERS.get(endpoint.spec.provider)
     return "anthropic" if provider is not None and provider.speaks_messages else "openai"
 
 
 def require_forwardable(endpoint: Endpoint) -> None:
-    """Check that requests of programs can be passed on as they are.
+    """Check that a program's requests can be forwarded unchanged to the provider.
 
     Raises:
-        Misuse: The provider wants them signed, or at addresses of its own.
+        Misuse: the provider wants signed requests, or has URLs of another form.
     """
     provider = PROVIDERS.get(endpoint.spec.provider)
     if (provider is not None and provider.sdk in ("bedrock", "vertex")) or "?" in endpoint.base_url:
@@ -63,7 +63,7 @@ def require_forwardable(endpoint: Endpoint) -> None:
 
 
 def limited_as(endpoint: Endpoint) -> str:
-    """Return under which name the provider's rate limits are shared with all other callers."""
+    """Return the name under which all callers of the provider share its rate limits."""
     return f"{endpoint.spec.provider.partition('-')[0]}@{endpoint.host}"
 
 
@@ -76,12 +76,12 @@ def dialects_of(endpoint: Endpoint) -> tuple[Dialect, ...]:
 
 
 def variables(endpoint: Endpoint, root: str, token: str) -> tuple[tuple[str, str], ...]:
-    """Return the environment variables from which SDKs take the proxy and its token.
+    """Return the environment variables that point SDKs to the proxy and its token.
 
     Args:
-        endpoint: Behind the proxy.
+        endpoint: The endpoint that the proxy forwards to.
         root: URL of the proxy, without `/v1`.
-        token: What programs send as their key.
+        token: The key that programs send.
     """
     named = ("NIGHTSHIFT_MODEL", endpoint.spec.model)
     if family_of(endpoint) == "anthropic":
@@ -90,7 +90,7 @@ def variables(endpoint: Endpoint, root: str, token: str) -> tuple[tuple[str, str
 
 
 def real_headers(endpoint: Endpoint, asked: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers of a forwarded request: with the real key, and little of the program's."""
+    """Return the headers of a forwarded request: the real key, and few of the program's headers."""
     headers = {"content-type": "application/json", **revision_headers(endpoint, asked)}
     if family_of(endpoint) == "openai":
         return {**headers, **account_headers(endpoint)}
@@ -98,7 +98,7 @@ def real_headers(endpoint: Endpoint, asked: Mapping[str, str]) -> dict[str, str]
 
 
 def revision_headers(endpoint: Endpoint, asked: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that say in which revision of its format a request is."""
+    """Return the headers that name the revision of the format."""
     if family_of(endpoint) == "openai":
         return {}
     kept = ("anthropic-version", "anthropic-beta")
@@ -107,19 +107,19 @@ def revision_headers(endpoint: Endpoint, asked: Mapping[str, str]) -> dict[str, 
 
 
 def error_body(family: Family, kind: str, message: str) -> dict[str, Any]:
-    """Return an error in the family's own form."""
+    """Return an error in the form that the family's SDKs expect."""
     if family == "anthropic":
         return {"type": "error", "error": {"type": kind, "message": message}}
     return {"error": {"message": message, "type": kind, "code": kind, "param": None}}
 
 
 def model_list(endpoint: Endpoint) -> dict[str, Any]:
-    """Return the answer to "which models are there": the one, in both families' forms."""
+    """Return the answer to `GET /models`: the agent's model, in a form valid for both families."""
     return {"object": "list", "data": [model_entry(endpoint)], "has_more": False}
 
 
 def model_entry(endpoint: Endpoint) -> dict[str, Any]:
-    """Return the one model as an entry of a list."""
+    """Return the agent's model as an entry of a list."""
     model = endpoint.spec.model
     return {
         "id": model,

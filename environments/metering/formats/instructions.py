@@ -1,6 +1,6 @@
-"""What a request tells the model beside the conversation: its instructions, and tools to call.
+"""The instructions and tools of a request, for the record.
 
-A program wrote all of it, so it is cut to a size, and what cannot be recorded is left out.
+The program wrote all of it, so it is cut to a size, and what cannot be recorded is left out.
 """
 
 import json
@@ -22,7 +22,7 @@ _ROLES = ("system", "developer")
 
 
 def read_instructions(dialect: Dialect, body: Mapping[str, Any]) -> str:
-    """Return what the model is told as a system prompt; empty where it is told nothing."""
+    """Return the system prompt of a request; empty if it has none."""
     if dialect.name == "messages":
         told = [_text(body.get("system"))]
     else:
@@ -38,7 +38,7 @@ def read_instructions(dialect: Dialect, body: Mapping[str, Any]) -> str:
 def read_tools(body: Mapping[str, Any], known: Collection[str]) -> Iterator[ToolSpec]:
     """Yield the tools on offer whose names are not among the `known`."""
     for tool in objects_of(body.get("tools"))[:MAX_TOOLS]:
-        # A chat completion holds what there is to say of it in a field named like its type.
+        # A chat completion describes a tool in a field that is named after the tool's type.
         kind = text_of(tool.get("type"))
         told = object_of(tool.get(kind)) or tool
         name = clean_text(text_of(told.get("name")) or kind)[:_MAX_NAME_CHARS]
@@ -46,14 +46,15 @@ def read_tools(body: Mapping[str, Any], known: Collection[str]) -> Iterator[Tool
             yield ToolSpec(
                 name=name,
                 description=clean_text(text_of(told.get("description")))[:_MAX_DESCRIPTION_CHARS],
-                # What it exercises is not told, and for a program's own tools nobody asks.
+                # A category is required; the capability of a program's own tool is unknown and
+                # unused.
                 category=Capability.OPERATION,
                 parameters=_schema(told.get("parameters") or told.get("input_schema")),
             )
 
 
 def _schema(given: object) -> dict[str, Any]:
-    """Return a schema of arguments as it was given; one of any object where it is none."""
+    """Return the argument schema as given; a schema of any object if it is invalid."""
     try:
         written = json.dumps(object_of(given))
     except RecursionError:

@@ -1,8 +1,8 @@
-"""What a program may ask of its model: fields that are known to stay within this evaluation.
+"""Which fields a program's request may have: those known to stay within this evaluation.
 
-The sandbox has no network, and a provider must not become one, so tools that it runs itself are
-refused. So is what it remembers from elsewhere, another model, and what it bills at a rate of its
-own. Providers and gateways have ever more such fields, so what is not known is refused as well.
+The sandbox has no network, and a provider must not become one, so tools that the provider runs are
+refused. So are state that the provider stores, another model, and features with a price of their
+own. Providers and gateways keep adding such fields, so unknown fields are refused as well.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _OPENAI = f"""{_EVERYWHERE} parallel_tool_calls prompt_cache_key prompt_cache_re
 _CHAT = f"""{_OPENAI} frequency_penalty function_call functions logit_bias logprobs
     max_completion_tokens max_tokens messages modalities n presence_penalty reasoning_effort
     response_format seed stop verbosity"""
-# Of vLLM, SGLang, llama.cpp and gateways: how to sample, and whether to think.
+# Fields of vLLM, SGLang, llama.cpp and gateways: sampling options, and whether to think.
 _COMPATIBLE = """add_generation_prompt bad_words cache_prompt chat_template_kwargs
     continue_final_message dry_allowed_length dry_base dry_multiplier enable_thinking grammar
     guided_choice guided_grammar guided_json guided_regex ignore_eos include_reasoning
@@ -38,15 +38,15 @@ _FIELDS = {
 _PLAIN_TIERS = ("auto", "default", "standard", "standard_only")
 _OWN_TOOLS = ("function", "custom", "local_shell", "apply_patch")
 _OWN_TOOL_PREFIXES = ("bash_", "text_editor_", "computer_", "memory_")
-"""Of Anthropic: they are defined there and run here."""
+"""Prefixes of tools that Anthropic defines and the program runs."""
 _SHOWN_CHARS = 60
 
 
 def offered(dialect: Dialect, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request without the fields that it leaves empty and that are not known.
+    """Return a request without its empty and unknown fields.
 
     Raises:
-        ModelRejected: It asks for what this evaluation does not offer; names the field.
+        ModelRejected: the request asks for something that is not offered; names the field.
     """
     known = _FIELDS[dialect.name]
     for field, value in body.items():
@@ -67,12 +67,12 @@ def offered(dialect: Dialect, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_left_empty(value: object) -> bool:
-    """Whether a program names a field and asks for nothing; an empty object asks for defaults."""
+    """Whether a field asks for nothing; an empty object does not count, it asks for defaults."""
     return not value and not isinstance(value, dict)
 
 
 def _require_clearing(management: object) -> None:
-    """Take edits of the context that leave something out; others are model calls of their own."""
+    """Accept context edits that only leave something out; others are model calls of their own."""
     edits = management.get("edits") if isinstance(management, dict) else None
     for edit in edits if isinstance(edits, list) else ():
         kind = edit.get("type") if isinstance(edit, dict) else None
@@ -89,7 +89,7 @@ def _require_own(tools: object) -> None:
         raise ModelRejected("tools: expected a list of objects")
     for tool in tools:
         kind = tool.get("type")
-        # Without a type it is a function if it is described as one, and else what its key names.
+        # Without a type, it is a function if described as one, and otherwise what its key names.
         own = kind in _OWN_TOOLS if kind is not None else bool({"name", "function"} & set(tool))
         if not own and not str(kind).startswith(_OWN_TOOL_PREFIXES):
             raise ModelRejected(

@@ -1,7 +1,7 @@
-"""What a provider answered, read from a whole body or put together from a stream.
+"""A provider's answer, parsed from a whole body or assembled from a stream.
 
-Programs get every byte of it whatever it is; this is for the record and for the bill, so a field
-that is missing or odd is left out, and usage that cannot be read is unknown.
+Programs get the answer unchanged; parsing serves the record and the cost. So a missing or invalid
+field is left out, and usage that cannot be parsed is unknown.
 """
 
 import json
@@ -47,7 +47,7 @@ def read_reply(dialect: Dialect, body: Mapping[str, Any]) -> ParsedReply:
 
 
 def _call(call: WrittenCall) -> ToolCall:
-    """Return a call as it is recorded: its id is the program's business, whatever it is."""
+    """Return a tool call for the record; its id is kept, whatever the program uses it for."""
     written = call.arguments
     text = written if isinstance(written, str) else arguments_text(written or {})
     raw = clean_text(text)[:MAX_TEXT_CHARS]
@@ -60,7 +60,7 @@ def _call(call: WrittenCall) -> ToolCall:
 
 
 async def all_of(answered: "aiohttp.ClientResponse", where: str) -> bytes:
-    """Return the answer's body; raises `AttemptFailed` where it is too long."""
+    """Return the answer's body; raises `AttemptFailed` if it is too long."""
     content = bytearray()
     async for piece in answered.content.iter_any():
         content += piece
@@ -70,7 +70,7 @@ async def all_of(answered: "aiohttp.ClientResponse", where: str) -> bytes:
 
 
 def decoded(content: bytes) -> Any:
-    """Return what the JSON says; None where it is none."""
+    """Return the parsed JSON; None if it is invalid."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""A program's request: read, kept to what is offered, and bounded in what it can cost."""
+"""A program's request: parsed, checked against what is offered, and limited in cost."""
 
 import hashlib
 import json
@@ -13,11 +13,11 @@ from environments.models.wire.parts import object_of
 from taskdata.errors import ModelRejected
 
 _TOKENS_AROUND = 2_000
-"""What a provider adds of its own to a request with tools."""
+"""Tokens that a provider adds to a request with tools."""
 _SHORTEST_WITH_THOUGHT = 2_048
-"""Tokens of a reply, of a model that was given some to think with."""
+"""Least tokens of a reply by a model that is given a thinking budget."""
 _LEAST_THOUGHT = 1_024
-"""Tokens, by Anthropic."""
+"""Least thinking budget in tokens, set by Anthropic."""
 _CACHED_BRIEFLY = (
     "The program asked for its prompts to be cached for longer than five minutes, which has a "
     "price of its own; they are cached for five."
@@ -26,31 +26,31 @@ _CACHED_BRIEFLY = (
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as it may be forwarded."""
+    """A request that may be forwarded."""
 
     body: dict[str, Any]
     model: str
-    """As the program named it."""
+    """The model that the program named."""
     input_tokens: int
-    """Most tokens that it can be: a token stands for at least one byte."""
+    """Upper bound of its tokens: a token has at least one byte."""
     reply_tokens: int | None
-    """Most tokens that the program wants."""
+    """Reply limit in tokens that the program asked for."""
     streams: bool
     digest: str
-    """Of the request as it came: the same question, asked again, has the same."""
+    """Hash of the original request; equal requests have the same."""
     hides_usage: bool = False
-    """The program did not ask for the usage that we ask for in its stream."""
+    """The program did not ask for usage in its stream, but we do."""
     shortest_reply: int = 1
-    """Fewest tokens that are of any use for a reply, where the program does not want fewer."""
+    """Least tokens that make a useful reply, unless the program asks for fewer."""
     notices: tuple[str, ...] = ()
-    """What is done otherwise than the program asked."""
+    """Messages about what is done differently from the request."""
 
 
 def read_request(dialect: Dialect, raw: bytes, model: str) -> Asked:
-    """Return a program's request, its model replaced by `model`.
+    """Return a program's request with its model replaced by `model`.
 
     Raises:
-        ModelRejected: It is malformed, or asks for what this evaluation does not offer.
+        ModelRejected: the request is malformed, or asks for something that is not offered.
     """
     try:
         body = json.loads(raw)
@@ -75,21 +75,21 @@ def read_request(dialect: Dialect, raw: bytes, model: str) -> Asked:
 
 
 def limited(asked: Asked, dialect: Dialect, reply_tokens: int) -> dict[str, Any]:
-    """Return the body to send, its reply held to so many tokens, and its thoughts with it."""
+    """Return the body to send, with its reply limit and thinking budget set to fit."""
     present = [field for field in dialect.limits if asked.body.get(field) is not None]
     body = asked.body | dict.fromkeys(present or dialect.limits[:1], reply_tokens)
     thought, wanted = _thought(asked.body), asked.reply_tokens or reply_tokens
     if loses_thoughts(asked, reply_tokens):
         del body["thinking"]
     elif thought is not None and reply_tokens < wanted:
-        # A provider refuses thoughts that the reply does not hold, so they keep their share of it.
+        # A provider refuses a thinking budget above the reply limit, so it is scaled in proportion.
         share = max(_LEAST_THOUGHT, thought * reply_tokens // wanted)
         body["thinking"] = object_of(body["thinking"]) | {"budget_tokens": share}
     return body
 
 
 def loses_thoughts(asked: Asked, reply_tokens: int) -> bool:
-    """Return whether a reply held to so many tokens has no room for the thoughts it asks for."""
+    """Return whether a reply limit leaves no room for the thinking that the request asks for."""
     is_shorter = reply_tokens < (asked.reply_tokens or reply_tokens)
     return is_shorter and reply_tokens <= _LEAST_THOUGHT and _thought(asked.body) is not None
 
@@ -102,7 +102,7 @@ def _reply_tokens(dialect: Dialect, body: Mapping[str, Any]) -> int | None:
 
 
 def _thought(body: Mapping[str, Any]) -> int | None:
-    """Return how many tokens the model is given to think with; None where it is given none."""
+    """Return the thinking budget in tokens; None if the request has none."""
     budget = object_of(body.get("thinking")).get("budget_tokens")
     return budget if isinstance(budget, int) else None
 

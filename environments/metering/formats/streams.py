@@ -1,4 +1,4 @@
-"""Server-sent events on their way through: passed on as they come, put together for the record."""
+"""Server-sent events: split for forwarding, and assembled into a reply for the record."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,36 +14,36 @@ _SAID = ("content", "refusal", "reasoning_content", "reasoning")
 
 
 class Reply(Protocol):
-    """A reply that is put together from the events of its stream."""
+    """A reply that is assembled from the events of its stream."""
 
     error: object | None
-    """What the provider reported instead of the rest, as it did; None: nothing."""
+    """The error that the provider reported in the stream; None: there was none."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether the reply is complete."""
         ...
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Take the next event."""
+        """Add the next event."""
         ...
 
     def body(self) -> dict[str, Any]:
-        """Return it as it would have come without a stream, as far as it came."""
+        """Return the reply in its form without a stream, as far as it has arrived."""
         ...
 
 
 class EventSplitter:
-    """Cuts a stream of bytes into whole events."""
+    """Splits a stream of bytes into whole events."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the events that are whole now, each with the blank line that ends it.
+        """Yield the events that are complete now, each with the blank line that ends it.
 
         Raises:
-            ValueError: An event is longer than any provider's.
+            ValueError: an event is too long.
         """
         self._rest += chunk
         while (end := _end_of_event(self._rest)) is not None:
@@ -54,7 +54,7 @@ class EventSplitter:
             raise ValueError(f"an event of the stream has more than {MAX_EVENT_BYTES} bytes")
 
     def rest(self) -> bytes:
-        """Return what came after the last whole event."""
+        """Return the bytes after the last complete event."""
         return bytes(self._rest)
 
 
@@ -66,7 +66,7 @@ def _end_of_event(data: bytearray) -> int | None:
 
 
 def event_data(event: bytes) -> Mapping[str, Any] | None:
-    """Return the JSON object that an event carries; None for comments and end marks."""
+    """Return the JSON object of an event; None for comments and end marks."""
     lines = [line[5:].strip() for line in event.splitlines() if line.startswith(b"data:")]
     try:
         data = json.loads(b"\n".join(lines))
@@ -76,17 +76,17 @@ def event_data(event: bytes) -> Mapping[str, Any] | None:
 
 
 def is_end_mark(event: bytes) -> bool:
-    """Whether an event is the one that ends a stream of chat completions."""
+    """Whether an event marks the end of a stream of chat completions."""
     return event.strip() == b"data: [DONE]"
 
 
 def is_usage_alone(data: Mapping[str, Any]) -> bool:
-    """Whether an event of a chat completion carries the usage and nothing else."""
+    """Whether an event of a chat completion carries usage and nothing else."""
     return data.get("choices") == [] and data.get("usage") is not None
 
 
 def new_reply(dialect: Dialect) -> Reply:
-    """Return an empty reply in that format."""
+    """Return an empty reply in the given format."""
     kinds: dict[str, type[Reply]] = {
         "chat": ChatReply,
         "responses": ResponsesReply,
@@ -96,7 +96,7 @@ def new_reply(dialect: Dialect) -> Reply:
 
 
 class _Texts:
-    """Pieces of text by place, each kept up to a length."""
+    """Pieces of text by position, each limited in length."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, str] = {}
@@ -112,7 +112,7 @@ class _Texts:
 
 
 class ChatReply:
-    """A chat completion; it is whole once a reason to stop was given."""
+    """A chat completion; complete once a finish reason has arrived."""
 
     def __init__(self) -> None:
         self.error: object | None = None
@@ -123,11 +123,11 @@ class ChatReply:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether the reply is complete."""
         return bool(self._stop)
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Take the next chunk."""
+        """Add the next chunk."""
         if event.get("error"):
             self.error = _reported(event["error"])
         self._told |= {key: event[key] for key in ("model", "usage") if event.get(key)}
@@ -137,7 +137,7 @@ class ChatReply:
                 self._add_delta(choice.get("delta"))
 
     def body(self) -> dict[str, Any]:
-        """Return it as far as it came."""
+        """Return the reply as far as it has arrived."""
         calls = [
             {
                 "id": self._calls[index],
@@ -163,7 +163,7 @@ class ChatReply:
 
 
 class ResponsesReply:
-    """A response; its last event holds all of it."""
+    """A reply of the Responses API; its last event holds all of it."""
 
     def __init__(self) -> None:
         self.is_whole = False
@@ -171,7 +171,7 @@ class ResponsesReply:
         self._body: dict[str, Any] = {}
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Take the next event."""
+        """Add the next event."""
         kind = event.get("type")
         response = event.get("response")
         if kind == "error":
@@ -183,12 +183,12 @@ class ResponsesReply:
                 self.error = _reported(response.get("error"))
 
     def body(self) -> dict[str, Any]:
-        """Return it as the last event showed it."""
+        """Return the reply that the last event held."""
         return self._body
 
 
 class MessagesReply:
-    """A message; the usage of its end adds to the usage of its start."""
+    """A message of Anthropic; the usage of its end is added to the usage of its start."""
 
     def __init__(self) -> None:
         self.is_whole = False
@@ -198,7 +198,7 @@ class MessagesReply:
         self._blocks: dict[int, dict[str, Any]] = {}
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Take the next event."""
+        """Add the next event."""
         kind, index, delta = event.get("type"), event.get("index"), object_of(event.get("delta"))
         if kind == "error":
             self.error = _reported(event.get("error"))
@@ -216,7 +216,7 @@ class MessagesReply:
         self.is_whole = self.is_whole or kind == "message_stop"
 
     def body(self) -> dict[str, Any]:
-        """Return it as far as it came."""
+        """Return the reply as far as it has arrived."""
         return self._message | {"content": [self._block(index) for index in sorted(self._blocks)]}
 
     def _block(self, index: int) -> dict[str, Any]:

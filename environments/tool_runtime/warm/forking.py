@@ -1,9 +1,9 @@
-"""One call in processes of its own, forked from one that has everything loaded.
+"""Runs one call in two processes forked from the warm Python.
 
-Two are forked: a guard, and below it the call. The guard waits for the call and tells how it
-ended; as nobody waits for the guard itself, the CPU time of calls does not add up in the process
-that stays, which leaves when it has used too much itself. The host renews the CPU time of the
-sandbox with each call, so that each has the whole limit. This runs inside the sandbox.
+The first process is a guard, the second, its child, runs the call. The guard waits for the call and
+reports how it ended. Nobody waits for the guard, so the CPU time of calls is not added to the warm
+Python, which exits once it has used too much itself. The host resets the CPU time limit of the
+sandbox for each call, so every call has the whole limit. This code runs inside the sandbox.
 """
 
 import contextlib
@@ -30,15 +30,15 @@ Limit = Literal["wall", "output"]
 
 @dataclass(frozen=True)
 class Program:
-    """What a forked process does, and what it may."""
+    """What a forked process runs, and its limits."""
 
     main: Callable[[], int | None]
     stdin: bytes
     wall_seconds: float
     output_bytes: int
-    """Kept of standard output and standard error, each."""
+    """How much of standard output and of standard error is kept."""
     private: Sequence[int]
-    """Descriptors that it must not hold."""
+    """Descriptors that the program must not inherit."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,16 @@ class Ended:
     """How a forked program ended."""
 
     exit_code: int
-    """Negative: the signal that killed it."""
+    """Exit code; negative: the signal that killed it."""
     limit: Limit | None
     stdout: bytes
     stderr: bytes
     is_gone: bool
-    """Nothing that it started is left."""
+    """No process that the program started is left."""
 
 
 class _Pipes:
-    """What the call writes, and what the guard tells."""
+    """Pipes for the output of the call and the report of the guard."""
 
     def __init__(self, output_bytes: int) -> None:
         self.out, self.err, self.told = os.pipe(), os.pipe(), os.pipe()
@@ -73,13 +73,13 @@ class _Pipes:
 
 
 def set_visible(visible: bool) -> None:
-    """Let other processes of our user look into this one through /proc and ptrace, or not."""
+    """Allow or forbid other processes of our user to inspect this one by /proc and ptrace."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_DUMPABLE, int(visible), 0, 0, 0)
 
 
 def run_forked(program: Program) -> Ended:
-    """Return how `program` ended, having killed what it left behind.
+    """Return how `program` ended, after killing the processes that it left behind.
 
     Raises:
         OSError: no process can be forked, so nothing was run.
@@ -110,7 +110,7 @@ def run_forked(program: Program) -> Ended:
 
 
 def _watch(pipes: _Pipes, deadline: float) -> Limit | None:
-    """Keep what comes until the guard is gone; returns the limit that was exceeded before."""
+    """Collect output until the guard has ended; return the limit that was exceeded before."""
     ready = select.poll()
     for descriptor in pipes.kept:
         ready.register(descriptor, select.POLLIN)
@@ -128,7 +128,7 @@ def _watch(pipes: _Pipes, deadline: float) -> Limit | None:
 
 
 def _drain(pipes: _Pipes) -> Limit | None:
-    """Keep what is left of a program that is gone; returns the limit that it exceeded."""
+    """Collect the remaining output of an ended program; return the limit that it exceeded."""
     overflowed = False
     for descriptor, capture in pipes.kept.items():
         while not capture.overflowed and (chunk := os.read(descriptor, _CHUNK_BYTES)):
@@ -138,7 +138,7 @@ def _drain(pipes: _Pipes) -> Limit | None:
 
 
 def _guard(program: Program, pipes: _Pipes) -> NoReturn:
-    """Wait for the call and tell how it ended; its output is read when the guard is gone, too."""
+    """Wait for the call and report how it ended; its output is read after the guard has ended."""
     try:
         for descriptor in program.private:
             os.close(descriptor)
@@ -159,7 +159,7 @@ def _call(program: Program, pipes: _Pipes) -> NoReturn:
         os.dup2(pipes.out[1], 1)
         os.dup2(pipes.err[1], 2)
         pipes.close(1)
-        # The watch from outside must be able to look into it.
+        # The limits are watched from outside, which needs access to this process.
         set_visible(True)
         sys.stdin = TextIOWrapper(BytesIO(program.stdin), encoding="utf-8")
         code = program.main() or 0

@@ -1,7 +1,7 @@
-"""What each tool needs before it can look at its arguments.
+"""The libraries that each tool needs before it can read its arguments.
 
-The worker loads it before it touches anything of the agent's, so that a failure up to there is
-ours; the Python that stays loads it once for all calls.
+The worker loads them before it touches any data of the agent, so a failure until then is not the
+agent's; the warm Python loads them once for all calls.
 """
 
 from collections.abc import Iterable, Mapping
@@ -59,14 +59,14 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "write_file": (),
     }
 )
-"""By tool: modules to import, and functions to call once as `module:function`.
+"""Per tool: modules to import, and functions to call once, as `module:function`.
 
-A tool that is missing here runs code of the agent's, and never in a process that stays.
+A tool that is missing here runs code of the agent, which never happens in the warm Python.
 """
 
 
 def load(names: Iterable[str]) -> None:
-    """Import modules and call functions that keep what they made; raises ImportError and others."""
+    """Import modules and call functions that cache what they load; may raise ImportError."""
     for name in names:
         module, _, function = name.partition(":")
         loaded = import_module(module)

@@ -1,7 +1,7 @@
-"""The host's side of the Python that stays in a trial's sandbox.
+"""The host's side of the warm Python in a trial's sandbox.
 
-It is a program of its own beside those that are run and waited for: neither the agent's code nor
-an MCP server can reach it. Where it cannot serve a call, the call gets a Python of its own.
+The warm Python is a separate background program: neither the agent's code nor an MCP server can
+reach it. A call that it cannot serve gets a new Python.
 """
 
 import asyncio
@@ -27,21 +27,21 @@ _MEGABYTE = 1024 * 1024
 _IDLE_SECONDS = 60.0
 _NEARLY_IDLE = 0.8
 _SECONDS_TO_KILL = 5.0
-"""A call is stopped inside when its time is up; after so much more the sandbox is."""
+"""A call is stopped inside when its time is up; after this time the sandbox stops it."""
 _SECONDS_TO_LEAVE = 2.0
 _LEAST: Mapping[LimitName, int] = {"processes": 16, "memory_mb": 512, "cpu_seconds": 10}
-"""Under tighter limits a call needs all there is for itself."""
+"""Under tighter limits a call needs all resources, so no warm Python is kept."""
 
 
 class WarmPython:
-    """Runs modules of ours in one trial's sandbox, in a Python that stays where that helps."""
+    """Runs modules of this project in one trial's sandbox, in a warm Python if that saves time."""
 
     def __init__(self, sandbox: Sandbox, idle_seconds: float = _IDLE_SECONDS) -> None:
         """Serve the calls of one trial.
 
         Args:
-            sandbox: Of the trial; whatever is started ends with it.
-            idle_seconds: After so long without a call the memory is given back.
+            sandbox: The trial's sandbox; whatever is started ends with it.
+            idle_seconds: The warm Python ends, to free its memory, after so long without a call.
         """
         self._sandbox = sandbox
         self._idle_seconds = idle_seconds
@@ -56,12 +56,12 @@ class WarmPython:
         """Return how `python -m module` ended, under all limits of the sandbox.
 
         Args:
-            module: One of ours, with a function `main` that returns the exit code.
-            stdin: What it reads.
-            load: What to load before, see `libraries`; None for what must not be near another call.
+            module: A module of this project with a function `main` that returns the exit code.
+            stdin: Standard input of the module.
+            load: What to load before, see `libraries`; None if the call must not share a process.
 
         Raises:
-            SandboxFailed: the sandbox cannot run it.
+            SandboxFailed: the sandbox cannot run the module.
         """
         if load is None or self._turn.locked() or not self._helps():
             return await self._alone(module, stdin)
@@ -74,13 +74,14 @@ class WarmPython:
         return completed or await self._alone(module, stdin)
 
     def _helps(self) -> bool:
-        """Return whether the Python that stays may serve this call, and soon pays for itself."""
+        """Return whether a warm Python may serve this call and will save time."""
         self._calls += 1
         facts = self._sandbox.facts()
         limits = {limit.name: limit.value for limit in facts.enforced}
         if self._given_up or any(limits[name] < least for name, least in _LEAST.items()):
             return False
-        # It takes a container of its own there, which a single call would only wait for.
+        # In Docker it needs a container of its own; waiting for that does not pay for a single
+        # call.
         return facts.image is None or self._calls > 1
 
     def _request(self, module: str, stdin: str, load: Sequence[str]) -> Request:
@@ -100,12 +101,12 @@ class WarmPython:
         argv = [*self._sandbox.python(), "-P", "-m", module]
         completed = await self._sandbox.run(argv, stdin=stdin.encode())
         if completed.limit == "disk" and not self._turn.locked():
-            # The one that stays would be stopped for what it has not written.
+            # The warm Python would be stopped for disk space that another program has filled.
             await self._end()
         return completed
 
     async def _served(self, request: Request) -> Completed | None:
-        """Return how the call ended; None where it has not even begun."""
+        """Return how the call ended; None if it has not begun."""
         process = await self._ready()
         if process is None:
             return None
@@ -136,10 +137,10 @@ class WarmPython:
         return Completed(answer.exit_code, stdout, stderr, seconds, answer.limit)
 
     async def _ready(self) -> Process | None:
-        """Return the Python that stays, started if there is none, None if it cannot be."""
+        """Return the warm Python, started if needed; None if it cannot be started."""
         idle = time.monotonic() - self._used
         if self._process and idle > _NEARLY_IDLE * self._idle_seconds:
-            # It may be about to end by itself.
+            # The process may be about to end by itself.
             await self._end()
         if self._process and not await self._process.renew():
             await self._end()
@@ -182,7 +183,7 @@ class WarmPython:
         self._unread += chunk
 
     async def _lost(self, reason: Exception, seconds: float) -> Completed:
-        """Return how the Python that stayed ended, a call with it."""
+        """Return how the warm Python, and a call with it, ended."""
         done = await self._end(_SECONDS_TO_LEAVE)
         said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:300]
         _logger.info("the Python that stays is gone (%s, %s): %s", reason, done.limit, said)

@@ -1,9 +1,9 @@
-"""The Python that stays in a sandbox: `python -m environments.tool_runtime.warm.server SECONDS`.
+"""The warm Python of a sandbox: `python -m environments.tool_runtime.warm.server SECONDS`.
 
-It reads requests from standard input, loads what they need, forks for each, and ends when its
-input does, when nobody asks for so long, or when it cannot vouch for the next call. It never
-looks at what a call wrote. A call cannot look into it either, nor is anything of a call left
-when the next begins; one that kills it ends itself with it.
+It reads requests from standard input, loads what they need and forks for each. It ends with its
+input, after so many idle seconds, or when it cannot guarantee that the next call is unaffected by
+earlier ones. It never parses the output of a call, a call cannot inspect it, and nothing of a call
+is left when the next one begins. A call that kills it is killed with it.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ _SECONDS_TO_SETTLE = 0.2
 
 
 def main() -> int:
-    """Answer requests until there are no more; returns the exit code."""
+    """Answer requests until there are no more; return the exit code."""
     if socket.gethostname() != "sandbox" or not os.path.isdir("/workspace/input"):
         sys.stderr.write("this kills every process it can see: it runs in a sandbox only\n")
         return 2
@@ -41,7 +41,7 @@ def main() -> int:
     set_visible(False)
     # Guards are not waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    # Ignored where the host's process was started in the background of a shell.
+    # SIGINT is ignored if the host's process was started in the background of a shell.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     kept = mounted_entries()
     with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
@@ -61,7 +61,7 @@ def main() -> int:
 def _serve(
     request: Request, answers: BinaryIO, private: tuple[int, int], kept: Collection[str]
 ) -> bool:
-    """Answer `request`; returns whether another one can be."""
+    """Answer `request`; return whether another request can be served."""
     began = time.monotonic()
     _load(request)
     if not _settled():
@@ -95,7 +95,7 @@ def _load(request: Request) -> None:
     except Exception:  # noqa: BLE001 the call itself meets it again and says it to the host
         traceback.print_exc()
     if len(sys.modules) > known:
-        # What stays is not moved about in memory, and so not copied by each call.
+        # Compact the memory before forking, so that calls copy fewer pages.
         gc.collect()
         gc.freeze()
 

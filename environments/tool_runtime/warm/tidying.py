@@ -1,6 +1,6 @@
-"""What the Python that stays does after a call, so that none can reach the next.
+"""Clean-up of the warm Python after a call, so that no call can affect the next one.
 
-Only ever inside a sandbox: there, every process but a few is a call's.
+It runs inside a sandbox only: there, every process but a few belongs to a call.
 """
 
 import contextlib
@@ -19,10 +19,10 @@ _CPU_SHARE, _MEMORY_SHARE, _ADDRESS_SHARE = 1 / 4, 1 / 4, 1 / 2
 
 
 def kill_others() -> bool:
-    """Kill every process but the first, ours and our parent; returns whether all are gone."""
+    """Kill every process but init, this one and its parent; return whether all are gone."""
     kept = {_FIRST_PROCESS, os.getpid(), os.getppid()}
     if os.getppid() == _FIRST_PROCESS:
-        # All at one moment, so that none can fork meanwhile.
+        # All at the same moment, so that none can fork in between.
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
     deadline = time.monotonic() + _SECONDS_TO_DIE
@@ -49,16 +49,16 @@ def _running(kept: set[int]) -> list[int]:
 
 
 def mounted_entries() -> frozenset[str]:
-    """Return what is in the temporary folders before any call and no call can write to.
+    """Return the entries of the temporary folders that exist before any call.
 
-    The environment that the sandbox shows may be below one of them on the host.
+    They are mounts that no call can write to: on the host, our Python may lie below such a folder.
     """
     found = (os.path.join(folder, name) for folder in _TEMPORARY for name in os.listdir(folder))
     return frozenset(path for path in found if not os.access(path, os.W_OK))
 
 
 def empty_temporary_folders(kept: Collection[str]) -> bool:
-    """Remove what a call left in them, but not what is `kept`; returns whether nothing is left."""
+    """Remove what a call left there, except what is `kept`; return whether nothing is left."""
     try:
         for folder in _TEMPORARY:
             with os.scandir(folder) as entries:
@@ -75,10 +75,10 @@ def empty_temporary_folders(kept: Collection[str]) -> bool:
 
 
 def has_grown_large(memory_bytes: int) -> bool:
-    """Return whether what is loaded takes so much that the next call would feel it.
+    """Return whether the loaded libraries take so much memory that the next call would lack it.
 
     Args:
-        memory_bytes: What all processes of the sandbox together may use.
+        memory_bytes: Memory that all processes of the sandbox together may use.
     """
     own = resource.getrusage(resource.RUSAGE_SELF)
     cpu_limit, _ = resource.getrlimit(resource.RLIMIT_CPU)
@@ -93,9 +93,9 @@ def has_grown_large(memory_bytes: int) -> bool:
 
 
 def other_threads_sleep() -> bool:
-    """Return whether it is safe to fork: no other thread is at work, with a lock perhaps.
+    """Return whether it is safe to fork: no other thread is running and may hold a lock.
 
-    Only `onnxruntime` starts one when it is imported, which waits from then on.
+    Only `onnxruntime` starts a thread when it is imported, which then waits.
     """
     mine = str(os.getpid())
     for thread in os.listdir("/proc/self/task"):

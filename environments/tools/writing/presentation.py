@@ -156,7 +156,7 @@ def _add_slide(
 def _visuals(
     slide: "Slide", spec: SlideSpec, args: PptxFileGeneratorArguments, files: Path
 ) -> Iterator[Callable[[Box], None]]:
-    """Yield what draws each table, chart and image into the place it is given."""
+    """Yield functions that draw each table, chart and image into a given box."""
     if spec.table and max(map(len, spec.table)):
         rows = spec.table
         yield lambda box: _add_table(slide, rows, args.body_size_pt, box)
@@ -173,7 +173,7 @@ def _place(shape: Any, box: Box) -> None:
 
 
 def _write_lines(frame: Any, lines: list[str], size_pt: float) -> None:
-    """Write a paragraph per line, each run with its size, since checks and viewers read runs."""
+    """Write a paragraph per line, with a size for each run, since checks and viewers read runs."""
     from pptx.util import Pt
 
     frame.word_wrap = True

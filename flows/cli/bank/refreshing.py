@@ -114,6 +114,7 @@ def _carry_on(
     stage: str | None,
     as_json: bool,
 ) -> None:
+    from flows.caller import calling
     from flows.cli.watching import watched
     from flows.locks import run_lock
     from flows.serving.prefect_server import opening_line, prefect_server, ui_line
@@ -132,13 +133,14 @@ def _carry_on(
                 dashboard_port=settings.dashboard_port,
                 meanwhile=_begin,
             ) as api,
-            watched(quiet=as_json),
+            watched(quiet=as_json) as progress,
         ):
             if not as_json:
                 console.say(ui_line(settings.home, api))
             failure = None
             try:
-                _work(settings, store, refresh_id, config, stage)
+                with calling(holds_run=True, progress=progress):
+                    _work(settings, store, refresh_id, config, stage)
             except NightshiftError as exc:
                 failure = exc
     found = store.find_refresh(refresh_id)
@@ -170,18 +172,13 @@ def _work(
 ) -> None:
     from flows.banks.refresh import begin, refresh_task_bank
     from flows.banks.stages import REFRESH_FLOWS
-    from flows.stage_flows import holds_run
 
-    token = holds_run.set(True)
-    try:
-        if stage is not None:
-            REFRESH_FLOWS[stage](refresh_id=refresh_id)
-            return
-        if config is not None:
-            begin(settings, store, config, refresh_id)
-        refresh_task_bank(refresh_id=refresh_id)
-    finally:
-        holds_run.reset(token)
+    if stage is not None:
+        REFRESH_FLOWS[stage](refresh_id=refresh_id)
+        return
+    if config is not None:
+        begin(settings, store, config, refresh_id)
+    refresh_task_bank(refresh_id=refresh_id)
 
 
 def _close(store: "Store", found: "Refresh", as_json: bool) -> None:

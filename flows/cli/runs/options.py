@@ -36,7 +36,7 @@ class RunOptions:
         typer.Option(
             "--agent",
             help="A bare name, harness:provider/model, or a label of yours; repeatable; "
-            "default: reference, nop, react:local/smollm2-135m.",
+            "default: reference, nop, react:local/qwen2.5-coder-0.5b.",
         ),
     ] = None
     base_url: Annotated[

@@ -22,6 +22,7 @@ from taskdata.errors import Misuse, NightshiftError
 
 if TYPE_CHECKING:
     from flows.config import Settings
+    from flows.progress import Progress
     from taskdata.schema.run import Run, RunConfig
 
 
@@ -131,9 +132,9 @@ def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: 
         ):
             console.say(ui_line(settings.home, api))
             failure = None
-            with watched(figures=figures_of(settings, run_id, config)):
+            with watched(figures=figures_of(settings, run_id, config)) as progress:
                 try:
-                    _evaluate(settings, run_id, config)
+                    _evaluate(settings, run_id, config, progress)
                 except NightshiftError as exc:
                     failure = exc
             page = dashboard_url(run_id) if stays else None
@@ -168,20 +169,17 @@ def _begin(settings: "Settings", run_id: str, config: "RunConfig", workers: Exit
     workers.enter_context(cluster(settings, config.workers))
 
 
-def _evaluate(settings: "Settings", run_id: str, config: "RunConfig") -> None:
+def _evaluate(settings: "Settings", run_id: str, config: "RunConfig", progress: "Progress") -> None:
+    from flows.caller import calling
     from flows.nightly import nightly_evaluation
-    from flows.stage_flows import holds_run
     from stages.prepare.select import select
     from taskdata.store import Store
 
     store = Store.open(settings.address)
     select(store, config, run_id)
     store.close()
-    token = holds_run.set(True)
-    try:
+    with calling(holds_run=True, progress=progress):
         nightly_evaluation(run_id=run_id)
-    finally:
-        holds_run.reset(token)
 
 
 def _afterwards(settings: "Settings", keep_server: bool) -> tuple[bool, str]:
@@ -247,15 +245,13 @@ def stage(
         prefect_server(
             settings.home, settings.prefect_port, dashboard_port=settings.dashboard_port
         ),
-        watched(),
+        watched() as progress,
     ):
-        from flows.stage_flows import STAGE_FLOWS, holds_run
+        from flows.caller import calling
+        from flows.stage_flows import STAGE_FLOWS
 
-        token = holds_run.set(True)
-        try:
+        with calling(holds_run=True, progress=progress):
             STAGE_FLOWS[name](**parameters)
-        finally:
-            holds_run.reset(token)
 
 
 def _require_stage(name: str) -> None:
@@ -283,6 +279,7 @@ def serve(
     """Serve the Prefect UI, the nightly deployment on its schedule, and every stage."""
     from flows.config import load_settings
     from flows.locks import serve_lock
+    from flows.notices.settings import require_addresses
     from flows.serving.dashboards import dashboards_address, dashboards_served
     from flows.serving.prefect_server import (
         given_server,
@@ -306,6 +303,7 @@ def serve(
         return
     if port is not None and given_server() is not None:
         raise Misuse("--port is of the local Prefect server, and PREFECT_API_URL names yours")
+    require_addresses(settings.notifications)
     private_folder(settings.home)
     is_ours = given_server() is None
     with ExitStack() as serving:

@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from environments.metering.calls import Terms
-from environments.metering.ledger import Ledger
+from environments.metering.program_budget import ProgramBudget
 from environments.metering.proxy import MeteringProxy, metering_proxy
 from environments.models.limits.protocols import Limiter
 from environments.models.money.prices import Price
@@ -140,7 +140,7 @@ def program(wire):
         dialect = "anthropic" if provider == "anthropic" else "openai"
         terms = Terms(
             Endpoint(spec, url or wire.base_url(dialect), KEY),
-            Ledger(Budget.model_validate(budget), price),
+            ProgramBudget(Budget.model_validate(budget), price),
             Recorded(),
             run_budget=run_budget,
             limiter=limiter,
@@ -149,7 +149,7 @@ def program(wire):
             records_instructions=records_instructions,
         )
         async with metering_proxy(terms) as proxy, aiohttp.ClientSession() as session:
-            terms.ledger.begin()
+            terms.budget.begin()
             yield Program(proxy, session, terms.record)
 
     return opened

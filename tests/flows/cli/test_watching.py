@@ -9,7 +9,6 @@ from rich.console import Console
 
 from flows.cli import console, watching
 from flows.cli.watching import Bars, PlainLines, watched
-from flows.progress import progress
 from taskdata.schema.run import RunFigures, StageReport
 
 REPORT = StageReport(stage="execute", run_id="r", due=8, done=8, seconds=60)
@@ -69,8 +68,7 @@ def test_a_bar_fits_80_columns_and_the_store_is_asked_every_few_seconds(clock, t
         asked.append(1)
         return FIGURES
 
-    with watched(figures=figures):
-        bars = progress.get()
+    with watched(figures=figures) as bars:
         assert isinstance(bars, Bars)
         bars.started("execute (round 1)", 10_000)
         for done in range(1, 101):
@@ -86,9 +84,9 @@ def test_a_bar_fits_80_columns_and_the_store_is_asked_every_few_seconds(clock, t
 
 def test_a_log_line_stands_alone_above_the_bar(clock, terminal):
     handler = console.LogLines(logging.ERROR)
-    with watched():
-        progress.get().started("execute", 4)
-        progress.get().advanced("execute", 1)
+    with watched() as bars:
+        bars.started("execute", 4)
+        bars.advanced("execute", 1)
         record = logging.makeLogRecord(
             {"msg": "trial t1: bubblewrap was killed", "levelno": logging.WARNING, "process": 1}
             | {"levelname": "WARNING", "name": "stages"}

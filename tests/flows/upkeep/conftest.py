@@ -11,7 +11,11 @@ from taskdata.store import Store
 
 
 @pytest.fixture
-def settings(home):
+def settings(request, home, monkeypatch):
+    """Those of a home with a database of its own: SQLite, unless a test says `postgres`."""
+    if getattr(request, "param", "sqlite") == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        monkeypatch.setenv("NIGHTSHIFT_DATABASE_URL", url)
     return load_settings()
 
 

@@ -11,7 +11,7 @@ from taskdata.schema.deadlines import Deadlines
 from taskdata.schema.run import OutcomeStatus
 from taskdata.schema.transcript import Ending
 
-ATTEMPT_SECONDS = 0.4
+ATTEMPT_SECONDS = 0.8
 HARNESSES = ("function_calling", "react", "openai_agents", "pydantic_ai")
 
 
@@ -55,9 +55,10 @@ def test_a_trial_that_was_never_answered_is_not_out_of_time(harness, trial, wire
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_a_provider_that_falls_silent_is_to_blame_for_it(harness, wire, ended, monkeypatch):
     monkeypatch.setattr(retry, "_LEAST_PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(retry, "_PATIENCE", 2.0)
     wire.then(wire.says("", ("list_files", {})) if harness != "react" else wire.says("Hm."))
     wire.respond = lambda seen: never
-    status, ending, error = ended(harness, 60, 3)
+    status, ending, error = ended(harness, 60, 4)
     assert (status, ending) == (OutcomeStatus.INFRASTRUCTURE, None)
     assert "no answer within" in error
 
@@ -66,14 +67,14 @@ def test_a_provider_that_falls_silent_is_to_blame_for_it(harness, wire, ended, m
 def test_who_begins_a_long_reply_with_little_time_left_runs_out_of_it(harness, wire, ended):
     wire.then(wire.says("", ("list_files", {})) if harness != "react" else wire.says("Hm."))
     wire.respond = lambda seen: never
-    assert ended(harness, 60, 2) == (OutcomeStatus.FINISHED, Ending.OUT_OF_TIME, "")
+    assert ended(harness, 60, 4) == (OutcomeStatus.FINISHED, Ending.OUT_OF_TIME, "")
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_a_slow_model_may_run_out_of_time(harness, wire, ended):
     reply = wire.says("", ("list_files", {})) if harness != "react" else wire.says("Hm.")
-    wire.respond = lambda seen: wire.waits(0.8, reply)
-    assert ended(harness, 60, 2) == (OutcomeStatus.FINISHED, Ending.OUT_OF_TIME, "")
+    wire.respond = lambda seen: wire.waits(1.5, reply)
+    assert ended(harness, 60, 4) == (OutcomeStatus.FINISHED, Ending.OUT_OF_TIME, "")
 
 
 @pytest.mark.parametrize("harness", HARNESSES)

@@ -240,7 +240,7 @@ def test_a_real_small_model_works_in_the_sandbox(store, plan, task, tmp_path: Pa
     assert outcome.model_id == "smollm2-135m"
     assert outcome.usage.output_tokens > 0
     assert outcome.cost_usd == 0
-    assert outcome.prompt_version == "react_structured_v1+task_v1"
+    assert outcome.prompt_version == "react_structured_v2+task_v1"
     transcript = store.transcript(outcome.trial_id)
     schema = step_schema(transcript.tools, ())
     whole = [e for e in transcript.events if isinstance(e, ModelEvent) and e.stop_reason == "stop"]

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from environments.metering.calls import Terms
-from environments.metering.ledger import Ledger
+from environments.metering.program_budget import ProgramBudget
 from environments.metering.proxy import metering_proxy
 from environments.models.wire.endpoint import Endpoint
 from taskdata.errors import Misuse
@@ -15,7 +15,7 @@ from taskdata.schema.agent import Budget, ModelSpec
 def opened(model: str, url: str) -> str:
     async def listens() -> str:
         endpoint = Endpoint(ModelSpec.parse(model), url, "canary-0123")
-        terms = Terms(endpoint, Ledger(Budget(), None), record=None)
+        terms = Terms(endpoint, ProgramBudget(Budget(), None), record=None)
         async with metering_proxy(terms) as proxy:
             return proxy.url
 

@@ -36,14 +36,16 @@ def tiny(tmp_path: Path, monkeypatch) -> LocalModel:
     return model
 
 
-def test_parts_are_put_together_once(tiny: LocalModel, tmp_path: Path):
-    home = tmp_path / "a new home"
-    file = model_file(home, "tiny")
+def test_parts_are_put_together_once_and_somebody_is_told(tiny: LocalModel, tmp_path: Path):
+    home, told = tmp_path / "a new home", []
+    file = model_file(home, "tiny", told.append)
 
     assert file.read_bytes() == b"".join(PARTS)
     assert file.is_relative_to(home)
     written = file.stat()
-    assert model_file(home, "tiny") == file
+    assert model_file(home, "tiny", told.append) == file
+    (line,) = told
+    assert f"local/tiny (0 MB) together from its 3 packages, once, as {file}" in line
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (written.st_ino, written.st_mtime_ns)
 
 
@@ -127,14 +129,25 @@ def test_a_missing_part_is_misuse_that_says_how_to_get_it(tiny: LocalModel, tmp_
             attempt()
 
 
-def test_a_model_that_needs_the_extra_names_its_command(monkeypatch):
-    model = catalogue.LOCAL_MODELS["qwen2.5-coder-0.5b"]
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("qwen2.5-coder-0.5b", "make setup"),
+        ("qwen2.5-coder-1.5b", "make setup-models"),
+    ],
+)
+def test_a_model_that_needs_an_extra_names_its_command_and_the_model_that_needs_none(
+    name, command, monkeypatch
+):
+    model = catalogue.LOCAL_MODELS[name]
     absent = tuple(PackagedFile(f"no-such-part{n}", "part.bin") for n in range(6))
     monkeypatch.setattr(
         catalogue, "LOCAL_MODELS", {"absent": LocalModel(absent, model.sha256, model.install)}
     )
     with pytest.raises(
-        Misuse, match="and 5 more packages are not installed; run `make setup-models`"
+        Misuse,
+        match=f"and 5 more packages are not installed; run `{command}`, .* "
+        "--agent react:local/smollm2-135m$",
     ):
         require_model_file("absent")
 

@@ -36,7 +36,7 @@ def estimate(*arguments: str) -> tuple[str, ...]:
         (("--agent", "react"), "needs a model"),
         (("--agent", "react:nope/x"), "unknown provider"),
         (("--agent", "react:local/no-such-model"), "no-such-model"),
-        (("--judge", "nope/foo"), "unknown provider"),
+        (("--agent", "nop", "--judge", "nope/foo"), "unknown provider"),
         (("--agent", "react:compatible/x", "--max-usd", "2"), "price"),
     ],
 )

@@ -11,7 +11,7 @@ from stages.execute.harness import require_agent
 from stages.execute.harnesses.step_schema import narrowed, step_schema
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
-from taskdata.schema.task import InputFile
+from taskdata.schema.task import DeliverableSpec, DeliverableType, InputFile
 from taskdata.schema.transcript import Ending
 
 FILES = ("notes.txt", "sub/a.csv")
@@ -132,3 +132,24 @@ def test_it_can_be_set_and_is_for_react_alone(wire, play, task):
     assert ["response_format" in seen.body for seen in wire.seen] == [False, True]
     with pytest.raises(Misuse, match="only harness 'react' takes structured_steps"):
         require_agent(AgentSpec.parse("function_calling:local/m", structured_steps=True))
+
+
+def test_with_its_last_turn_an_agent_answers_unless_a_file_is_wanted(wire, play, new_answer_task):
+    read = {"thought": "so", "action": "list_files", "action_input": {}}
+    done = {"thought": "so", "final_answer": "5"}
+
+    def last_schema(task):
+        wire.then(*[wire.says(json.dumps(step)) for step in (read, done)])
+        play(LOCAL, task, max_turns=2)
+        first, last = (
+            seen.body["response_format"]["json_schema"]["schema"] for seen in wire.seen[-2:]
+        )
+        jsonschema.validate(done, last)
+        return first, last
+
+    first, last = last_schema(new_answer_task(tools=("list_files",)))
+    jsonschema.validate(read, first)
+    assert not jsonschema.Draft202012Validator(last).is_valid(read)
+    file = DeliverableSpec(name="out.json", type=DeliverableType.JSON)
+    first, last = last_schema(new_answer_task(tools=("list_files",), deliverables=(file,)))
+    assert last == first

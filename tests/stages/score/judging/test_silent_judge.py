@@ -40,7 +40,7 @@ def test_trials_without_judged_leaves_do_not_wait_for_the_judge(
     came_late = []
 
     async def after_the_others(seen, request):
-        for _ in range(100):
+        for _ in range(600):
             if all(store.score(trial_id) for trial_id in others):
                 return await wire.says(VERDICT)(seen, request)
             await asyncio.sleep(0.1)

@@ -1,7 +1,7 @@
-"""When a metered program may make another call: what it can use at most is reserved before.
+"""The budget of a metered program: each call reserves the most that it can use.
 
-A call that only others' reservations keep from fitting waits until they are settled; a call whose
-reply would be too long gets a shorter one; a call that cannot fit any more is refused.
+A call that fits only once other calls have settled waits for them; a call whose reply could be too
+long gets a lower reply limit; a call that can no longer fit is refused.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from taskdata.schema.transcript import Ending
 from taskdata.schema.usage import Usage
 
 _SHORTEST_REPLY = 64
-"""Tokens; a budget that leaves no room for more is used up."""
+"""Tokens; a budget that does not cover a reply of this length is used up."""
 _ENDINGS: dict[LimitName, Ending] = {
     "calls": Ending.OUT_OF_TURNS,
     "tokens": Ending.OUT_OF_TOKENS,
@@ -32,21 +32,21 @@ class ReplyLimits:
     """How many tokens a reply may have."""
 
     most: int | None
-    """None: as many as the agent wants, and tokens and money allow."""
+    """Highest limit; None: as many as the agent asks for, and tokens and money allow."""
     unasked: int
-    """Where the agent does not say what it wants."""
+    """Limit for a call that asks for none."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReplyReservation(Reservation):
-    """What one call may use."""
+    """What one call may use at most."""
 
     reply_tokens: int
-    """Most tokens that its reply may have."""
+    """Most tokens that the call's reply may have."""
 
 
-class Ledger(TrialBudget):
-    """The budget of one trial of a program; time runs from `begin`."""
+class ProgramBudget(TrialBudget):
+    """The token, money and time budget of one trial of a program; time runs from `begin`."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Ledger(TrialBudget):
         clock: Callable[[], float] = time.monotonic,
         replies: ReplyLimits | None = None,
     ) -> None:
-        """Hold `budget`, whose limit is that of all replies where `replies` does not tell."""
+        """Hold `budget`; its reply limit applies where `replies` gives none."""
         tracker = AwaitedBudget(budget.max_turns, budget.max_tokens, budget.max_usd)
         super().__init__(budget, tracker, price, clock)
         most = budget.max_reply_tokens
@@ -63,21 +63,21 @@ class Ledger(TrialBudget):
         self.ending: Ending | None = None
         """The limit for which a call was first refused."""
         self.is_cut_short = False
-        """A call was refused for which there would be money, had the provider always answered."""
+        """A call was refused that would have fitted if the provider had answered every attempt."""
 
-    def bears(self, usd: float | None) -> bool:
-        """Return whether so much may be lost and the money still lasts for all calls in flight."""
+    def can_lose(self, usd: float | None) -> bool:
+        """Return whether a loss of that many USD leaves enough for all calls in flight."""
         return self._tracker.fits(Spending(usd=usd))
 
     async def reserve(
         self, input_tokens: int, reply_tokens: int | None, shortest_reply: int = 1
     ) -> ReplyReservation | Ending:
-        """Return a reservation for a call, or the limit that leaves no room for it.
+        """Return a reservation for a call, or the limit that the call would exceed.
 
         Args:
-            input_tokens: Most tokens that its request can be.
-            reply_tokens: Most tokens that the agent wants; None leaves it to the budget.
-            shortest_reply: Fewest tokens that are of use, where it does not want fewer.
+            input_tokens: Upper bound of the request's tokens.
+            reply_tokens: Reply limit that the agent asks for; None leaves it to the budget.
+            shortest_reply: Least tokens that make a useful reply, unless the agent asks for fewer.
         """
         asked = reply_tokens or self._replies.unasked
         asked = asked if self._replies.most is None else min(asked, self._replies.most)
@@ -98,11 +98,11 @@ class Ledger(TrialBudget):
                 await asyncio.wait_for(self._tracker.settlement(), self.seconds_left)
 
     def settle(self, reservation: ReplyReservation, used: Spending) -> None:
-        """Close a reservation and count what was used of it."""
+        """Close a reservation and count what the call used."""
         self._tracker.settle(reservation, used)
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """Return the cost of one call in USD; None where the price is unknown."""
+        """Return the cost of one call in USD; None if the price is unknown."""
         return None if self._price is None else self._price.cost_usd(usage)
 
     def _bound(self, input_tokens: int, reply_tokens: int) -> Spending:
@@ -114,7 +114,7 @@ class Ledger(TrialBudget):
         return self._tracker.hold(ReplyReservation(bound, reply_tokens))
 
     def _longest(self, input_tokens: int, fits: int, does_not: int) -> int:
-        """Return the longest reply that the rest of the budget allows."""
+        """Return the longest reply that the remaining budget allows."""
         while does_not - fits > 1:
             middle = (fits + does_not) // 2
             if self._tracker.exceeded(self._bound(input_tokens, middle)) is None:

@@ -1,0 +1,1 @@
+"""Notices: what people are told of an unattended installation, and by which channels."""

@@ -1,0 +1,1 @@
+"""Backups: one folder or file with the database and its artifacts, restored anywhere."""

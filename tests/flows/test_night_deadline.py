@@ -1,0 +1,74 @@
+"""What a night still begins once its deadline has passed."""
+
+import pytest
+
+from flows.night_deadline import NightDeadline
+from flows.nightly import stages_of
+from taskdata.schema.agent import AgentSpec, ModelSpec
+from taskdata.schema.run import RunConfig
+
+NIGHT = 100.0
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def begun(late_from, judge=None, seconds=NIGHT):
+    """The stages that begin in a night of two rounds whose deadline passes before one of them."""
+    config = RunConfig(agents=(AgentSpec.parse("nop"),), refinement_rounds=1, judge=judge)
+    clock = Clock()
+    deadline = NightDeadline(seconds, clock)
+    keys = []
+    for call in stages_of(config):
+        if call.key == late_from:
+            clock.now = NIGHT
+        if deadline.lets(call.stage, call.parameters, config):
+            keys.append(call.key)
+    return keys
+
+
+ALL = [
+    *("gate-tasks", "prepare", "execute-0", "score-0", "diagnose-0"),
+    *("refine-1", "execute-1", "score-1", "diagnose-1", "gate-scores", "publish"),
+]
+
+
+@pytest.mark.parametrize(
+    ("late_from", "left_out"),
+    [
+        (None, []),
+        ("execute-0", ALL[2:9]),
+        ("score-0", ["refine-1", "execute-1", "score-1", "diagnose-1"]),
+        ("execute-1", ["execute-1", "score-1", "diagnose-1"]),
+        ("score-1", []),
+        ("publish", []),
+    ],
+)
+def test_later_attempts_are_left_out_and_what_is_finished_is_published(late_from, left_out):
+    assert begun(late_from) == [key for key in ALL if key not in left_out]
+
+
+def test_a_judge_costs_money_and_checks_do_not():
+    judge = ModelSpec.parse("openai/gpt-5.2")
+    assert "score-1" not in begun("score-1", judge)
+    assert begun("score-0", judge)[-3:] == ["diagnose-0", "gate-scores", "publish"]
+
+
+def test_without_a_deadline_everything_begins():
+    assert begun("gate-tasks", seconds=float("inf")) == ALL
+
+
+def test_a_stage_that_costs_money_is_told_how_long_the_night_still_is():
+    config = RunConfig(agents=(AgentSpec.parse("nop"),))
+    clock = Clock()
+    deadline = NightDeadline(NIGHT, clock)
+    clock.now = 30.0
+    assert deadline.bounds("execute", config) == {"night_seconds_left": 70.0}
+    assert deadline.bounds("score", config) == {}
+    assert deadline.bounds("publish", config) == {}
+    assert NightDeadline(float("inf"), clock).bounds("execute", config) == {}
