@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from prefect.client.schemas.schedules import CronSchedule
 from prefect.deployments.runner import RunnerDeployment
 
 from flows.config import Settings
@@ -56,6 +57,7 @@ def _deployment(deployment: RunnerDeployment) -> dict[str, Any]:
     schedules = [
         {"cron": one.schedule.cron, "timezone": one.schedule.timezone}
         for one in deployment.schedules or ()
+        if isinstance(one.schedule, CronSchedule)
     ]
     return told | ({"schedules": schedules} if schedules else {})
 
