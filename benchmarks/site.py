@@ -10,7 +10,7 @@ import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from load.nights import Simulation, morning, summary
@@ -58,15 +58,11 @@ def measure(folder: Path, simulation: Simulation) -> None:
     """Print the times of a whole build, of one more night, and of opening pages."""
     *stored, (last, last_morning) = mornings(simulation.history())
     nights = [night for night, _ in stored]
-    began = time.perf_counter()
-    built = write_site(
-        folder, nights, {m.run_id: m for _, m in stored}, summary(nights[-1]) if nights else None
-    )
-    tell("whole site", time.perf_counter() - began, built)
+    all_but_one = {m.run_id: m for _, m in stored}
+    report = summary(nights[-1]) if nights else None
+    tell("whole site", lambda: write_site(folder, nights, all_but_one, report))
     report, only = summary(last), {last.run_id: last_morning}
-    began = time.perf_counter()
-    built = write_site(folder, [*nights, last], only, report)
-    tell("one more night", time.perf_counter() - began, built)
+    tell("one more night", lambda: write_site(folder, [*nights, last], only, report))
     files = [path for path in folder.rglob("*") if path.is_file()]
     total = sum(path.stat().st_size for path in files) / 1e6
     print(f"on disk         {len(files)} files, {total:.1f} MB")
@@ -74,11 +70,14 @@ def measure(folder: Path, simulation: Simulation) -> None:
     opened(folder)
 
 
-def tell(what: str, seconds: float, written: Written) -> None:
-    """Print one line about writing."""
+def tell(what: str, write: Callable[[], Written]) -> None:
+    """Write, and print one line about it."""
+    began, worked = time.perf_counter(), time.process_time()
+    written = write()
+    seconds, worked = time.perf_counter() - began, time.process_time() - worked
     print(
-        f"{what:15} {seconds:6.2f} s, {written.pages} pages written, {written.kept} kept, "
-        f"largest {written.largest / 1e6:.2f} MB"
+        f"{what:15} {seconds:6.2f} s ({worked:.2f} s CPU), {written.pages} pages written, "
+        f"{written.kept} kept, largest {written.largest / 1e6:.2f} MB"
     )
 
 
@@ -95,11 +94,16 @@ def opened(folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for page in (*(f"{name}.html" for name in PAGES), str(task)):
             tab = browser.new_page()
+            devtools = tab.context.new_cdp_session(tab)
+            devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
             began = time.perf_counter()
             tab.goto((folder / page).resolve().as_uri())
             if tab.query_selector("[data-figure]"):
                 tab.wait_for_selector("[data-figure] svg")
-            print(f"opening         {time.perf_counter() - began:6.2f} s, {page}")
+            seconds = time.perf_counter() - began
+            metrics = devtools.send("Performance.getMetrics")["metrics"]
+            worked = {one["name"]: one["value"] for one in metrics}["TaskDuration"]
+            print(f"opening         {seconds:6.2f} s ({worked:.2f} s CPU), {page}")
             tab.close()
         browser.close()
 

@@ -25,6 +25,7 @@ from dashboards.pages.trial.details import Details, details
 from dashboards.pages.trial.packing import pack, pack_files, pack_pages, pack_pictures
 from dashboards.pages.trial_rows import trial_rows
 from dashboards.theme import PALETTE, AgentStyle, agent_styles
+from taskdata.schema.night import Morning
 from taskdata.schema.ranking import controls, ranked
 from taskdata.schema.reservations import reservations
 from taskdata.schema.run import TrialResult
@@ -38,13 +39,19 @@ _PAGES = 0.6
 """Part of the room for files that is kept for pictures of their pages."""
 
 
-def build(store: Store, summary: RunSummary, data_docs: Collection[str] = ()) -> str:
+def build(
+    store: Store,
+    summary: RunSummary,
+    data_docs: Collection[str] = (),
+    morning: Morning | None = None,
+) -> str:
     """Return the dashboard of a run as an HTML page that needs nothing but a browser.
 
     Args:
         store: Where the run's trials, transcripts and views are.
         summary: The run's numbers as they are to be shown.
         data_docs: Gates whose Data Docs are beside the page, as `write_gate_docs` returns them.
+        morning: What the run means against the nights before; None: nobody has compared it.
 
     Raises:
         Misuse: if the run is not in the store.
@@ -63,7 +70,7 @@ def build(store: Store, summary: RunSummary, data_docs: Collection[str] = ()) ->
         "competing": ranked(summary.agents),
         "controls": controls(summary.agents),
         "styles": styles,
-        "answers": answers(summary, results),
+        "answers": answers(summary, results, morning),
         "reservations": reservations(summary),
         "pairs": pairs(summary.comparisons, apart),
         "lost": lost_trials(results),
@@ -102,7 +109,7 @@ def _figures(
         "success-curve": success_curve(agents, styles),
         "task-scores": task_scores(firsts, [agent.agent for agent in agents]),
         "category": grouped_estimates(
-            {a.agent: a.category for a in agents}, styles, "mean root score"
+            {a.agent: a.category_pooled or a.category for a in agents}, styles, "mean root score"
         ),
         "capability": capabilities(agents, styles),
         "deliverable-type": grouped_estimates(

@@ -28,10 +28,13 @@ class ListedRelease(Value):
     version: str
 
 
-def build_index(runs: Sequence[ListedRun], releases: Sequence[ListedRelease]) -> str:
+def build_index(
+    runs: Sequence[ListedRun], releases: Sequence[ListedRelease], *, has_site: bool = False
+) -> str:
     """Return the list as an HTML page: runs in their order, then releases.
 
-    Its links are relative: `runs/<id>/dashboard.html`, `banks/<bank>/<version>/index.html`.
+    Its links are relative: `runs/<id>/dashboard.html`, `banks/<bank>/<version>/index.html`, and
+    `site/index.html` where the pages over all nights are there.
     """
-    context: dict[str, Any] = {"runs": runs, "releases": releases}
+    context: dict[str, Any] = {"runs": runs, "releases": releases, "has_site": has_site}
     return page(context, {}, "index.html", ())

@@ -71,6 +71,13 @@ class Retention(KeepRule):
     """How long the local Prefect server keeps flow runs that have ended, with their logs."""
 
 
+class NightRules(Value):
+    """What a night does beside its stages."""
+
+    confirm: int = Field(default=0, ge=0, le=64)
+    """How often what stands out is run again, to be confirmed or refuted; 0: it is not."""
+
+
 class Settings(BaseSettings):
     """Where things are; `NIGHTSHIFT_...` in the environment wins over `nightshift.toml`."""
 
@@ -120,6 +127,8 @@ class Settings(BaseSettings):
     """What becomes of nights that were due while nothing was served: the latest may run once."""
     key_hosts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """The `[key_hosts]` table: servers, by provider, that get its key beside its own."""
+    night: NightRules = NightRules()
+    """The `[night]` table."""
     run: dict[str, Any] = Field(default_factory=dict)
     """The `[run]` table: defaults of every run."""
     refresh: dict[str, Any] = Field(default_factory=dict)
@@ -149,6 +158,11 @@ class Settings(BaseSettings):
     def run_folder(self, run_id: str) -> Path:
         """Return the folder of a run's published files."""
         return self.home.resolve() / "runs" / run_id
+
+    @property
+    def site_folder(self) -> Path:
+        """Return the folder of the pages over all nights."""
+        return self.home.resolve() / "site"
 
     @property
     def inbox(self) -> Path:

@@ -1,12 +1,13 @@
 """The nightly evaluation as a DAG. Start reading here.
 
 select -> gate -> prepare -> execute -> score -> diagnose -> refine (feedback -> execute -> score
--> diagnose, r rounds) -> gate -> publish. Stages run in this process (`nightshift run`) or each as
-its own deployment (`nightshift serve`); either way they hand over through the store, keyed by run.
+-> diagnose, r rounds) -> gate -> confirm (prepare -> execute -> score -> diagnose, of what stands
+out) -> publish. Stages run in this process (`nightshift run`) or each as its own deployment
+(`nightshift serve`); either way they hand over through the store, keyed by run.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from prefect.runtime import flow_run
 from flows import publishing
 from flows.caller import caller
 from flows.config import Settings, load_settings, run_config
+from flows.confirming import find_confirmation, recorded
 from flows.flow_runs import own_id, require_own
 from flows.night_deadline import NightDeadline, left_out
 from flows.notices.telling import tell_failed_night
@@ -46,8 +48,8 @@ class StageCall:
         return "-".join([self.stage, *(str(value) for value in self.parameters.values())])
 
 
-def stages_of(config: RunConfig) -> Iterator[StageCall]:
-    """Yield the stages of a night in order."""
+def stages_of(config: RunConfig, *, confirms: bool = True) -> Iterator[StageCall]:
+    """Yield the stages of a night in order; `confirm` only where a night runs anything again."""
     yield StageCall("gate", {"gate": "tasks"})
     yield StageCall("prepare")
     for round_ in range(config.refinement_rounds + 1):
@@ -56,7 +58,16 @@ def stages_of(config: RunConfig) -> Iterator[StageCall]:
         for stage in ("execute", "score", "diagnose"):
             yield StageCall(stage, {"round": round_})
     yield StageCall("gate", {"gate": "scores"})
+    if confirms:
+        yield StageCall("confirm")
     yield StageCall("publish")
+
+
+CONFIRMING = (
+    StageCall("prepare"),
+    *(StageCall(stage, {"round": 0}) for stage in ("execute", "score", "diagnose")),
+)
+"""The stages of a confirming re-run: no gates, no refinement, and no page of its own."""
 
 
 def _flow_run_name() -> str:
@@ -100,33 +111,65 @@ def nightly_evaluation(changes: RunChanges = AS_CONFIGURED, run_id: str = "") ->
 
 
 def _walk(settings: Settings, store: Store, run: Run) -> None:
-    calls = _begun(NightDeadline(settings.night_seconds), store, run)
+    deadline = NightDeadline(settings.night_seconds)
     if not caller().holds_run:
         night, service = flow_run.get_id(), Service()
-        for call, bounds in calls:
+
+        def call_deployment(run_id: str, call: StageCall) -> None:
+            again = "" if run_id == run.id else "confirm:"
             service.call(
                 f"{call.stage}/{deployment_of(call.stage)}",
-                key=f"{night}:{call.key}",
-                run_name=f"{call.key}-{run.id}",
-                parameters={"run_id": run.id, **call.parameters, **bounds},
+                key=f"{night}:{again}{call.key}",
+                run_name=f"{call.key}-{run_id}",
+                parameters={
+                    "run_id": run_id,
+                    **call.parameters,
+                    **deadline.bounds(call.stage, run.config),
+                },
             )
+
+        _call_all(settings, store, run, deadline, call_deployment)
         return
+
+    def call_here(run_id: str, call: StageCall) -> None:
+        bounds = deadline.bounds(call.stage, run.config)
+        STAGE_FLOWS[call.stage](run_id=run_id, **call.parameters, **bounds)
+
     models = [*(agent.model for agent in run.config.agents), run.config.judge]
     with cluster(settings, run.config.workers), kept_model_servers(models, settings.home):
-        for call, bounds in calls:
-            STAGE_FLOWS[call.stage](run_id=run.id, **call.parameters, **bounds)
+        _call_all(settings, store, run, deadline, call_here)
 
 
-def _begun(
-    deadline: NightDeadline, store: Store, run: Run
-) -> Iterator[tuple[StageCall, dict[str, Any]]]:
-    """Yield the stages that the night's deadline lets begin, with what ends them in time."""
-    for call in stages_of(run.config):
-        if deadline.lets(call.stage, call.parameters, run.config):
-            yield call, deadline.bounds(call.stage, run.config)
-            continue
-        report = left_out(store, run.id, call.stage, call.parameters["round"], deadline.passed)
-        if report.due:
-            store.record_stage(report)
-            caller().progress.ended(report.stage, report)
-            _logger.warning("%s: %s", report.stage, report.note)
+def _call_all(
+    settings: Settings,
+    store: Store,
+    run: Run,
+    deadline: NightDeadline,
+    do: Callable[[str, StageCall], None],
+) -> None:
+    """Do the stages of a run in order, and those of the re-run that confirms it in their place."""
+    for call in stages_of(run.config, confirms=settings.night.confirm > 0):
+        _call_in_time(store, run, deadline, call, do)
+        again = find_confirmation(store, run.id) if call.stage == "confirm" else None
+        if again is not None:
+            with recorded(store, again):
+                for repeated in CONFIRMING:
+                    _call_in_time(store, again, deadline, repeated, do)
+
+
+def _call_in_time(
+    store: Store,
+    run: Run,
+    deadline: NightDeadline,
+    call: StageCall,
+    do: Callable[[str, StageCall], None],
+) -> None:
+    """Do one stage if the night's deadline lets it begin; else record what is left out."""
+    if deadline.lets(call.stage, call.parameters, run.config):
+        do(run.id, call)
+        return
+    report = left_out(store, run.id, call.stage, call.parameters["round"], deadline.passed)
+    if report.due:
+        store.record_stage(report)
+        caller().progress.ended(report.stage, report)
+        _logger.warning("%s: %s", report.stage, report.note)

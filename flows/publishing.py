@@ -18,6 +18,7 @@ from prefect.runtime import flow_run
 
 from dashboards.visible_text import visible
 from flows.config import Settings
+from flows.history import record_night
 from flows.serving.dashboards import dashboard_url
 from flows.summaries import headline, summary_of
 from taskdata.schema.gate import GateResult
@@ -33,11 +34,12 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
 
     started = time.monotonic()
     summary = _as_completed(summary_of(store, run_id))
+    morning = record_night(store, run_id, summary.run.finished_at)
     folder = settings.run_folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "dashboard.html"
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
-    page.write_text(build(store, summary, data_docs), encoding="utf-8")
+    page.write_text(build(store, summary, data_docs, morning), encoding="utf-8")
     store.set_dashboard(run_id, str(page))
     return StageReport(
         stage="publish",

@@ -20,7 +20,7 @@ import stages.prepare.work as preparing
 import stages.refine.work as refining
 import stages.score.work as scoring
 from environments.models.money.shared_budget import spent_usd
-from flows import publishing
+from flows import confirming, publishing
 from flows.caller import caller, calling
 from flows.config import Settings, load_settings
 from flows.gates import hold_gate
@@ -260,6 +260,16 @@ def refine_flow(run_id: str, round: int = 1) -> None:
     )
 
 
+@flow(name="confirm", flow_run_name="confirm-{run_id}", on_completion=[wake_parent])
+def confirm_flow(run_id: str) -> None:
+    """Plan a run that repeats what stands out in this one, where `[night] confirm` asks for it."""
+    _staged(
+        run_id,
+        "confirm",
+        lambda settings, store: confirming.plan(store, run_id, settings.night.confirm),
+    )
+
+
 @flow(name="publish", flow_run_name="publish-{run_id}", on_completion=[wake_parent])
 def publish_flow(run_id: str) -> None:
     """Publish the run's dashboard and its summary."""
@@ -273,6 +283,7 @@ STAGE_FLOWS: dict[str, Flow[Any, None]] = {
     "score": score_flow,
     "diagnose": diagnose_flow,
     "refine": refine_flow,
+    "confirm": confirm_flow,
     "publish": publish_flow,
 }
 """Every stage by name."""

@@ -1,6 +1,6 @@
 """Names of the stages that can be run alone; cheap to import, unlike the flows themselves."""
 
-STAGES = ("gate", "prepare", "execute", "score", "diagnose", "refine", "publish")
+STAGES = ("gate", "prepare", "execute", "score", "diagnose", "refine", "confirm", "publish")
 """Of a run."""
 
 REFRESH_STAGES = (

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from quality.atomic.step_by_step import step_accuracy
+from quality.history.categories import informative, pooled_by_category
 from quality.statistics.intervals import clustered_mean
 from quality.statistics.paired import compare_by_task
 from quality.success import success_rates
@@ -123,6 +124,7 @@ def _agent(
         leaf_sr=_mean([score > rule.threshold for _, _, score in leaves]),
         coverage=_mean([r.score.root.coverage for r in results if r.score is not None]),
         category=_grouped(results, lambda r: r.trial.category),
+        category_pooled=_pooled_by_category(scored),
         deliverable_type=_by_deliverable(leaves, tasks),
         tier=_grouped(results, lambda r: r.trial.tier),
         score_per_usd=_score_per_usd(scored),
@@ -234,7 +236,15 @@ def _grouped(
     results: Sequence[TrialResult], group: Callable[[TrialResult], str]
 ) -> dict[str, Estimate]:
     names = sorted({group(r) for r in results})
-    return {name: _root_score([r for r in results if group(r) == name]) for name in names}
+    found = {name: _root_score([r for r in results if group(r) == name]) for name in names}
+    return {name: informative(estimate) for name, estimate in found.items()}
+
+
+def _pooled_by_category(scored: Sequence[TrialResult]) -> dict[str, Estimate]:
+    names = sorted({r.trial.category for r in scored})
+    return pooled_by_category(
+        {name: _by_task([r for r in scored if r.trial.category == name], _least) for name in names}
+    )
 
 
 def _leaf_scores(
@@ -261,7 +271,7 @@ def _by_deliverable(
     for result, checkpoint, score in leaves:
         for kind in _types_looked_at(checkpoint, tasks[result.trial.task_hash]):
             groups.setdefault(kind, []).append((score, result.trial.task_id))
-    return {kind: _score_estimate(groups[kind]) for kind in sorted(groups)}
+    return {kind: informative(_score_estimate(groups[kind])) for kind in sorted(groups)}
 
 
 def _types_looked_at(checkpoint: Checkpoint, task: Task) -> set[str]:

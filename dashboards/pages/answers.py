@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from dashboards.pages import formats
 from dashboards.pages.pairs import pairs
+from taskdata.schema.night import Morning, ScoreChange
 from taskdata.schema.ranking import MUST_SCORE, controls, ranked
 from taskdata.schema.run import RunStatus, TrialResult
 from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
@@ -14,6 +15,7 @@ from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
 _IDLE = "nop"
 """Whom an agent must beat that has no competitor."""
 _OTHERS = 2
+_ALARMS = ("confirmed", "suspected")
 _SLACK = 1e-9
 
 
@@ -26,15 +28,55 @@ class AnswerCard(NamedTuple):
     tone: str = "plain"
 
 
-def answers(summary: RunSummary, results: Sequence[TrialResult]) -> list[AnswerCard]:
-    """Return the four answers, in the order they are read."""
+def answers(
+    summary: RunSummary, results: Sequence[TrialResult], morning: Morning | None = None
+) -> list[AnswerCard]:
+    """Return the answers, in the order they are read.
+
+    Args:
+        summary: The run's numbers.
+        results: Its trials.
+        morning: What the run means against the nights before; None: nobody has compared it.
+    """
     competing = [agent for agent in ranked(summary.agents) if agent.root_score.mean is not None]
-    return [
+    worked = _did_the_evaluation_work(summary, results)
+    cards = [
         _who_is_better(competing, summary.agents),
         _is_it_real(competing, summary, results),
         _what_did_it_cost(summary, results),
-        _did_the_evaluation_work(summary, results),
     ]
+    if morning is None or not morning.baseline:
+        return [*cards, worked]
+    worse = _did_anything_get_worse(morning)
+    if worse.tone == "bad" and worked.tone == "good":
+        # Green beside a regression would be taken for "nothing went wrong".
+        worked = worked._replace(tone="plain")
+    return [worse, *cards, worked]
+
+
+def _did_anything_get_worse(morning: Morning) -> AnswerCard:
+    question = "Did anything get worse?"
+    fallen = [c for c in morning.changes if c.after < c.before]
+    alarms = [c for c in fallen if c.verdict in _ALARMS]
+    if not alarms:
+        lasting = [c for c in fallen if c.verdict == "lasting"]
+        nights = formats.plural(len(morning.baseline), "comparable night")
+        shown = f"against {nights}, an alarm in {morning.false_alarm_rate:.0%} of quiet nights"
+        if lasting:
+            return AnswerCard(question, "Not since the night before", _told(lasting))
+        return AnswerCard(question, "Nothing beyond chance", (shown,))
+    kinds = [(kind, sum(c.verdict == kind for c in alarms)) for kind in _ALARMS]
+    headline = ", ".join(formats.plural(n, f"{kind} regression") for kind, n in kinds if n)
+    return AnswerCard(question, f"Yes: {headline}", _told(alarms), "bad")
+
+
+def _told(changes: Sequence[ScoreChange]) -> tuple[str, ...]:
+    return tuple(
+        f"{c.agent}, {'all tasks' if c.scope == 'all' else formats.words(c.scope)}: "
+        f"{formats.score(c.before)} then {formats.score(c.after)}"
+        + (f" ({formats.gain_interval(c.difference.ci95)})" if c.difference.ci95 else "")
+        for c in changes[: _OTHERS + 1]
+    )
 
 
 def _scored(estimate: Estimate) -> str:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from dashboards.figures.axes import NAMES_AXIS, SCORE_AXIS
+from dashboards.figures.axes import NAMES_AXIS, SCORE_AXIS, error_bars, interval_text
 from dashboards.pages import formats
 from dashboards.site.drawing import Cell, Drawing, Table, drawn, empty, marker
 from dashboards.site.history import History
 from dashboards.theme import label
-from taskdata.schema.night import Night, NightTask
+from taskdata.schema.night import CategoryEstimate, Night, NightTask
 
 _LEAVES = ((5, "1 to 5 leaves"), (10, "6 to 10 leaves"), (20, "11 to 20 leaves"))
 _MORE_LEAVES = "more than 20 leaves"
@@ -24,15 +24,23 @@ class _Group(NamedTuple):
     tasks: int
 
 
-def drawings(history: History) -> dict[str, Drawing]:
-    """Return the figures; means of few tasks have no honest interval, so that none is drawn."""
+def drawings(history: History, pooled: Sequence[CategoryEstimate] = ()) -> dict[str, Drawing]:
+    """Return the figures; means of few tasks have no honest interval, so that none is drawn.
+
+    Args:
+        history: All nights.
+        pooled: Estimates by category that have one, of the latest night; drawn where there are.
+    """
     if history.latest is None:
         return {}
     night = history.latest
     agents = [agent for agent in history.competing if agent in history.nights[-1].agents]
+    category = _groups(night, lambda task: (task.category,))
     return {
         "radar": _radar(history, agents, _groups(night, lambda task: task.capabilities)),
-        "category": _dots("category", history, agents, _groups(night, lambda t: (t.category,))),
+        "category": _pooled(history, pooled)
+        if pooled
+        else _dots("category", history, agents, category),
         "deliverables": _dots(
             "type of deliverable", history, agents, _groups(night, lambda t: t.deliverable_types)
         ),
@@ -129,18 +137,64 @@ def _dots(
         [trace(agent) for agent in agents],
         64 + 34 * len(names),
         xaxis=SCORE_AXIS | {"title": "mean root score"},
-        yaxis=NAMES_AXIS
-        | {
-            "type": "linear",
-            "tickvals": list(range(len(names))),
-            "ticktext": [f"{label(formats.words(name))} " for name in names],
-            "range": [len(names) - 0.5, -0.5],
-            "autorange": False,
-            "showgrid": True,
-            "zeroline": False,
-        },
+        yaxis=_names_axis(names),
     )
     return Drawing(title, figure, _table(what, agents, groups, names), _note(groups))
+
+
+def _pooled(history: History, estimates: Sequence[CategoryEstimate]) -> Drawing:
+    """Return the estimates by category with their intervals, the agents one below the other."""
+    names = sorted({estimate.category for estimate in estimates})
+    agents = [a for a in history.competing if any(e.agent == a for e in estimates)]
+    step = 0.8 / max(1, len(agents))
+
+    def trace(place: int, agent: str) -> dict[str, Any]:
+        own = [estimate for estimate in estimates if estimate.agent == agent]
+        found = [estimate.estimate for estimate in own]
+        style = history.styles[agent]
+        offset = (place - (len(agents) - 1) / 2) * step
+        return {
+            "type": "scatter",
+            "mode": "markers",
+            "x": [estimate.mean for estimate in found],
+            "y": [names.index(estimate.category) + offset for estimate in own],
+            "error_x": error_bars(found) | {"color": style.colour, "thickness": 1.5, "width": 3},
+            "marker": marker(style, 8),
+            "customdata": [
+                [f"{interval_text(e.estimate, '.2f')}, {formats.plural(e.tasks, 'task')}", None]
+                for e in own
+            ],
+            "hovertemplate": f"{label(agent)}<br>%{{x:.2f}}<br>%{{customdata[0]}}<extra></extra>",
+        }
+
+    figure = drawn(
+        [trace(place, agent) for place, agent in enumerate(agents)],
+        64 + len(names) * max(34, 14 * len(agents)),
+        xaxis=SCORE_AXIS | {"title": "mean root score, pooled"},
+        yaxis=_names_axis(names),
+    )
+    rows: list[list[Cell]] = [
+        [e.category, e.agent, e.tasks, e.estimate.mean, *(e.estimate.ci95 or (None, None))]
+        for e in estimates
+    ]
+    note = (
+        "Shrunken estimates with 95 % intervals: a category of few tasks leans on the agent's "
+        "other categories."
+    )
+    table = Table(("category", "agent", "tasks", "score", "from", "to"), rows)
+    return Drawing("Root score by category", figure, table, note)
+
+
+def _names_axis(names: Sequence[str]) -> dict[str, Any]:
+    return NAMES_AXIS | {
+        "type": "linear",
+        "tickvals": list(range(len(names))),
+        "ticktext": [f"{label(formats.words(name))} " for name in names],
+        "range": [len(names) - 0.5, -0.5],
+        "autorange": False,
+        "showgrid": True,
+        "zeroline": False,
+    }
 
 
 def _note(groups: Mapping[str, Mapping[str, _Group]]) -> str:

@@ -1,6 +1,6 @@
 """Changes of score between two nights: in sentences, in a figure, and what they cost."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dashboards.figures.axes import NAMES_AXIS, error_bars, interval_text
@@ -16,17 +16,26 @@ _MOST_DRAWN = 30
 _SCOPES = ("all", "category", "task")
 
 
+class Pair(NamedTuple):
+    """A measure before and tonight."""
+
+    before: float | None
+    now: float | None
+    is_unusual: bool = False
+    """Whether tonight is outside what the nights that it is compared with had."""
+
+
 class Effort(NamedTuple):
-    """What an agent took per trial, before and tonight: (before, tonight) of each measure."""
+    """What an agent reached and took, per trial."""
 
     agent: str
-    score: tuple[float | None, float | None]
-    success: tuple[float | None, float | None]
-    cost_usd: tuple[float | None, float | None]
-    wall_s: tuple[float | None, float | None]
-    turns: tuple[float | None, float | None]
-    tokens: tuple[float | None, float | None]
-    errors: tuple[int | None, int]
+    score: Pair
+    success: Pair
+    cost_usd: Pair
+    wall_s: Pair
+    turns: Pair
+    tokens: Pair
+    errors: Pair
 
 
 def raised(morning: Morning) -> list[ScoreChange]:
@@ -60,9 +69,15 @@ def sentence(change: ScoreChange) -> str:
         facts.append(f"95 % interval {formats.gain_interval(change.difference.ci95)}")
     if not change.scope.startswith("task"):
         facts.append(formats.plural(change.tasks, "task"))
+    if change.success_before is not None and change.success_after is not None:
+        before, after = (formats.share(s) for s in (change.success_before, change.success_after))
+        facts.insert(1, f"success {before} to {after}")
     if change.p_value is not None:
         facts.append(f"p {_equals(formats.probability(change.p_value))}")
-    verb = "fell" if moved < 0 else "rose"
+    if change.verdict == "lasting":
+        verb = "is still lower" if moved < 0 else "is still higher"
+    else:
+        verb = "fell" if moved < 0 else "rose"
     return f"{verb} by {abs(moved):.2f} points {where} ({'; '.join(facts)})."
 
 
@@ -99,27 +114,39 @@ def changes_figure(morning: Morning, styles: Mapping[str, AgentStyle]) -> Drawin
     return Drawing("Changes of root score", figure, _table(morning.changes), note)
 
 
-def effort_rows(night: NightRow, before: NightRow | None) -> list[Effort]:
-    """Return what each agent of the night took, beside what it took before."""
+def effort_rows(night: NightRow, before: NightRow | None, morning: Morning) -> list[Effort]:
+    """Return what each agent of the night reached and took.
+
+    What is compared is over the tasks that both nights have; the rest stands alone, over all.
+    """
     return [
-        _effort(agent, None if before is None else before.agents.get(agent), now)
+        _effort(agent, now, None if before is None else before.agents.get(agent), morning)
         for agent, now in night.agents.items()
     ]
 
 
-def _effort(agent: str, past: AgentNight | None, now: AgentNight) -> Effort:
-    def pair(measure: Callable[[AgentNight], float | None]) -> tuple[float | None, float | None]:
-        return (None if past is None else measure(past)), measure(now)
+def _effort(agent: str, now: AgentNight, past: AgentNight | None, morning: Morning) -> Effort:
+    efforts = {effort.what: effort for effort in morning.efforts if effort.agent == agent}
+    whole = next((c for c in morning.changes if (c.agent, c.scope) == (agent, "all")), None)
+
+    def took(what: str, total: float | None) -> Pair:
+        if what not in efforts:
+            return Pair(None, now.each(total))
+        found = efforts[what]
+        low, high = found.usual or (found.after, found.after)
+        return Pair(found.before, found.after, not low <= found.after <= high)
 
     return Effort(
         agent,
-        score=pair(lambda own: own.score),
-        success=pair(lambda own: own.success),
-        cost_usd=pair(lambda own: own.each(own.cost_usd)),
-        wall_s=pair(lambda own: own.each(own.wall_s)),
-        turns=pair(lambda own: own.each(own.turns_sum)),
-        tokens=pair(lambda own: own.each(own.tokens)),
-        errors=(None if past is None else past.errors, now.errors),
+        score=Pair(None, now.score) if whole is None else Pair(whole.before, whole.after),
+        success=Pair(None, now.success)
+        if whole is None or whole.success_after is None
+        else Pair(whole.success_before, whole.success_after),
+        cost_usd=took("cost_usd", now.cost_usd),
+        wall_s=took("wall_s", now.wall_s),
+        turns=took("turns", now.turns_sum),
+        tokens=took("tokens", now.tokens),
+        errors=Pair(None if past is None else past.errors, now.errors),
     )
 
 

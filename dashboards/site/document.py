@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 from urllib.parse import quote
 
@@ -192,6 +193,6 @@ def _policy(loader: str) -> str:
 def _replace(path: Path, content: bytes) -> None:
     """Write a file so that nobody ever reads half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
     beside.write_bytes(content)
     beside.replace(path)

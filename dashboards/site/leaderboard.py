@@ -11,6 +11,7 @@ from dashboards.site import breakdowns
 from dashboards.site.drawing import Cell, Drawing, Table, as_json, drawn, empty, marker
 from dashboards.site.history import AgentNight, History
 from dashboards.theme import SCORES, label
+from taskdata.schema.night import CategoryEstimate
 from taskdata.schema.ranking import controls, ranked
 from taskdata.schema.summary import AgentComparison, AgentSummary, Estimate, RunSummary
 
@@ -58,8 +59,10 @@ def _winner(comparison: AgentComparison) -> str | None:
     return comparison.second if interval[0] > 0 else comparison.first
 
 
-def leaderboard_drawings(history: History, summary: RunSummary) -> dict[str, Drawing]:
-    """Return the figures of the leaderboard."""
+def leaderboard_drawings(
+    history: History, summary: RunSummary, pooled: Sequence[CategoryEstimate] = ()
+) -> dict[str, Drawing]:
+    """Return the figures of the leaderboard; `pooled` are estimates by category of that night."""
     found = {
         "headline": _headline(history, summary),
         "success-curve": _success_curve(history, summary),
@@ -67,7 +70,7 @@ def leaderboard_drawings(history: History, summary: RunSummary) -> dict[str, Dra
         "steps": _front(history, "Success against steps", "turns per trial", _turns),
         "passes": _passes(history, summary),
         "harnesses": _harnesses(history),
-        **breakdowns.drawings(history),
+        **breakdowns.drawings(history, pooled),
     }
     if summary.refinement:
         found["refinement"] = _refinement(history, summary)

@@ -1,14 +1,14 @@
 """This morning: what a night means against the last comparable one, verdicts first."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from dashboards.pages import formats
 from dashboards.pages.answers import AnswerCard
 from dashboards.site.changes import changes_figure, effort_rows, is_regression, raised, sentence
 from dashboards.site.drawing import Drawing
 from dashboards.site.history import AgentNight, History, NightRow
-from taskdata.schema.night import ClusterChange, Morning, ScoreChange
+from taskdata.schema.night import ClusterChange, ErrorChange, Morning, ScoreChange
 from taskdata.schema.ranking import MUST_SCORE
 
 SHOWN = 20
@@ -16,14 +16,6 @@ SHOWN = 20
 _SLACK = 1e-9
 _FAR = 1.0
 """Points of root score that are worth a second look where the comparison can tell nothing."""
-
-
-class Cause(NamedTuple):
-    """An infrastructure error by its cause, tonight and before."""
-
-    cause: str
-    trials: int
-    before: int | None
 
 
 def morning_context(history: History, morning: Morning) -> dict[str, Any]:
@@ -44,12 +36,13 @@ def morning_context(history: History, morning: Morning) -> dict[str, Any]:
         "cards": _cards(history, night, before, morning),
         "worse": [change for change in told if is_regression(change)],
         "better": [change for change in told if not is_regression(change)],
+        "lasting": [change for change in morning.changes if change.verdict == "lasting"],
         "refuted": [change for change in morning.changes if change.verdict == "refuted"],
         "shown": SHOWN,
         "sentence": sentence,
-        "clusters": _by_change(morning.clusters),
-        "causes": _causes(night, before),
-        "effort": effort_rows(night, before),
+        "clusters": _by_change(_clusters(night, morning)),
+        "causes": _causes(night, morning),
+        "effort": effort_rows(night, before, morning),
         "styles": history.styles,
         "used_styles": {a: style for a, style in history.styles.items() if a in night.agents},
         "neighbours": _neighbours(history, night),
@@ -66,22 +59,45 @@ def _cards(
     history: History, night: NightRow, before: NightRow | None, morning: Morning
 ) -> list[AnswerCard]:
     told = raised(morning)
-    return [
-        _worse(morning, [change for change in told if is_regression(change)]),
-        _better(morning, [change for change in told if not is_regression(change)]),
-        _failures(morning),
-        _worked(history, night),
-        _cost(night, before),
-    ]
+    if morning.baseline:
+        changes = [
+            _worse(morning, [change for change in told if is_regression(change)]),
+            _better(morning, [change for change in told if not is_regression(change)]),
+        ]
+    else:
+        changes = [_nothing_before(morning), _ahead(history, night)]
+    return [*changes, _failures(night, morning), _worked(night), _cost(night, before)]
+
+
+def _nothing_before(morning: Morning) -> AnswerCard:
+    lines = morning.notes[:1] or ("the next night of these settings is compared with this one",)
+    return AnswerCard("What changed?", "Nothing to compare with yet", lines)
+
+
+def _ahead(history: History, night: NightRow) -> AnswerCard:
+    """Return who has the highest score, and leave it to the leaderboard how sure that is."""
+    scored = {
+        agent: own.score
+        for agent, own in night.agents.items()
+        if agent not in history.controls and own.score is not None
+    }
+    if not scored:
+        return AnswerCard("Who is ahead?", "No competing agent has a score", ())
+    best = sorted(scored, key=lambda agent: -scored[agent])
+    lines = [f"{agent}: {formats.score(scored[agent])} of 10" for agent in best[:3]]
+    lines.append("the leaderboard says how sure that is")
+    return AnswerCard("Who is ahead?", best[0], tuple(lines))
 
 
 def _worse(morning: Morning, changes: Sequence[ScoreChange]) -> AnswerCard:
     question = "What got worse?"
-    if not morning.baseline:
-        return AnswerCard(question, "Nothing to compare with yet", morning.notes[:1])
     if changes:
         lines = tuple(_brief(change) for change in changes[:3])
         return AnswerCard(question, _counted(changes, "regression"), lines, "bad")
+    lasting = [c for c in morning.changes if c.verdict == "lasting" and is_regression(c)]
+    if lasting:
+        lines = tuple(_brief(change) for change in lasting[:3])
+        return AnswerCard(question, "Nothing new, and not all is mended", lines, "bad")
     doubtful = [c for c in morning.changes if c.scope == "all" and _untold_fall(morning, c)]
     if doubtful:
         most = min(doubtful, key=lambda change: change.after - change.before)
@@ -98,8 +114,6 @@ def _untold_fall(morning: Morning, change: ScoreChange) -> bool:
 
 def _better(morning: Morning, changes: Sequence[ScoreChange]) -> AnswerCard:
     question = "What got better?"
-    if not morning.baseline:
-        return AnswerCard(question, "Nothing to compare with yet", ())
     if changes:
         lines = tuple(_brief(change) for change in changes[:3])
         return AnswerCard(question, _counted(changes, "improvement"), lines, "good")
@@ -129,17 +143,25 @@ def _counted(changes: Sequence[ScoreChange], noun: str) -> str:
     return ", ".join(formats.plural(n, f"{kind} {noun}") for kind, n in kinds.items() if n)
 
 
-def _failures(morning: Morning) -> AnswerCard:
-    found = _by_change(morning.clusters)
+def _failures(night: NightRow, morning: Morning) -> AnswerCard:
+    question = "Why do trials fail?"
+    found = _by_change(_clusters(night, morning))
     new, lasting, gone = (found[change] for change in ("new", "lasting", "gone"))
-    if not morning.clusters:
-        return AnswerCard("Why do trials fail?", "No failure has a label", ())
+    if not any((new, lasting, gone)):
+        return AnswerCard(question, "No failed trial has a label", ())
+    told = [_named(change) for change in (new or lasting)[:3]]
     if not morning.baseline:
-        lines = tuple(_named(change) for change in (*new, *lasting)[:3])
-        return AnswerCard("Why do trials fail?", _causes_of(len(new) + len(lasting)), lines)
-    headline = f"{formats.plural(len(new), 'new cause')}, {len(gone)} gone, {len(lasting)} lasting"
-    lines = tuple(_named(change) for change in (new or lasting)[:3])
-    return AnswerCard("Why do trials fail?", headline, lines)
+        return AnswerCard(question, _causes_of(len(new) + len(lasting)), tuple(told))
+    headline = formats.plural(len(new), "new cause") if new else "For no new cause"
+    return AnswerCard(question, headline, (*told, f"{len(lasting)} lasting, {len(gone)} gone"))
+
+
+def _clusters(night: NightRow, morning: Morning) -> Sequence[ClusterChange]:
+    """Return the causes as the morning compares them, or those of the night alone."""
+    return morning.clusters or [
+        ClusterChange(cluster=cluster, change="new", first_seen=night.run_id, nights=1)
+        for cluster in night.clusters
+    ]
 
 
 def _causes_of(count: int) -> str:
@@ -150,7 +172,7 @@ def _named(change: ClusterChange) -> str:
     return f"{formats.plural(change.cluster.trials, 'trial')}: {change.cluster.title[:120]}"
 
 
-def _worked(history: History, night: NightRow) -> AnswerCard:
+def _worked(night: NightRow) -> AnswerCard:
     question = "Did the night itself work?"
     troubles = [] if night.status in ("completed", "running") else [f"the run {night.status}"]
     if night.errors:
@@ -186,7 +208,7 @@ def _cost(night: NightRow, before: NightRow | None) -> AnswerCard:
     ]
     if before is not None:
         past = f"{formats.money(before.cost_usd)}, {formats.duration(before.wall_s)}"
-        lines.append(f"the night before: {past}")
+        lines.append(f"the night it is compared with: {past}")
     known = "Unknown: a price is missing" if night.cost_usd is None else ""
     return AnswerCard("What did it cost?", known or formats.money(night.cost_usd), tuple(lines))
 
@@ -201,14 +223,13 @@ def _by_change(changes: Sequence[ClusterChange]) -> Mapping[str, list[ClusterCha
     }
 
 
-def _causes(night: NightRow, before: NightRow | None) -> list[Cause]:
-    past = {} if before is None else before.error_causes
-    names = sorted(night.error_causes.keys() | past.keys())
-    found = [
-        Cause(name, night.error_causes.get(name, 0), None if before is None else past.get(name, 0))
-        for name in names
-    ]
-    return sorted(found, key=lambda cause: (-cause.trials, -(cause.before or 0)))
+def _causes(night: NightRow, morning: Morning) -> list[ErrorChange]:
+    """Return infrastructure errors by cause, most first."""
+    found = morning.errors or tuple(
+        ErrorChange(cause=cause, before=0, after=trials)
+        for cause, trials in night.error_causes.items()
+    )
+    return sorted(found, key=lambda change: (-change.after, -change.before))
 
 
 def _neighbours(history: History, night: NightRow) -> tuple[str | None, str | None]:

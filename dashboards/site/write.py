@@ -60,7 +60,8 @@ def write_site(
     site = Site(folder)
     site.write_assets()
     _write_mornings(site, history, mornings)
-    _write_overviews(site, history, summary)
+    latest = mornings.get(history.nights[-1].run_id) if history.nights else None
+    _write_overviews(site, history, summary, latest)
     _write_tasks(site, history, releases)
     listed = [*history.nights, *history.confirming]
     listed.sort(key=lambda night: night.created_at, reverse=True)
@@ -83,12 +84,15 @@ def _write_mornings(site: Site, history: History, mornings: Mapping[str, Morning
         site.write("index.html", "morning.html", context, drawings)
 
 
-def _write_overviews(site: Site, history: History, summary: RunSummary | None) -> None:
+def _write_overviews(
+    site: Site, history: History, summary: RunSummary | None, morning: Morning | None
+) -> None:
     common: dict[str, Any] = {"styles": history.styles, "nights": history.nights}
     site.write("trends.html", "trends.html", common, trend_drawings(history))
     context = {**common, "clusters": cluster_rows(history)}
     site.write("failures.html", "failures.html", context, failure_drawings(history, summary))
-    board = {} if summary is None else leaderboard_drawings(history, summary)
+    pooled = () if morning is None else morning.categories
+    board = {} if summary is None else leaderboard_drawings(history, summary, pooled)
     context = {
         **common,
         "summary": summary,

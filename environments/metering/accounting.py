@@ -60,8 +60,8 @@ class CallAccounting:
         """Return why the last call has no answer, None if it has one or the program is to blame."""
         if self.store_fault is not None:
             return self.store_fault
-        if self._terms.ledger.is_cut_short:
-            return lost_money(self._terms.ledger.lost_usd)
+        if self._terms.budget.is_cut_short:
+            return lost_money(self._terms.budget.lost_usd)
         fault = self._last_fault
         if fault is None or isinstance(fault, BudgetExhausted):
             return fault
@@ -88,12 +88,12 @@ class CallAccounting:
     def can_pay_another(self, call: Call) -> bool:
         """Return whether the trial's budget covers both the failed attempt and the next one."""
         lost = _lost(call, self._failure(call))
-        return lost == 0 or self._terms.ledger.can_lose(lost)
+        return lost == 0 or self._terms.budget.can_lose(lost)
 
     def will_retry(self, call: Call) -> None:
         """Count an attempt that the provider made fail, and reset the call for the next one."""
         failure = self._failure(call)
-        self._terms.ledger.lose(_lost(call, failure))
+        self._terms.budget.lose(_lost(call, failure))
         if failure is not None:
             self._note(call, failure)
         # A call counts as one failed call, however many of its attempts fail.
@@ -115,7 +115,7 @@ class CallAccounting:
         else:
             # A server that reports 0 tokens does not count tokens.
             counted = usage if usage is not None and usage.total > 0 else None
-            cost = None if counted is None else self._terms.ledger.cost_usd(counted)
+            cost = None if counted is None else self._terms.budget.cost_usd(counted)
         call.whole = call.reply(answer, self._terms.endpoint.spec.model, cost)
         self.clear_fault()
         self._answered_formats.add(call.dialect.name)
@@ -123,7 +123,7 @@ class CallAccounting:
         call.outcome = Outcome(kind="ok", tokens=None if usage is None else usage.total)
         if log is not None and call.replayed is None:
             stored = stored_answer(content_type, content, call.whole.seconds)
-            await log.record(call.key, call.whole, stored, call.room.bound)
+            await log.record(call.key, call.whole, stored, call.reservation.bound)
 
     def settle(self, call: Call) -> None:
         """Settle and record a call; further calls have no effect."""
@@ -131,8 +131,8 @@ class CallAccounting:
             return
         call.is_settled = True
         failure = self._failure(call)
-        self._terms.ledger.settle(call.room, _spent(call, failure))
-        self._terms.ledger.lose(_lost(call, failure))
+        self._terms.budget.settle(call.reservation, _spent(call, failure))
+        self._terms.budget.lose(_lost(call, failure))
         if failure is not None:
             self._note(call, failure)
         elif call.whole is not None:
@@ -168,13 +168,13 @@ class CallAccounting:
             status=status,
             cause=one_line(cause, endpoint.key, _CAUSE_CHARS),
             seconds=call.seconds,
-            cost_at_most_usd=0.0 if is_free else call.room.bound.usd,
+            cost_at_most_usd=0.0 if is_free else call.reservation.bound.usd,
         )
 
     def _note(self, call: Call, failure: FailedAttempt) -> None:
         log, storing = self._terms.log, None
         if log is not None:
-            storing = log.record_failed(call.key, (failure,), call.room.bound)
+            storing = log.record_failed(call.key, (failure,), call.reservation.bound)
         if storing is not None:
             storing.add_done_callback(self._note_store_fault)
         self._failures += 1
@@ -194,8 +194,8 @@ class CallAccounting:
             self._was_cut = True
             self._terms.record.message(
                 "system",
-                f"The reply was cut at {call.room.reply_tokens} tokens, for its request named no "
-                "limit; `max_reply_tokens` in the agent's budget gives it more.",
+                f"The reply was cut at {call.reservation.reply_tokens} tokens, for its request "
+                "named no limit; `max_reply_tokens` in the agent's budget gives it more.",
             )
 
     def _note_store_fault(self, kept: asyncio.Future[None]) -> None:
@@ -206,7 +206,7 @@ class CallAccounting:
 
 def _spent(call: Call, failure: FailedAttempt | None) -> Spending:
     """Return what a call used of the agent's budget, or an upper bound if that is unknown."""
-    bound = call.room.bound
+    bound = call.reservation.bound
     if failure is not None:
         if call.fault is None:
             return bound

@@ -54,7 +54,7 @@ class Terms:
 
     endpoint: Endpoint
     """The agent's model and the real key to it."""
-    ledger: ProgramBudget
+    budget: ProgramBudget
     """The trial's budget."""
     record: Record
     limiter: Limiter | None = None
@@ -77,7 +77,7 @@ class Call:
     dialect: Dialect
     request: "web.Request"
     asked: Asked
-    room: ReplyReservation
+    reservation: ReplyReservation
     body: dict[str, Any] = field(init=False)
     """The request body that is forwarded."""
     content: bytes = b""
@@ -111,7 +111,7 @@ class Call:
     """What is left of the provider's rate limits by its own report."""
 
     def __post_init__(self) -> None:
-        self.body = limited(self.asked, self.dialect, self.room.reply_tokens)
+        self.body = limited(self.asked, self.dialect, self.reservation.reply_tokens)
 
     @property
     def seconds(self) -> float:

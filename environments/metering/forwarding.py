@@ -46,7 +46,7 @@ class Forwarder:
     def __init__(self, terms: Terms, accounting: CallAccounting, upstream: Upstream) -> None:
         self._terms = terms
         self._endpoint = terms.endpoint
-        self._ledger = terms.ledger
+        self._budget = terms.budget
         self._accounting = accounting
         self._upstream = upstream
         self._in_flight: set[asyncio.Task[web.StreamResponse]] = set()
@@ -63,13 +63,13 @@ class Forwarder:
                 await to_the_end(forwarder.settled())
 
     async def forward(
-        self, dialect: Dialect, request: "web.Request", asked: Asked, room: ReplyReservation
+        self, dialect: Dialect, request: "web.Request", asked: Asked, reservation: ReplyReservation
     ) -> "web.StreamResponse":
         """Return the response for the program: the provider's, a replayed one, or an error.
 
         A call goes on after its program has disconnected, so that its cost becomes known.
         """
-        task = asyncio.create_task(self._accounted(Call(dialect, request, asked, room)))
+        task = asyncio.create_task(self._accounted(Call(dialect, request, asked, reservation)))
         self._in_flight.add(task)
         task.add_done_callback(self._in_flight.discard)
         return await asyncio.shield(task)
@@ -113,9 +113,9 @@ class Forwarder:
 
     async def _in_time(self, call: Call) -> "web.StreamResponse":
         """Answer the call within the trial's time limit, which does not include waiting."""
-        seconds = self._ledger.seconds_left
+        seconds = self._budget.seconds_left
         try:
-            async with self._ledger.in_time():
+            async with self._budget.in_time():
                 if call.replayed is not None:
                     return await self._upstream.replay(call, call.replayed)
                 return await self._sent(call, seconds)
@@ -160,7 +160,7 @@ class Forwarder:
 
     async def _attempt(self, call: Call, seconds: float) -> "web.StreamResponse":
         """Call the provider once the rate limits and the run's budget allow it."""
-        bound = call.room.bound.usd
+        bound = call.reservation.bound.usd
         if self._terms.run_budget is not None and bound is None:
             raise BudgetExhausted(
                 f"max_usd: the price of so long a request to {self._endpoint} is unknown"
@@ -189,14 +189,14 @@ class Forwarder:
         if self._terms.limiter is None:
             return nullcontext(Unlimited())
         # Most replies are far shorter than their limit.
-        reply = min(call.room.reply_tokens, _USUAL_REPLY_TOKENS)
+        reply = min(call.reservation.reply_tokens, _USUAL_REPLY_TOKENS)
         tokens = call.asked.input_tokens // 4 + reply
         return self._terms.limiter.slot(limited_as(self._endpoint), tokens, seconds)
 
     @contextmanager
     def _waiting(self, call: Call) -> Iterator[None]:
         began = time.monotonic()
-        with self._ledger.in_line():
+        with self._budget.in_line():
             try:
                 yield
             finally:

@@ -50,7 +50,7 @@ class MeteringProxy:
 
     def __init__(self, terms: Terms, forwarder: Forwarder, accounting: CallAccounting) -> None:
         self.endpoint = terms.endpoint
-        self.ledger = terms.ledger
+        self.budget = terms.budget
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self.url = ""
         """URL of the proxy on our own loopback, without `/v1`; empty if it does not listen
@@ -63,7 +63,7 @@ class MeteringProxy:
     @property
     def ending(self) -> Ending | None:
         """The budget limit for which a call was refused; None: no call was refused."""
-        return self.ledger.ending
+        return self.budget.ending
 
     async def settled(self) -> None:
         """Return once no call is in flight; to be called after the program has ended."""
@@ -174,20 +174,20 @@ class _Server:
     async def _forwarded(
         self, dialect: Dialect, request: "web.Request", asked: Asked
     ) -> "web.StreamResponse":
-        room = await self._proxy.ledger.reserve(
+        reservation = await self._proxy.budget.reserve(
             asked.input_tokens, asked.reply_tokens, asked.shortest_reply
         )
-        if isinstance(room, Ending):
-            said = f"the trial's budget is spent: {room.replace('_', ' ')}"
+        if isinstance(reservation, Ending):
+            said = f"the trial's budget is spent: {reservation.replace('_', ' ')}"
             self._notices.once(f"A call was not made: {said}.")
             if self._family == "anthropic":
                 return self._error(402, "billing_error", said)
             return self._error(429, "insufficient_quota", said)
         for notice in asked.notices:
             self._notices.once(notice)
-        self._notices.reply_limit(asked, room.reply_tokens)
+        self._notices.reply_limit(asked, reservation.reply_tokens)
         self._notices.told(dialect, asked.body)
-        return await self._forwarder.forward(dialect, request, asked, room)
+        return await self._forwarder.forward(dialect, request, asked, reservation)
 
 
 @asynccontextmanager

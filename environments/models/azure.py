@@ -1,4 +1,4 @@
-"""The addresses of Azure OpenAI: the v1 path, and deployments with an api-version."""
+"""The URLs of Azure OpenAI: the v1 path, and deployments with an api-version."""
 
 import os
 import re
@@ -14,10 +14,10 @@ _HOST = re.compile(r"\.azure\.com(?::\d+)?$", re.IGNORECASE)
 
 
 def azure_url(named: str) -> str:
-    """Return the base URL of an Azure resource with what says how it is asked.
+    """Return the base URL of an Azure resource, including how it is called.
 
-    With an api-version, in the URL or in `OPENAI_API_VERSION`, it keeps that as its query and is
-    asked at its deployments; without one it is asked at its v1 path.
+    With an api-version, in the URL or in `OPENAI_API_VERSION`, the URL keeps it as its query and
+    calls go to the deployments of the resource; without one they go to its v1 path.
     """
     url = urlsplit(named)
     path = url.path.rstrip("/")
@@ -29,10 +29,9 @@ def azure_url(named: str) -> str:
 
 
 def azure_deployment(base_url: str, model: str) -> tuple[str, str, str] | None:
-    """Return the resource, the deployment and the api-version that a base URL of `azure_url` says.
+    """Return resource, deployment and api-version of a base URL made by `azure_url`.
 
-    None where the resource is asked at its v1 path. The deployment is `model` unless the path names
-    one.
+    None if calls go to the v1 path. The deployment is `model` unless the path names one.
     """
     url = urlsplit(base_url)
     version = _version_in(url.query)
@@ -44,12 +43,12 @@ def azure_deployment(base_url: str, model: str) -> tuple[str, str, str] | None:
 
 
 def unsupported_path(base_url: str) -> str | None:
-    """Return why other providers cannot call a deployment path; None of every other address."""
+    """Return why other providers cannot use a deployment's URL; None for every other URL."""
     return _ADVICE if _DEPLOYMENTS in f"{urlsplit(base_url).path}/" else None
 
 
 def not_found_at(where: str) -> str | None:
-    """Return what a 404 of Azure's may mean where another provider was named; else None."""
+    """Return what a 404 from Azure may mean if another provider was named; else None."""
     return _ADVICE if _HOST.search(where) and not where.startswith("azure/") else None
 
 

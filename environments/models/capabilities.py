@@ -1,4 +1,4 @@
-"""What models take beside text, and how much of it all: a dated table, like that of the prices."""
+"""Input kinds and context windows of models: a dated table, like that of the prices."""
 
 import re
 from datetime import date
@@ -12,21 +12,21 @@ from environments.models.registry import takes_audio
 from taskdata.schema.agent import AgentSpec, InputKind, ModelSpec
 from taskdata.schema.base import Value
 
-# A pinned snapshot (`gpt-5.2-2025-12-11`, `claude-opus-4-6-20260205`) can do what its model can.
+# A pinned snapshot (`gpt-5.2-2025-12-11`, `claude-opus-4-6-20260205`) has its model's abilities.
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
 
 
 class Capabilities(Value):
-    """What is known of one model."""
+    """What is known about one model."""
 
     inputs: tuple[InputKind, ...] = ()
-    """Kinds of files that it takes natively."""
+    """Kinds of files that the model reads natively."""
     window_tokens: int | None = Field(default=None, ge=1)
-    """Longest input; None: unknown."""
+    """Longest input in tokens; None: unknown."""
 
 
 class ProviderCapabilities(Value):
-    """One provider's models as published on one day."""
+    """One provider's models as published on a certain day."""
 
     as_of: date
     source: str
@@ -46,8 +46,8 @@ def capability_table() -> dict[str, ProviderCapabilities]:
 
 
 def capabilities_of(spec: ModelSpec) -> Capabilities:
-    """Return what is known of a model; of one that is not in the table, `NOTHING_KNOWN`."""
-    # `openai-chat` and `openai-responses` are ways to ask, not sellers.
+    """Return what is known about a model; `NOTHING_KNOWN` if it is not in the table."""
+    # `openai-chat` and `openai-responses` are wire formats of one provider.
     seller = "openai" if spec.provider.startswith("openai-") else spec.provider
     provider = capability_table().get(seller)
     if provider is None:
@@ -57,13 +57,13 @@ def capabilities_of(spec: ModelSpec) -> Capabilities:
 
 
 def native_inputs(agent: AgentSpec) -> tuple[InputKind, ...]:
-    """Return the kinds of input files that the agent's model is shown itself.
+    """Return the kinds of input files that the agent's model is given directly.
 
-    They are those that the agent names, or else those that its model is known to take, but for
-    recordings where the provider's format has no place for them.
+    They are those that the agent names, or else those that its model is known to read, except
+    recordings if the provider's format cannot carry audio.
 
     Raises:
-        Misuse: As `takes_audio`.
+        Misuse: see `takes_audio`.
     """
     if agent.model is None:
         return ()

@@ -1,4 +1,4 @@
-"""What every provider's client does alike: attempts and limits, cost, stop strings, media."""
+"""What all providers' clients share: attempts and limits, cost, stop strings, media."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -37,17 +37,17 @@ _MODEL_ID_CHARS = 200
 _CHARS_PER_TOKEN = 4
 _TOKENS_PER_MEDIA = 1500
 
-# Below the least that a provider takes: 5 MB of base64 for a picture, 32 MB for a request.
+# Below the lowest limit of any provider: 5 MB of base64 per picture, 32 MB per request.
 _MAX_MEDIA_BYTES = {"image": 3_700_000, "audio": 20_000_000, "application": 20_000_000}
 _MAX_MEDIA_TOGETHER = 22_000_000
 
 
 class ProviderClient(ABC):
-    """A `ModelClient` over HTTP; a subclass knows one wire format."""
+    """A `ModelClient` over HTTP; each subclass implements one wire format."""
 
     takes_audio: ClassVar[bool] = True
     path: ClassVar[str]
-    """Below the base URL."""
+    """Path below the base URL."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class ProviderClient(ABC):
         limiter: Limiter | None = None,
         run_budget: RunBudget | None = None,
     ) -> None:
-        """Call `endpoint`; without a limiter or a `run_budget` there is no limit of that kind.
+        """Call `endpoint`; without a limiter or a `run_budget`, that limit does not exist.
 
         Raises:
-            Misuse: There is a `run_budget` and the price is unknown, so no cap could be held.
+            Misuse: there is a `run_budget` but the price is unknown, so no cap could be enforced.
         """
         self.endpoint = endpoint
         self._policy = policy or RetryPolicy()
@@ -74,20 +74,20 @@ class ProviderClient(ABC):
         self._sdk = self._new_sdk()
         self._tools = ToolSets(self._tool)
         self._without: frozenset[str] = frozenset()
-        """Ways of asking that this server turned out to refuse, such as a request's `stop`."""
+        """Request features that this server has refused, such as `stop`."""
 
     async def reply(self, request: ModelRequest) -> ModelReply:
-        """Return the model's answer; `request.timeout_seconds` bounds all attempts together.
+        """Return the model's answer; `request.timeout_seconds` limits all attempts together.
 
         Raises:
-            ModelUnavailable: Retries or time ran out, or the wait for the provider's limits did.
-            NoAnswerInTime: The time ran out during the first attempt.
-            ConversationTooLong: The conversation does not fit; a shorter one may.
-            ConversationRefused: The provider will not answer this content.
-            ModelRejected: Any other no: key, model name, parameters, media it cannot take.
-            TooDear: The call may cost more than the request allows; none was made.
-            BudgetExhausted: There is no money of the run's for an attempt.
-            Misuse: The run's money is limited, and the price of so long a request is unknown.
+            ModelUnavailable: retries or time ran out, or the wait for rate limits took too long.
+            NoAnswerInTime: the time ran out during the first attempt.
+            ConversationTooLong: the conversation does not fit; a shorter one may.
+            ConversationRefused: the provider refuses to answer this content.
+            ModelRejected: any other refusal: key, model name, parameters, unsupported media.
+            TooDear: the call may cost more than the request allows; it was not made.
+            BudgetExhausted: the run's budget does not cover another attempt.
+            Misuse: the run's budget is limited, and the price of so long a request is unknown.
         """
         self._require_sendable(request)
         self._require_affordable(request)
@@ -105,8 +105,9 @@ class ProviderClient(ABC):
         answer = await call.run(lambda one: self._attempt(request, one))
         text = clean_text(answer.text)
         shown = _cut(text, request.stop)
-        # What was cut off must not come back to the model by another way; what cannot be kept
-        # would take the reply along, which is paid for.
+        # Text after a stop string must not return to the model through the replay items. Items that
+        # cannot be stored are dropped, because storing them would lose the reply, which is paid
+        # for.
         goes_back = shown == text and is_storable(list(answer.replay))
         return ModelReply(
             text=shown,
@@ -128,12 +129,12 @@ class ProviderClient(ABC):
 
     @abstractmethod
     def _new_sdk(self) -> SdkClient:
-        """Return what sends requests to the endpoint, through the provider's SDK."""
+        """Return the SDK client that sends requests to the endpoint."""
 
     @staticmethod
     @abstractmethod
     def _tool(spec: ToolSpec) -> dict[str, Any]:
-        """Return a tool as the format has it."""
+        """Return a tool in the format's form."""
 
     @abstractmethod
     def _body(self, request: ModelRequest) -> bytes:
@@ -141,23 +142,23 @@ class ProviderClient(ABC):
 
     @abstractmethod
     def _answer(self, body: Any) -> ParsedReply:
-        """Read the JSON of an answer with status 200; raise `AttemptFailed` if it is none."""
+        """Parse the JSON of an answer with status 200; raises `AttemptFailed` if it is invalid."""
 
     def _refused_way(self, request: ModelRequest, error: ProviderError) -> str | None:
-        """Return the way of asking that an error is about, if another one would do as well."""
+        """Return the optional request feature that an error is about; None if there is none."""
         return None
 
     async def _attempt(self, request: ModelRequest, one: Try) -> ParsedReply:
-        # Of this attempt: calls at the same time may learn what the server refuses.
+        # Taken once per attempt: concurrent calls may add features that the server refuses.
         without, slot = self._without, one.slot
         one.cost_usd = 0.0
         body = self._body(request)
-        # From now on the provider may work on it, and charge for it whatever becomes of it.
+        # From here on the provider may work on the request, and charge for it whatever the result.
         one.cost_usd = None
         try:
             received = await self._sdk.post(self.path, body)
         except (AttemptFailed, ModelRejected) as exc:
-            # It never arrived, or was sent elsewhere.
+            # The request never arrived, or the server answered with an error status.
             if isinstance(exc, NotSent) or exc.status is not None:
                 one.cost_usd = 0.0
             if isinstance(exc, AttemptFailed):
@@ -253,16 +254,16 @@ class ProviderClient(ABC):
             )
 
     def _cost(self, usage: Usage | None) -> float | None:
-        # No call uses no tokens: a server that says so has not counted.
+        # No call uses 0 tokens: a server that reports 0 does not count tokens.
         if self._price is None or usage is None or usage.total == 0:
             return None
         return self._price.cost_usd(usage)
 
 
 def limit_of(fault: ModelUnavailable | ModelRejected) -> dict[str, Any]:
-    """Return what an `Outcome` says of a fault, as far as limits are concerned."""
+    """Return the part of an `Outcome` that a fault determines."""
     if not isinstance(fault, AttemptFailed):
-        # The provider worked; what it thinks of the request says nothing of its limits.
+        # The provider is working; a refused request says nothing about its rate limits.
         return {"kind": "ok"}
     kind = "limited" if fault.is_limit else "fault"
     return {"kind": kind, "retry_after_seconds": fault.retry_after_seconds}
@@ -275,6 +276,6 @@ def _estimated_tokens(request: ModelRequest) -> int:
 
 
 def _cut(text: str, stops: Sequence[str]) -> str:
-    """Return `text` up to the first stop string, for servers that do not stop there."""
+    """Return `text` up to the first stop string, for servers that do not stop there themselves."""
     places = [text.index(stop) for stop in stops if stop in text]
     return text[: min(places)] if places else text

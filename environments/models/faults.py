@@ -1,7 +1,7 @@
-"""What goes wrong between us and a model provider, as types the callers act on.
+"""Errors of calls to a model provider, as types that callers act on.
 
-Nothing here quotes a prompt or a key: a provider's own message is cut short, put on one line and
-cleared of the key, and it is left out altogether where it is about credentials.
+No message quotes a prompt or a key: the provider's own message is shortened, put on one line and
+stripped of the key, and left out altogether if it is about credentials.
 """
 
 import re
@@ -21,7 +21,7 @@ _TOO_LONG_CODES = frozenset(
     {"context_length_exceeded", "exceed_context_size_error", "request_too_large"}
 )
 _CONTENT_CODES = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
-# Anthropic and most compatible servers tell these apart in words only, and each has its own.
+# Anthropic and most compatible servers report these errors in words only, all different.
 _TOO_LONG_WORDS = re.compile(
     r"(?:prompt|input) is too long|context (?:length|window|size|limit)|maximum context|"
     r"(?:input|prompt) token count|(?:too many input|input) tokens(?: exceed|\. max)|"
@@ -37,45 +37,46 @@ class ConversationTooLong(ModelRejected):
 
 
 class ConversationRefused(ModelRejected):
-    """The provider will not answer this content."""
+    """The provider refuses to answer this content."""
 
 
 class AttemptFailed(ModelUnavailable):
-    """One attempt failed in a way that another may mend; seen by the retry layer only."""
+    """An attempt failed in a way that a retry may mend; seen by the retry layer only."""
 
     retry_after_seconds: float | None = None
-    """What the provider asked us to wait."""
+    """How long the provider asked us to wait."""
     at_once: bool = False
-    """The next attempt asks in another way, so there is nothing to wait for."""
+    """The next attempt sends a different request, so there is no need to wait."""
 
     @property
     def is_limit(self) -> bool:
-        """Whether the provider wants fewer calls, rather than having trouble of its own."""
+        """Whether this is a rate limit, and not a fault of the provider."""
         return self.status in _LIMITING
 
 
 class NotSent(AttemptFailed):
-    """No connection came about, so nothing was asked and nothing is charged."""
+    """No connection was made, so nothing was sent and nothing is charged."""
 
 
 class NoAnswerInTime(ModelUnavailable):
-    """The first attempt was still running when the request's own time was up.
+    """The first attempt was still running when the request's own timeout ended.
 
-    The caller chose that time, so whether it means a slow model or a dead server is its call.
+    The caller chose the timeout, so the caller decides whether the model is slow or the server
+    hangs.
     """
 
 
 class TooDear(BudgetExhausted):
-    """The call may cost more than its request allows; it was not made."""
+    """The call may cost more than the request allows; it was not made."""
 
 
 class NotRecorded(ModelRejected):
-    """Only recorded replies are played back, and there is none to this request."""
+    """Only recorded replies are replayed, and none is recorded for this request."""
 
 
 @dataclass(frozen=True)
 class ProviderError:
-    """The error object of a response, as far as it could be read."""
+    """The error object of a response, as far as it can be parsed."""
 
     kind: str = ""
     code: str = ""
@@ -84,7 +85,7 @@ class ProviderError:
 
     @classmethod
     def read(cls, body: object) -> "ProviderError":
-        """Read a decoded error body: OpenAI's inner object or Anthropic's outer one."""
+        """Parse a decoded error body: OpenAI's inner object or Anthropic's outer one."""
         inner = body.get("error", body) if isinstance(body, Mapping) else None
         if isinstance(inner, str):
             return cls(message=inner)
@@ -99,7 +100,7 @@ class ProviderError:
 
 
 def lost_money(usd: float) -> ModelUnavailable:
-    """Return why a trial cannot go on that its provider's failures have left without money."""
+    """Return the error of a trial whose money was used up by failed attempts of the provider."""
     return ModelUnavailable(
         f"attempts that brought no answer may be charged with {usd:.4f} USD, without which the "
         "trial's max_usd would not be used up"
@@ -109,14 +110,14 @@ def lost_money(usd: float) -> ModelUnavailable:
 def from_status(
     where: str, status: int, headers: Mapping[str, str], body: object, key: str
 ) -> ModelRejected | AttemptFailed:
-    """Return the fault that an HTTP error status stands for.
+    """Return the error for an HTTP error status.
 
     Args:
         where: Model and endpoint, for the message.
         status: 400 or above.
-        headers: Of the response; `retry-after` is read.
-        body: The decoded body, or whatever the SDK made of it.
-        key: The API key, so that an echo of it can be struck out.
+        headers: Headers of the response; `retry-after` is read.
+        body: The decoded body, or what the SDK made of it.
+        key: The API key, which is removed from quoted text.
     """
     error = ProviderError.read(body)
     words = {error.kind, error.code}
@@ -131,7 +132,7 @@ def _fault(
     where: str, status: int, words: set[str], error: ProviderError, key: str
 ) -> ModelRejected | AttemptFailed:
     message = f"{where}: HTTP {status}{_detail(status, error, key)}"
-    # An empty account answers 429 like a full queue, but waiting does not fill it.
+    # An empty account answers 429 like a rate limit, but waiting does not help.
     if (status in _TRANSIENT or status >= 500) and "insufficient_quota" not in words:
         return AttemptFailed(message)
     if status in _CREDENTIALS:
@@ -145,7 +146,7 @@ def _fault(
 
 
 def says_too_large(body: object) -> bool:
-    """Return whether a decoded error body says that the request will never fit."""
+    """Return whether a decoded error body says that the request is too large to ever fit."""
     error = ProviderError.read(body)
     if _TOO_LONG_CODES & {error.kind, error.code}:
         return True
@@ -155,9 +156,9 @@ def says_too_large(body: object) -> bool:
 def from_error(
     where: str, body: Mapping[str, object], headers: Mapping[str, str], key: str
 ) -> ModelRejected | AttemptFailed:
-    """Return the fault that an error in an answer with status 200 stands for.
+    """Return the error for an error object in an answer with status 200.
 
-    Gateways that have begun to answer when the model behind them fails can only send it so.
+    Gateways that have sent the status before the model behind them fails can only report it there.
     """
     inner = body.get("error")
     code = inner.get("code") if isinstance(inner, Mapping) else None

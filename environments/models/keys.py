@@ -1,9 +1,9 @@
-"""API keys: from the environment, else from the keyring of the machine, and from nowhere else.
+"""API keys: read from the environment, else from the machine's keyring, and nowhere else.
 
-A key is sent to the servers that it is paired with, and to no other. A run's configuration pairs
-nothing, for it may come from anybody who can start a run: who could name the server there would
-get the key. `nightshift.toml` does, and what it pairs is handed down to other processes, also on
-other machines, in the environment variable `PAIRS_VARIABLE`.
+A key is sent only to the servers that it is paired with. A run's configuration cannot pair a key
+with a server, because anybody who can start a run could write it and so obtain the key.
+`nightshift.toml` can; its pairs are handed to other processes, also on other machines, in the
+environment variable `PAIRS_VARIABLE`.
 """
 
 import json
@@ -18,27 +18,27 @@ from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 
 PAIRS_VARIABLE = "NIGHTSHIFT_KEY_PAIRS"
-"""Servers by the name of the key that they may get, as JSON."""
+"""Environment variable with the paired servers by key name, as JSON."""
 
 _PORTS = {"http": 80, "https": 443}
 _PRINTED = re.compile(r"[!-\[\]-~]+")  # ASCII without spaces and backslash
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 
 NO_KEY = "none"
-"""Stands for no key; servers that want none take any."""
+"""Placeholder for no key; servers that need none accept any."""
 
 KEYRING_SERVICE = "nightshift"
-"""Name under which keys lie in the keyring, each as the user of its environment variable."""
+"""Service name of the keys in the keyring; the user name is the environment variable."""
 
 
 def find_key(variable: str) -> str | None:
-    """Return the key, or None; a keyring that is missing or locked simply holds none."""
+    """Return the key, or None; a missing or locked keyring counts as empty."""
     key = os.environ.get(variable, "").strip()
     return key or _in_keyring(variable)
 
 
 def required_key(variable: str) -> str:
-    """Return the key; raises `Misuse`, which names both ways to give it, if there is none."""
+    """Return the key; raises `Misuse`, which names both places for it, if there is none."""
     key = find_key(variable)
     if key is None:
         raise Misuse(
@@ -49,10 +49,10 @@ def required_key(variable: str) -> str:
 
 
 def key_for(spec: ModelSpec, provider: ModelProvider, url: str) -> str:
-    """Return the key for the server at that URL, or what stands for none.
+    """Return the key for the server at that URL, or the placeholder for none.
 
     Raises:
-        Misuse: if there is none where one is needed, or if that server must not get it.
+        Misuse: a key is needed and missing, or must not be sent to that server.
     """
     variable = provider.key_variable
     if variable is None:
@@ -61,7 +61,7 @@ def key_for(spec: ModelSpec, provider: ModelProvider, url: str) -> str:
         key = required_key(variable) if provider.key_required else find_key(variable)
     except Misuse as exc:
         raise Misuse(f"model {spec}: {exc}") from None
-    # Where there is no key, the machine's own credentials may take its place.
+    # Without a key, the machine's own credentials may be used.
     if key is None and provider.signs_in_with is None:
         return NO_KEY
     server = _server_of(url)
@@ -74,7 +74,7 @@ def key_for(spec: ModelSpec, provider: ModelProvider, url: str) -> str:
 
 
 def _is_own(provider: ModelProvider, server: str) -> bool:
-    """Whether a server is the provider's, or the one that the environment names beside the key."""
+    """Whether a server is the provider's own, or named by the environment like the key itself."""
     beside = os.environ.get(provider.base_url_variable or "")
     if beside and server == _server_of(beside):
         return True
@@ -82,17 +82,17 @@ def _is_own(provider: ModelProvider, server: str) -> bool:
     if own_url is None:
         return False
     own = _server_of(own_url).removeprefix("https://")
-    # Providers have servers of regions, such as eu.api.openai.com.
+    # Providers have regional servers, such as eu.api.openai.com.
     return server == f"https://{own}" or (
         server.startswith("https://") and server.endswith(f".{own}")
     )
 
 
 def pair_keys(servers: Mapping[str, Iterable[str]]) -> None:
-    """Have keys sent to servers beside their provider's own, which are given by provider.
+    """Pair the keys of providers with further servers, given as URLs by provider.
 
     Raises:
-        Misuse: if a provider is unknown or has no key, or what is given is no URL of a server.
+        Misuse: a provider is unknown or has no key, or a URL names no server.
     """
     for name, urls in servers.items():
         variable = PROVIDERS.get(name, ModelProvider()).key_variable
@@ -103,20 +103,20 @@ def pair_keys(servers: Mapping[str, Iterable[str]]) -> None:
 
 
 def pair_endpoints(endpoints: Iterable[tuple[ModelSpec, str | None]]) -> None:
-    """Have the keys of those models' providers sent to their base URLs."""
+    """Pair the keys of those models' providers with their base URLs."""
     for spec, url in endpoints:
         variable = PROVIDERS.get(spec.provider, ModelProvider()).key_variable
         if variable and url:
-            # One that cannot be asked is for whoever asks it to hear of.
+            # An invalid endpoint is reported when it is used.
             with suppress(Misuse):
                 _pair(variable, [url])
 
 
 def _pair(variable: str, urls: Iterable[str]) -> None:
-    """Have this process, and those that it starts, send the key to the servers of those URLs.
+    """Let this process and its children send the key to the servers of those URLs.
 
     Raises:
-        Misuse: if one of them is no URL of a server.
+        Misuse: a URL names no server.
     """
     pairs = _pairs()
     known = set(pairs.get(variable, ()))
@@ -130,17 +130,17 @@ def _is_paired(variable: str, url: str) -> bool:
 
 
 def _server_of(url: str) -> str:
-    """Return scheme, name and port of a URL: the part that says who gets what is sent there.
+    """Return scheme, name and port of a URL, which decide who receives what is sent there.
 
     Raises:
-        Misuse: if it is no URL of a server.
+        Misuse: the URL names no server.
     """
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
         host = ""
-    # What readers of URLs may take for different hosts is taken for none.
+    # A URL in which parsers may find different hosts is refused.
     if not (_PRINTED.fullmatch(url) and _HOST.fullmatch(host)) or parts.scheme not in _PORTS:
         named = "a URL with a login" if "@" in url else repr(url)
         raise Misuse(f"{named}: expected the URL of a server, such as https://llm.example.org")
@@ -154,13 +154,13 @@ def _pairs() -> dict[str, list[str]]:
 
 
 def _in_keyring(variable: str) -> str | None:
-    # Looks for the desktop's services when it is loaded.
+    # Importing `keyring` looks for the desktop's services.
     import keyring
     from keyring.errors import KeyringError
 
     try:
         key = keyring.get_password(KEYRING_SERVICE, variable)
-    # Backends let the errors of the service behind them through.
+    # Backends do not translate errors of the underlying service.
     except (KeyringError, OSError, RuntimeError):
         return None
     return (key or "").strip() or None

@@ -1,4 +1,4 @@
-"""The providers of models, and what there is to know of each before its client is loaded."""
+"""The providers of models, and what must be known of each before its client is loaded."""
 
 import os
 import re
@@ -11,34 +11,34 @@ _REGION = re.compile(r"[a-z0-9-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class ModelProvider:
-    """How the models of one provider are reached; one row of the table below."""
+    """How the models of one provider are reached; a row of the table below."""
 
     key_variable: str | None = None
-    """Environment variable, and name in the keyring, of the key."""
+    """Environment variable of the key, and its name in the keyring."""
     key_required: bool = True
     base_url: str | None = None
-    """Used when neither the agent nor the environment names another; `{region}` stands in it for
-    what `region_variables` say."""
+    """Used if neither the agent nor the environment names another; `{region}` is replaced by the
+    value of one of `region_variables`."""
     base_url_variable: str | None = None
     sdk: Literal["openai", "azure", "anthropic", "bedrock", "vertex"] = "openai"
-    """Whose client object makes the calls: the first two speak the formats of OpenAI, the others
-    that of Anthropic."""
+    """The SDK client that makes the calls: the first two speak OpenAI's formats, the others
+    Anthropic's."""
     signs_in_with: str | None = None
-    """The package that finds the machine's own credentials where there is no key; it comes with the
-    extra that is named like the provider."""
+    """The package that finds the machine's own credentials if there is no key; the extra named
+    after the provider installs it."""
     region_variables: tuple[str, ...] = ()
     region_urls: Mapping[str, str] = field(default_factory=dict)
-    """Base URLs of the regions whose names do not stand in theirs."""
+    """Base URLs of regions that do not follow the pattern of `base_url`."""
     needs_variables: tuple[str, ...] = ()
-    """Other environment variables that its SDK reads and cannot do without."""
+    """Other environment variables that its SDK requires."""
 
     @property
     def speaks_messages(self) -> bool:
-        """Whether its models are asked in Anthropic's format."""
+        """Whether its models speak Anthropic's format."""
         return self.sdk in ("anthropic", "bedrock", "vertex")
 
     def own_url(self) -> str | None:
-        """Return its base URL; None where it has none, or the environment names no region."""
+        """Return its base URL; None if it has none, or if the environment names no region."""
         if not self.region_variables or self.base_url is None:
             return self.base_url
         named = (os.environ.get(variable, "") for variable in self.region_variables)
@@ -106,5 +106,5 @@ PROVIDERS: Mapping[str, ModelProvider] = {
         base_url_variable="GEMINI_BASE_URL",
     ),
 }
-"""`openai` asks in the format that suits the model; `openai-chat` and `openai-responses` settle
-which it is."""
+"""`openai` uses the format that suits the model; `openai-chat` and `openai-responses` choose one of
+the two formats."""

@@ -1,8 +1,8 @@
-"""How to get a client of a model, by the name of its provider, and what each one needs."""
+"""Makes clients of models by provider name, and checks what each provider needs."""
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -13,7 +13,7 @@ from environments.models.keys import NO_KEY, key_for
 from environments.models.limits.protocols import limited_as
 from environments.models.local.files import require_model_file
 from environments.models.providers import PROVIDERS, ModelProvider
-from environments.ports import ImageModel, ModelClient, VideoModel
+from environments.ports import ModelClient
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.deadlines import ATTEMPT_SECONDS
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from environments.models.money.run_budget import RunBudget
     from environments.models.wire.endpoint import Endpoint
 
-# They think between tool calls, and only the responses format gives them those thoughts back.
+# These think between tool calls, and only the Responses API returns that thinking to them.
 _REASONING = re.compile(r"^(?:o[1-9]|gpt-(?:[5-9]|[1-9]\d)|codex-)", re.ASCII)
 
 
 def require_model(spec: ModelSpec, base_url: str | None, *, is_asked: bool = True) -> None:
-    """Check that a client for this model can be made; costs no call and loads no client.
+    """Check that a client for this model can be made; makes no call and imports no SDK.
 
-    One that is never asked, because its kept replies are played back, needs no key and no server.
+    A model whose recorded replies are replayed (`is_asked` false) needs neither key nor server.
 
     Raises:
-        Misuse: Unknown provider or local model, missing key or base URL; says what to do.
+        Misuse: unknown provider or local model, missing key or base URL; says what to do.
     """
     provider = _provider(spec)
     if spec.provider == "local":
@@ -47,10 +47,10 @@ def require_model(spec: ModelSpec, base_url: str | None, *, is_asked: bool = Tru
 
 
 def require_limited(names: Iterable[str]) -> None:
-    """Check that limits of those names, each `provider` or `provider@host`, hold for some calls.
+    """Check that limits of those names, each `provider` or `provider@host`, apply to some calls.
 
     Raises:
-        Misuse: Calls of no provider go under a name, or two names are one provider's.
+        Misuse: no provider has such a name, or two names mean the same provider.
     """
     families = {limited_as(provider) for provider in PROVIDERS if provider != "local"}
     first: dict[str, str] = {}
@@ -77,14 +77,14 @@ def model_client(
 
     Args:
         spec: Provider and model.
-        base_url: Endpoint; for local models the running server's, else None for the default.
-        limiter: Shares the provider's limits; None: the one of this process.
-        run_budget: Reserves the money for each call; None: the run has no cap.
+        base_url: Endpoint; for local models that of the running server, else None for the default.
+        limiter: Shares the provider's limits; None: the limiter of this process.
+        run_budget: Reserves money for each call; None: the run has no cap.
         attempt_seconds: Longest attempt at a call.
 
     Raises:
-        Misuse: As `require_model`, or a local model without a server; or its price is unknown,
-            and there is a `run_budget`.
+        Misuse: see `require_model`; also a local model without a running server, or an unknown
+            price together with a `run_budget`.
     """
     from environments.models.limits.limiter import process_limiter
     from environments.models.retry import RetryPolicy
@@ -92,29 +92,29 @@ def model_client(
     endpoint = model_endpoint(spec, base_url)
     policy = RetryPolicy(attempt_seconds=attempt_seconds)
     if spec.provider == "local":
-        # Its server has a line of its own, where nobody else stands, and is paid by nobody.
+        # A local server has its own queue and costs nothing, so neither limiter nor budget is used.
         return _client_type(spec, endpoint.base_url)(endpoint, policy)
     client = _client_type(spec, endpoint.base_url)
     return client(endpoint, policy, limiter or process_limiter(), run_budget)
 
 
 def takes_audio(spec: ModelSpec, base_url: str | None) -> bool:
-    """Return whether requests to this model have a place for recordings; needs no key.
+    """Return whether requests to this model can carry recordings; needs no key.
 
     Raises:
-        Misuse: Unknown provider, or a base URL that cannot be one.
+        Misuse: unknown provider, or an invalid base URL.
     """
     provider = _provider(spec)
-    # Where a server is makes a difference for those alone that have a place of their own.
+    # The endpoint matters only for providers that have one of their own.
     url = _base_url(spec, provider, base_url) if provider.base_url else ""
     return _client_type(spec, url).takes_audio
 
 
 def model_endpoint(spec: ModelSpec, base_url: str | None) -> "Endpoint":
-    """Return where the model is, and the key to it.
+    """Return the endpoint of the model, with its key.
 
     Raises:
-        Misuse: As `require_model`, or a local model without a server.
+        Misuse: see `require_model`; also a local model without a running server.
     """
     from environments.models.wire.endpoint import Endpoint
 
@@ -150,71 +150,9 @@ def _asks_for_responses(spec: ModelSpec, base_url: str) -> bool:
     if spec.provider != "openai":
         return spec.provider == "openai-responses"
     host = urlsplit(base_url).hostname or ""
-    # Whatever else answers under OpenAI's name is sure to know chat completions only.
+    # Other servers under OpenAI's name are only certain to support chat completions.
     is_openai = host == "api.openai.com" or host.endswith(".api.openai.com")
     return is_openai and _REASONING.match(spec.model) is not None
-
-
-GENERATORS: Mapping[str, tuple[str, ...]] = {
-    "pictures": ("openai", "compatible"),
-    "clips": ("compatible",),
-}
-"""What models can make, and the providers whose models make it."""
-
-
-def require_generator(spec: ModelSpec, base_url: str | None, makes: str) -> None:
-    """Check that a client for a model that makes `pictures` or `clips` can be made; no call.
-
-    Raises:
-        Misuse: As `require_model`, or the provider makes none.
-    """
-    if spec.provider not in GENERATORS[makes]:
-        ways = " or ".join(f"{name}/..." for name in GENERATORS[makes])
-        raise Misuse(f"model {spec}: its provider makes no {makes}; use {ways}")
-    require_model(spec, base_url)
-
-
-def image_model(
-    spec: ModelSpec, base_url: str | None, limiter: "Limiter | None" = None
-) -> ImageModel:
-    """Return a new client of a model that draws; it belongs to one event loop.
-
-    `limiter` shares the provider's limits; None: the one of this process.
-
-    Raises:
-        Misuse: As `require_generator`.
-    """
-    from environments.models.limits.limiter import process_limiter
-    from environments.models.openai.generation import OpenAIImages
-
-    endpoint = _generator(spec, base_url, "pictures")
-    return OpenAIImages(endpoint, limiter=limiter or process_limiter())
-
-
-def video_model(
-    spec: ModelSpec, base_url: str | None, limiter: "Limiter | None" = None
-) -> VideoModel:
-    """Return a new client of a model that films; it belongs to one event loop.
-
-    `limiter` shares the provider's limits; None: the one of this process.
-
-    Raises:
-        Misuse: As `require_generator`.
-    """
-    from environments.models.limits.limiter import process_limiter
-    from environments.models.openai.generation import OpenAIVideos
-
-    endpoint = _generator(spec, base_url, "clips")
-    return OpenAIVideos(endpoint, limiter=limiter or process_limiter())
-
-
-def _generator(spec: ModelSpec, base_url: str | None, makes: str) -> "Endpoint":
-    from environments.models.wire.endpoint import Endpoint
-
-    require_generator(spec, base_url, makes)
-    provider = _provider(spec)
-    url = _base_url(spec, provider, base_url)
-    return Endpoint(spec, url, key_for(spec, provider, url))
 
 
 class ModelClients:
@@ -229,8 +167,8 @@ class ModelClients:
         """Make clients that keep to limits.
 
         Args:
-            limiter: Shares the providers' limits; None: the one of this process.
-            run_budget: Reserves the money for each call; None: the run has no cap.
+            limiter: Shares the providers' limits; None: the limiter of this process.
+            run_budget: Reserves money for each call; None: the run has no cap.
             attempt_seconds: Longest attempt at a call.
         """
         self._limiter = limiter
@@ -240,26 +178,26 @@ class ModelClients:
 
     @property
     def limiter(self) -> "Limiter":
-        """What shares the providers' limits, for whoever calls them beside the clients."""
+        """The limiter, for other code that calls the providers."""
         from environments.models.limits.limiter import process_limiter
 
         return self._limiter or process_limiter()
 
     @property
     def run_budget(self) -> "RunBudget | None":
-        """What reserves the money for each call, for the same; None: the run has no cap."""
+        """The run's budget, for other code that calls the providers; None: no cap."""
         return self._run_budget
 
     @property
     def attempt_seconds(self) -> float:
-        """The longest attempt at a call, for the same."""
+        """The longest attempt at a call, for other code that calls the providers."""
         return self._attempt_seconds
 
     def get(self, spec: ModelSpec, base_url: str | None) -> ModelClient:
         """Return the client for this model and endpoint, always the same one.
 
         Raises:
-            Misuse: As `require_model`; or its price is unknown, and there is a `run_budget`.
+            Misuse: see `require_model`; also an unknown price together with a `run_budget`.
         """
         key = (spec, base_url)
         if key not in self._clients:
@@ -290,7 +228,7 @@ def _provider(spec: ModelSpec) -> ModelProvider:
 
 
 def _require_sign_in(spec: ModelSpec, provider: ModelProvider, key: str) -> None:
-    """Check what calls need beside a key: settings, and without a key the machine's credentials."""
+    """Check what calls need beside a key: settings, and the machine's credentials if no key."""
     if missing := [name for name in provider.needs_variables if not os.environ.get(name)]:
         raise Misuse(f"model {spec}: set the environment variable {missing[0]}")
     if key != NO_KEY or provider.signs_in_with is None:
@@ -306,7 +244,7 @@ def _require_sign_in(spec: ModelSpec, provider: ModelProvider, key: str) -> None
 def _base_url(spec: ModelSpec, provider: ModelProvider, base_url: str | None) -> str:
     variable = provider.base_url_variable
     own_url = provider.own_url()
-    # Requests are signed for a region even where the base URL does not name it.
+    # Requests are signed for a region even if the base URL does not name it.
     if own_url is None and provider.region_variables:
         known = " or ".join(provider.region_variables)
         raise Misuse(f"model {spec}: name the region in the environment variable {known}")

@@ -1,10 +1,10 @@
 """The one layer that retries model calls.
 
-A failed attempt is tried again after an exponential wait with jitter, or after what the provider
-asked for, a bounded number of times and within the request's own time. The time spent waiting for
-a slot of the provider, and for the run's money, is no part of that time; it has the same length for
-itself. Money is set aside for one attempt at a time: one that may be charged though it brought no
-answer is paid for at its most, and the next one needs as much again.
+A failed attempt is retried after an exponential backoff with jitter, or after the time that the
+provider asked for, a limited number of times and within the request's timeout. Waiting for a slot
+of the provider and for the run's money does not count towards that timeout; it has a timeout of the
+same length. Money is reserved for one attempt at a time: a failed attempt that may be charged is
+paid for with its upper bound, and the next attempt needs a reservation of its own.
 """
 
 import asyncio
@@ -36,40 +36,39 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often, how long and how far apart attempts are."""
+    """How many attempts are made, how long each may take, and the pauses between them."""
 
     attempts: int = 5
     attempt_seconds: float = ATTEMPT_SECONDS
-    """A single attempt is given up after this: a server that hangs is the provider's fault, not
-    the agent's."""
+    """Longest single attempt: a server that hangs is the provider's fault, not the agent's."""
     first_wait_seconds: float = 0.5
     longest_wait_seconds: float = 60.0
-    """Of our own choice. What a provider's `retry-after` asks for is waited, or given up at once
-    where the request has no such time."""
+    """Longest backoff of our own. A provider's `retry-after` is waited for in full, or the call
+    fails at once if the request's timeout does not allow it."""
 
 
 @dataclass
 class Unlimited:
-    """The slot of a service whose limits nobody minds."""
+    """The slot of a service without rate limits."""
 
     waited_seconds: float = 0.0
 
     def report(self, outcome: Outcome) -> None:
-        """Nothing is learned from it."""
+        """Do nothing."""
 
     def give_back(self) -> None:
-        """Nothing counted it."""
+        """Do nothing."""
 
 
 @dataclass(slots=True)
 class Try:
-    """One attempt, as whoever makes it sees it."""
+    """One attempt, as the code that makes it sees it."""
 
     seconds: float
-    """How long it may take."""
+    """How long the attempt may take."""
     slot: Slot
     cost_usd: float | None = None
-    """What it has cost by now; None: that is not known, so it may be the most that it can."""
+    """Cost of the attempt so far; None: unknown, so its upper bound is assumed."""
 
 
 def _no_line(_: float) -> AbstractAsyncContextManager[Slot]:
@@ -81,14 +80,14 @@ def _unpriced() -> float | None:
 
 
 def is_hung(seconds: float, longest_reply_seconds: float | None) -> bool:
-    """Return whether an answer that did not come is missing because the provider hangs.
+    """Return whether a missing answer means that the provider hangs, and not a slow model.
 
-    A trial whose time runs out while its model thinks has a slow model: its replies tell how slow.
-    Any model may think for a minute, so who asks with less time left runs out of it.
+    A trial whose time runs out while its model thinks has a slow model: its earlier replies tell
+    how slow. Once it has replied, a wait that any model may need for thinking is no hang.
 
     Args:
         seconds: How long the answer was waited for.
-        longest_reply_seconds: How long the trial's slowest reply took; None: it had none yet.
+        longest_reply_seconds: Time of the trial's slowest reply; None: there was no reply yet.
     """
     if longest_reply_seconds is None:
         return True
@@ -96,7 +95,7 @@ def is_hung(seconds: float, longest_reply_seconds: float | None) -> bool:
 
 
 def is_silence(fault: Exception) -> bool:
-    """Return whether a fault says that a provider could not be brought to answer."""
+    """Return whether a fault means that a provider did not answer at all."""
     return isinstance(fault, ModelUnavailable) and not isinstance(fault, MoneyHeld)
 
 
@@ -106,51 +105,51 @@ async def with_retries(
     total_seconds: float,
     policy: RetryPolicy,
 ) -> T:
-    """Return what `attempt` returns, given the seconds it may take, however often it takes.
+    """Return what `attempt` returns, retried as needed; it is given the seconds it may take.
 
     Raises:
-        ModelUnavailable: Attempts or time ran out; the message names the last cause.
-        NoAnswerInTime: `total_seconds` passed during the very first attempt.
+        ModelUnavailable: attempts or time ran out; the message names the last cause.
+        NoAnswerInTime: `total_seconds` passed during the first attempt.
     """
     return await RetriedCall(where, total_seconds, policy).run(lambda one: attempt(one.seconds))
 
 
 @dataclass
 class RetriedCall:
-    """One call, made in as many attempts as it takes; run it once."""
+    """One call with its retries; run it once."""
 
     where: str
     total_seconds: float
     policy: RetryPolicy
     line: OpenSlot = _no_line
     most_usd: Callable[[], float | None] = _unpriced
-    """Returns the most that one attempt can cost; None where that is not known."""
+    """Returns the most that one attempt can cost; None if that is unknown."""
     run_budget: RunBudget | None = None
-    """Reserves the money for each attempt, whose price is known then; None: the run has no cap."""
+    """Reserves money for each attempt, whose price must be known; None: the run has no cap."""
     max_usd: float | None = None
     """Most that all attempts together may cost; None: no limit."""
     noted: list[FailedAttempt] = field(default_factory=list)
-    """Gets what is added to `failed`, for whoever is not told because the call was cut off."""
+    """Receives the failed attempts too, for callers that get no exception because of a timeout."""
     failed: list[FailedAttempt] = field(default_factory=list)
     waited_seconds: float = 0.0
     _counted: int = 0
-    """Failed attempts without those that only taught us how to ask."""
+    """Failed attempts, without those after which only the form of the request changed."""
     _started: float = field(default_factory=time.monotonic)
 
     @property
     def seconds(self) -> float:
-        """Since the start, without the time spent waiting for rate limits and money."""
+        """Time since the start, without waiting for rate limits and money."""
         return time.monotonic() - self._started - self.waited_seconds
 
     async def run(self, attempt: Callable[[Try], Awaitable[T]]) -> T:
         """Return what `attempt` returns.
 
         Raises:
-            ModelUnavailable: Attempts or time ran out, waiting time included, or another
-                attempt could go beyond `max_usd`.
-            NoAnswerInTime: The time ran out during the very first attempt.
-            ModelRejected: As raised by `attempt`.
-            BudgetExhausted: The run's money does not suffice for an attempt. All of them carry
+            ModelUnavailable: attempts or time ran out, waiting time included, or another attempt
+                could exceed `max_usd`.
+            NoAnswerInTime: the time ran out during the first attempt.
+            ModelRejected: as raised by `attempt`.
+            BudgetExhausted: the run's money does not cover an attempt. Each of these errors carries
                 the failed attempts.
         """
         try:
@@ -162,9 +161,10 @@ class RetriedCall:
             raise
 
     async def _answered(self, attempt: Callable[[Try], Awaitable[T]]) -> T:
-        """Return the answer to the first attempt that brings one.
+        """Return the answer of the first successful attempt.
 
-        The first is made without tenacity, which costs a tenth of a call, and is told how it went.
+        The first attempt runs without tenacity, which costs a tenth of a call's CPU time; tenacity
+        is then given its result.
         """
         try:
             return await self._once(attempt)
@@ -208,7 +208,8 @@ class RetriedCall:
             if not limit.expired():
                 raise
             if one.seconds >= self.policy.attempt_seconds:
-                # As a refusal: calls that hang are charged, so there must be fewer at a time.
+                # Reported as a rate limit: calls that hang may be charged, so fewer must run at a
+                # time.
                 one.slot.report(Outcome(kind="limited"))
             late = too_late(f"{self.where}: no answer within {one.seconds:.1f} s")
             self._note(one, begun, str(late))
@@ -245,12 +246,12 @@ class RetriedCall:
         self._counted += not _fault(state).at_once
 
     def _is_over(self, state: RetryCallState) -> bool:
-        # Tenacity's own limit would count the time spent waiting.
+        # Tenacity's own limit would include the time spent waiting for slots.
         too_late = self.seconds + state.upcoming_sleep >= self.total_seconds
         return too_late or self._counted >= self.policy.attempts or self._is_too_dear()
 
     def _is_too_dear(self) -> bool:
-        """Return whether another attempt, with those that may be charged, could be too much."""
+        """Return whether another attempt could exceed `max_usd`, failed ones included."""
         if self.max_usd is None:
             return False
         costs = [self.most_usd(), *(failed.cost_at_most_usd for failed in self.failed)]
@@ -268,8 +269,8 @@ class RetriedCall:
 def pause_seconds(policy: RetryPolicy, attempts: int, fault: AttemptFailed) -> float:
     """Return how long to wait after so many failed attempts, the last with that fault.
 
-    The wait doubles each time, with jitter, so that calls which failed together do not come back
-    together; where the provider asked for a longer one, it is that.
+    The wait doubles each time, with jitter, so that calls which failed together are not
+    retried together; where the provider asked for a longer one, it is that.
     """
     doubled = policy.first_wait_seconds * (2.0 ** (attempts - 1) + _jitter())
     return max(min(doubled, policy.longest_wait_seconds), fault.retry_after_seconds or 0.0)

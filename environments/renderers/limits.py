@@ -1,18 +1,18 @@
-"""What a renderer will look at. A file beyond a limit is unreadable, never half read.
+"""Limits of what a renderer reads. A file beyond a limit is unreadable, never read in part.
 
-Reading the first part only would let a file hide what a check must not find, and would turn a sum
-over a cut table into a wrong fact about the agent; so the limits are generous and absolute.
+Reading only the first part would let a file hide what a check must not find, and a sum over a cut
+table would be a wrong fact about the agent. So the limits are generous and absolute.
 """
 
 from pathlib import Path
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_TEXT_CHARACTERS = 1_000_000
-"""Of all text taken from one file together."""
+"""Of all text in one file together."""
 MAX_CELL_CHARACTERS = 32_767
-"""Of one cell; the limit of the XLSX format."""
+"""Per cell; the limit of the XLSX format."""
 MAX_CELLS = 200_000
-"""Of all tables or worksheets of one file together."""
+"""Of all tables or worksheets in one file together."""
 MAX_PAGES = 200
 """Pages of a PDF, slides of a presentation."""
 MAX_SHEETS = 100
@@ -26,32 +26,32 @@ MAX_SOUND_SECONDS = 1800
 MAX_SAMPLES = 400_000_000
 MAX_ARCHIVE_ENTRIES = 5_000
 MAX_ARCHIVE_BYTES = 256 * 1024 * 1024
-"""Of an office file, unpacked."""
+"""Size of an office file, unpacked."""
 
 PREVIEW_PIXELS = 480
 MAX_PREVIEW_BYTES = 300 * 1024
 MAX_REPLY_BYTES = 24 * 1024 * 1024
-"""View and preview as JSON."""
+"""Size of view and preview as JSON."""
 
 
 class Unreadable(Exception):
-    """The file cannot be viewed; the message says why and becomes the view's reason."""
+    """The file cannot be viewed; the message becomes the reason in the view."""
 
 
 def refuse_beyond(count: float, limit: float, what: str) -> None:
-    """Raise `Unreadable` when `count` is over `limit`, naming both."""
+    """Raise `Unreadable` with both numbers if `count` exceeds `limit`."""
     if count > limit:
         raise Unreadable(f"it has {count:,.0f} {what}; at most {limit:,.0f} are looked at")
 
 
 def read_bytes(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
-    """Return the file's bytes, or raise `Unreadable` when there are more than `limit`."""
+    """Return the file's bytes; raise `Unreadable` if there are more than `limit`."""
     refuse_beyond(path.stat().st_size, limit, "bytes")
     return path.read_bytes()
 
 
 class Meter:
-    """Counts what a reader has taken from a file, and stops it at the limits."""
+    """Counts what a reader takes from a file, and stops the reader at the limits."""
 
     def __init__(self) -> None:
         self._characters = 0

@@ -1,4 +1,4 @@
-"""E-mail messages (RFC 5322 and MIME): headers, the text a reader sees, what is attached."""
+"""E-mail messages (RFC 5322 and MIME): headers, the visible text, attachments."""
 
 from collections.abc import Iterator
 from email import message_from_bytes
@@ -18,9 +18,9 @@ from taskdata.schema.views import Attachment, MailView
 
 
 def read_mail(path: Path) -> MailView:
-    """Return an EML file's headers, its text and its attachments, which are not opened.
+    """Return the headers, text and attachments of an EML file; attachments are not opened.
 
-    Where there is only HTML to read, the text is what a reader of that page sees.
+    If there is only HTML, the text is the visible text of that page.
     """
     meter = Meter()
     message = message_from_bytes(read_bytes(path), EmailMessage, policy=default)
@@ -39,7 +39,7 @@ def read_mail(path: Path) -> MailView:
 
 
 def _parts(message: MIMEPart) -> Iterator[MIMEPart]:
-    """Yield what the message is made of, in order; a message within it is one part."""
+    """Yield the parts of the message in order; an attached message is one part."""
     waiting: list[MIMEPart] = [message]
     seen = 0
     while waiting:

@@ -1,4 +1,4 @@
-"""PDF documents: text, tables and size of every page."""
+"""PDF documents: text, tables and size of each page."""
 
 import io
 import re
@@ -27,9 +27,9 @@ from taskdata.schema.views import Page, PdfView, Table
 _MAX_PAGE_POINTS = 14_400
 """Largest side of a page, 200 inches: the limit of PDF 1.7, annex C."""
 _GAP = 0.15
-"""Part of the size of a character; one further away begins a word."""
+"""Share of a character's size; a larger gap starts a new word."""
 _UNMAPPED = re.compile(r"\(cid:\d+\)")
-"""How pdfminer writes a glyph without a character, in practice the bullets of lists."""
+"""pdfminer's text for a glyph without a character, mostly the bullets of lists."""
 
 
 def read_pdf(path: Path) -> PdfView:
@@ -58,7 +58,7 @@ def read_pdf(path: Path) -> PdfView:
 
 @contextmanager
 def _drawable(data: bytes) -> Iterator[pypdfium2.PdfDocument]:
-    """Yield the document as it is drawn, for what cannot be drawn cannot be seen."""
+    """Yield the document for drawing; what cannot be drawn cannot be seen."""
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as exc:
@@ -86,7 +86,7 @@ def _page(page: PlumberPage, drawn: pypdfium2.PdfPage, meter: Meter, unseen: Uns
 
 
 def _seen(page: PlumberPage, drawn: pypdfium2.PdfPage, unseen: Unseen) -> PlumberPage:
-    """Return the page without the characters that leave no mark when it is drawn."""
+    """Return the page without the characters that are invisible when it is drawn."""
     if not page.chars:
         return page
     sight = PageSight(drawn, (page.bbox[0], page.bbox[1]))
@@ -98,7 +98,7 @@ def _seen(page: PlumberPage, drawn: pypdfium2.PdfPage, unseen: Unseen) -> Plumbe
 
 
 def _words(characters: Iterable[dict[str, Any]]) -> str:
-    """Return characters as words; a gap, or another line, parts them."""
+    """Return characters as words; a gap or a new line separates words."""
     parts: list[str] = []
     before: dict[str, Any] | None = None
     for char in characters:

@@ -1,8 +1,8 @@
-"""Which characters of a PDF page somebody who looks at it sees.
+"""Which characters of a PDF page are visible.
 
-The page is drawn with its text and without it. A character is seen where that makes a difference:
-not where it is white on white, transparent, drawn in the invisible mode, cut off, outside the page
-or under something else.
+The page is drawn with its text and without it. A character is visible if that makes a difference.
+It is not if it is white on white, transparent, in the invisible drawing mode, clipped, outside the
+page or covered.
 """
 
 import ctypes
@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from environments.renderers.unseen import SMALLEST_POINTS
 
 _SCALE = 1.5
-"""Pixels a point: small print leaves a mark at this size."""
+"""Pixels per point: small print is visible at this scale."""
 _MAX_PIXELS = 4_000_000
 _LEAST_DIFFERENCE = 12
-"""Of 255 in one channel; less is the noise of drawing an edge."""
+"""Of 255 in one channel; smaller differences are noise of edges."""
 _MAX_FORM_DEPTH = 16
 
 
 class PageSight:
-    """Looks at the characters of one page, whose places are told from `corner` (left, top)."""
+    """Decides for characters of one page, with positions relative to `corner` (left, top)."""
 
     def __init__(self, page: pypdfium2.PdfPage, corner: tuple[float, float]) -> None:
         width, height = page.get_size()
@@ -34,7 +34,7 @@ class PageSight:
         for text in _text_objects(page):
             pdfium.FPDFPageObj_SetIsActive(text, False)
         changed = (np.abs(with_text - _drawn(page, scale)) > _LEAST_DIFFERENCE).any(axis=2)
-        # Sums from the top left, so that any box is counted at once.
+        # Cumulated sums from the top left, so that any box is counted in constant time.
         self._sums: NDArray[np.int64] = np.zeros(np.add(changed.shape, 1), dtype=np.int64)
         self._sums[1:, 1:] = changed.cumsum(axis=0).cumsum(axis=1)
         left, top = _origin(page)
@@ -43,7 +43,7 @@ class PageSight:
         self._scale = (columns / max(1e-6, width), rows / max(1e-6, height))
 
     def is_seen(self, character: dict[str, Any]) -> bool:
-        """Return whether a character, as pdfplumber describes it, is seen."""
+        """Return whether a character, as pdfplumber describes it, is visible."""
         if float(character.get("size") or SMALLEST_POINTS) < SMALLEST_POINTS:
             return False
         rows, columns = np.subtract(self._sums.shape, 1)
@@ -63,7 +63,7 @@ class PageSight:
 
 
 def _origin(page: pypdfium2.PdfPage) -> tuple[float, float]:
-    """Return where the shown part of the turned page begins: its distance from left and top."""
+    """Return where the visible part of the rotated page begins: distance from left and top."""
     left, bottom, right, top = page.get_mediabox()
     crop = page.get_cropbox()
     shown = (max(left, crop[0]), max(bottom, crop[1]), min(right, crop[2]), min(top, crop[3]))
@@ -84,7 +84,7 @@ def _drawn(page: pypdfium2.PdfPage, scale: float) -> NDArray[np.int16]:
 
 
 def _text_objects(page: pypdfium2.PdfPage) -> Iterator[Any]:
-    """Yield the text objects of a page, also those within forms."""
+    """Yield the text objects of a page, including those inside forms."""
     count = pdfium.FPDFPage_CountObjects(page)
     waiting = [(pdfium.FPDFPage_GetObject(page, index), 0) for index in range(count)]
     while waiting:

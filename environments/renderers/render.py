@@ -1,6 +1,6 @@
-"""The host's side: has a deliverable rendered in a sandbox and checks what comes back.
+"""Has a deliverable rendered in a sandbox and validates the reply on the host.
 
-The reply is as untrusted as the file: a file that breaks its parser could write anything there.
+The reply is as untrusted as the file: a file that exploits its parser could write anything there.
 """
 
 import base64
@@ -24,14 +24,14 @@ _logger = logging.getLogger(__name__)
 
 RENDER_RESOURCES = Resources(
     cpu_seconds=60,
-    # A busy host must not turn into a score of 0: far more time than the CPU limit needs.
+    # Far more than the CPU limit needs: a busy host must not cause a score of 0.
     wall_seconds=300,
     memory_mb=2048,
     processes=128,
     disk_mb=64,
     output_kb=(MAX_REPLY_BYTES + 2 * MAX_PREVIEW_BYTES) // 1024 + 1,
 )
-"""What reading one deliverable may use."""
+"""Resources for reading one deliverable."""
 
 _VIEW: TypeAdapter[View] = TypeAdapter(View)
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -40,12 +40,12 @@ _MAX_REASON = 500
 
 @dataclass(frozen=True)
 class Rendered:
-    """A deliverable's view, and a small picture where one could be drawn."""
+    """A deliverable's view, and a small picture if one could be drawn."""
 
     view: View
     preview_png: bytes | None = None
     reply_bytes: int = 0
-    """Size of the worker's reply: about what keeping this costs."""
+    """Size of the worker's reply, about the memory that this object takes."""
 
 
 async def render(sandbox: Sandbox, name: str) -> Rendered:
@@ -54,7 +54,7 @@ async def render(sandbox: Sandbox, name: str) -> Rendered:
     A file that cannot be read within the limits gives an `UnreadableView`.
 
     Raises:
-        SandboxFailed: The sandbox, or the renderer before it looked at the file, failed.
+        SandboxFailed: the sandbox failed, or the renderer before it opened the file.
     """
     if PurePosixPath(name).suffix.lower() not in READERS:
         return Rendered(UnreadableView(reason=f"nothing reads files of this type: {name}"[:200]))
@@ -66,7 +66,7 @@ async def render(sandbox: Sandbox, name: str) -> Rendered:
 
 
 def read_reply(completed: Completed) -> Rendered:
-    """Turn the worker's output into a view, whatever it is; see `render`."""
+    """Turn the worker's output into a view, validating it; see `render`."""
     lines = completed.stdout.split(b"\n", 3)
     if lines[0] != b"ready":
         tail = completed.stderr[-300:].decode("utf-8", "replace").strip().replace("\n", " | ")
@@ -95,7 +95,7 @@ def _why_stopped(completed: Completed) -> str:
 
 
 def _preview(line: bytes) -> bytes | None:
-    """Return the PNG in the reply's third line, None if there is none or it is not a small one."""
+    """Return the PNG in the reply's third line, None unless it is a small PNG."""
     if len(line) > 2 * MAX_PREVIEW_BYTES:
         return None
     try:

@@ -28,7 +28,7 @@ _QUOTED = re.compile(r'"[^"]*"')
 
 
 def decode(data: bytes) -> str:
-    """Return `data` as text: UTF-8, or UTF-16 with its mark; raises `Unreadable` otherwise."""
+    """Return `data` as text: UTF-8, or UTF-16 with a byte order mark; else raises `Unreadable`."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         text = data.decode(encoding)
@@ -45,7 +45,7 @@ def read_text(path: Path) -> TextView:
 
 
 def read_csv(path: Path) -> CsvView:
-    """Return the rows of a CSV file, its delimiter guessed among `,` `;` tab and `|`."""
+    """Return the rows of a CSV file; the delimiter `,` `;` tab or `|` is detected."""
     text = decode(read_bytes(path))
     delimiter = _delimiter(text)
     csv.field_size_limit(MAX_CELL_CHARACTERS)
@@ -62,7 +62,7 @@ def read_csv(path: Path) -> CsvView:
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that splits the first lines most evenly; a comma if none does."""
+    """Return the delimiter that splits the first lines most evenly; a comma by default."""
     lines = _QUOTED.sub("", text[:65_536]).split("\n")[:_SNIFFED_LINES]
     best, best_votes = ",", 0
     for delimiter in _DELIMITERS:
@@ -74,7 +74,7 @@ def _delimiter(text: str) -> str:
 
 
 def read_json(path: Path) -> JsonView:
-    """Return the value of a JSON file; NaN, Infinity and numbers beyond a float are not JSON."""
+    """Return the value of a JSON file; NaN, Infinity and numbers beyond a float are refused."""
     text = decode(read_bytes(path, MAX_JSON_BYTES))
     try:
         value = json.loads(

@@ -1,4 +1,4 @@
-"""What a file holds that nobody who opens it sees: when colours hide text, and keeping count."""
+"""Text of a file that is invisible to its readers: colour contrast, and counting."""
 
 from taskdata.schema.views import HiddenText
 
@@ -8,16 +8,16 @@ Colour = tuple[int, int, int]
 WHITE: Colour = (255, 255, 255)
 BLACK: Colour = (0, 0, 0)
 SMALLEST_POINTS = 3.0
-"""Smaller text is not read by anybody."""
+"""Text below this size is unreadable."""
 
 _LEAST_CONTRAST = 1.2
-"""As in WCAG 2, 1 to 21: the lightest greys that are set on white have 1.3."""
+"""Contrast ratio of WCAG 2, 1 to 21: the lightest greys in use on white have 1.3."""
 _QUOTE_CHARACTERS = 120
 _MAX_REASONS = 5
 
 
 class Unseen:
-    """Collects the text of one file that is not seen."""
+    """Collects the invisible text of one file."""
 
     def __init__(self) -> None:
         self._words = 0
@@ -26,7 +26,7 @@ class Unseen:
         self._reasons: dict[str, None] = {}
 
     def add(self, text: str, reason: str) -> None:
-        """Count a text that is not seen for this reason."""
+        """Count a text that is invisible for this reason."""
         words = text.split()
         if not words:
             return
@@ -37,7 +37,7 @@ class Unseen:
             self._length += len(self._quotes[-1]) + 1
 
     def found(self) -> HiddenText | None:
-        """Return what was collected, None if nothing was."""
+        """Return the collected text, None if there is none."""
         if not self._words:
             return None
         return HiddenText(
@@ -48,7 +48,7 @@ class Unseen:
 
 
 def colour_of(written: str | None) -> Colour | None:
-    """Return the colour that RRGGBB or AARRGGBB writes, None for anything else."""
+    """Return the colour of RRGGBB or AARRGGBB, None for other texts."""
     digits = (written or "").removeprefix("#")[-6:]
     try:
         red, green, blue = bytes.fromhex(digits)
@@ -58,13 +58,13 @@ def colour_of(written: str | None) -> Colour | None:
 
 
 def alike(text: Colour, background: Colour) -> bool:
-    """Return whether text in one colour cannot be told from a background in the other."""
+    """Return whether text in one colour is indistinguishable from a background in the other."""
     lighter, darker = sorted((_luminance(text), _luminance(background)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05) < _LEAST_CONTRAST
 
 
 def _luminance(colour: Colour) -> float:
-    """Return the relative luminance, as WCAG 2 defines it."""
+    """Return the relative luminance as defined by WCAG 2."""
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
         for part in (channel / 255 for channel in colour)

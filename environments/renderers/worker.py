@@ -1,9 +1,9 @@
-"""What runs inside the sandbox: reads one deliverable and replies with its view.
+"""Runs inside the sandbox: reads one deliverable and replies with its view.
 
-`python -m environments.renderers.worker` takes `{"name": ...}` on stdin, looks at that file in
-`input/`, and writes three lines to the stdout it was started with: `ready` once everything of ours
-is imported (whatever goes wrong later is the file's doing), the view, and the preview. Anything
-else printed on the way, by a library or by what a file makes it do, goes to stderr.
+`python -m environments.renderers.worker` reads `{"name": ...}` from stdin, opens that file in
+`input/`, and writes three lines to stdout: `ready` once all imports are done (a later failure is
+caused by the file), the view, and the preview. Other output, of a library or caused by the file,
+goes to stderr.
 """
 
 import base64
@@ -85,7 +85,7 @@ def _view_line(view: View) -> bytes:
 
 
 def _storable(value: Any) -> Any:
-    """Return the value without what databases and UTF-8 refuse: NUL and lone surrogates."""
+    """Return the value without NUL and lone surrogates, which databases and UTF-8 refuse."""
     if isinstance(value, str):
         return value.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, dict):
@@ -96,7 +96,7 @@ def _storable(value: Any) -> Any:
 
 
 def _preview(module: Any, module_name: str, path: Path, view: View) -> str | None:
-    """Return a small PNG in base64, where the format has a picture and it can be drawn."""
+    """Return a small PNG in base64, if the format has a picture and it can be drawn."""
     try:
         if isinstance(view, UnreadableView):
             return None

@@ -91,7 +91,7 @@ class RunningServices:
 
 
 @dataclass(frozen=True)
-class ServiceRoom:
+class ServiceHost:
     """What it takes to run services."""
 
     artifacts: ArtifactStore
@@ -107,7 +107,7 @@ class ServiceRoom:
 
 @asynccontextmanager
 async def running_services(
-    services: Sequence[Service], room: ServiceRoom
+    services: Sequence[Service], room: ServiceHost
 ) -> AsyncIterator[RunningServices]:
     """Yield the services once each is healthy; when the block ends, nothing of them is left.
 
@@ -145,7 +145,7 @@ async def _started(
     service: Service,
     ports: Sequence[int],
     is_first: bool,
-    room: ServiceRoom,
+    room: ServiceHost,
     stack: AsyncExitStack,
 ) -> _Running:
     state = service_state(service.kind, room.provider.name)

@@ -5,16 +5,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from environments.models.generators import image_model, require_generator, video_model
 from environments.models.record.client import RecordedClient
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
-from environments.models.registry import (
-    ModelClients,
-    image_model,
-    require_generator,
-    require_model,
-    video_model,
-)
+from environments.models.registry import ModelClients, require_model
 from environments.ports import ImageModel, ModelClient, SearchProvider, VideoModel
 from environments.search.providers import open_search, require_search
 from taskdata.errors import Misuse

@@ -1,4 +1,4 @@
-"""How tables and counts are worded in an observation."""
+"""Formatting of tables and counts in observations."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -7,7 +7,7 @@ _MAX_CELL_CHARS = 1_000
 
 
 def cell_text(value: Any) -> str:
-    """Return a cell on one line: line breaks shown as a backslash and n, long texts cut."""
+    """Return a cell on one line: line breaks as backslash and n, long texts cut."""
     if value is None:
         return ""
     text = "\\n".join(str(value).splitlines())
@@ -15,7 +15,7 @@ def cell_text(value: Any) -> str:
 
 
 def table_lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
-    """Yield the rows of a table, cells between bars."""
+    """Yield the rows of a table, cells separated by bars."""
     for row in rows:
         yield "| " + " | ".join(cell_text(value) for value in row) + " |"
 

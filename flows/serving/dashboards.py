@@ -44,6 +44,15 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "private, no-cache",
 }
+SITE_HEADERS = {
+    # Pages of the site share scripts and a stylesheet, and the script that loads them is named in
+    # their own policies.
+    "Content-Security-Policy": HEADERS["Content-Security-Policy"]
+    .replace("style-src", "style-src 'self'")
+    .replace("script-src", "script-src 'self'"),
+}
+_SITE = "/site/"
+_MORNING = f"{_SITE}index.html"
 
 
 def dashboards_address() -> str:
@@ -92,7 +101,7 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
     from starlette.middleware import Middleware
     from starlette.middleware.base import BaseHTTPMiddleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.responses import HTMLResponse, Response
+    from starlette.responses import HTMLResponse, RedirectResponse, Response
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 
@@ -108,19 +117,28 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
             asks = {"WWW-Authenticate": 'Basic realm="Nightshift", charset="UTF-8"'}
             reply = Response("The login is in the file `login` of the home.", 401, asks)
         reply.headers.update(HEADERS)
+        if request.url.path.startswith(_SITE):
+            reply.headers.update(SITE_HEADERS)
         return reply
 
-    def index(_request: "Request") -> "Response":
+    def has_site() -> bool:
+        return (home / "site" / "index.html").is_file()
+
+    def index(request: "Request") -> "Response":
+        return RedirectResponse(_MORNING) if has_site() else listing(request)
+
+    def listing(_request: "Request") -> "Response":
         from dashboards.index import build_index
 
-        return HTMLResponse(build_index(*_listed(home)))
+        return HTMLResponse(build_index(*_listed(home), has_site=has_site()))
 
-    folders = ("runs", "banks")
+    folders = ("runs", "banks", "site")
     for name in folders:
         (home / name).mkdir(parents=True, exist_ok=True)
     return Starlette(
         routes=[
             Route("/", index),
+            Route("/list.html", listing),
             *(Mount(f"/{name}", StaticFiles(directory=home / name)) for name in folders),
         ],
         middleware=[

@@ -1,9 +1,9 @@
-"""Which type of failure a leaf stands for (GTA-2, appendix .4, table 9).
+"""The type of failure that a leaf stands for (GTA-2, appendix .4, table 9).
 
 Data extraction is about getting facts out of sources, reasoning about recommendations and their
 justification, content synthesis about analysis, computation and narrative, formatting about files,
-names, layout and the like. A leaf about something that was not delivered under any name is of none
-of these types: it was not attempted. The type of a trial is the one that cost it the most points.
+names, layout and the like. A leaf about something that was not delivered under any name has none of
+these types: it was not attempted. The type of a trial is the one that cost the most points.
 """
 
 import re
@@ -77,9 +77,10 @@ _LAYOUT = re.compile(r"\b(layout|legible|readable|typograph|format|visual)", re.
 
 
 def leaf_type(leaf: Checkpoint) -> FailureType:
-    """Return the type of failure that it is when this leaf does not hold.
+    """Return the type of failure if this leaf does not hold.
 
-    The check's name decides where it is telling; the words of the requirement where it is not.
+    It follows from the name of the leaf's check, or from the words of the requirement if the name
+    does not tell.
     """
     verifier = leaf.verifier
     if isinstance(verifier, ToolResultCheck):
@@ -101,9 +102,9 @@ def leaf_type(leaf: Checkpoint) -> FailureType:
 def costliest_type(leaves: Iterable[LeafSignal], is_handoff: bool) -> FailureType | None:
     """Return the type that cost the most points; None if nothing was lost.
 
-    What did not arrive under any name counts as not attempted. What arrived and could not be looked
-    at (misnamed, unreadable, refused) counts as formatting in a handoff failure; elsewhere it
-    counts as what the leaf asked for, since the work behind it is missing too.
+    A deliverable that did not arrive under any name counts as not attempted. One that arrived and
+    could not be examined (misnamed, unreadable, refused) counts as formatting in a handoff failure;
+    otherwise it counts as the type of the leaf, since the work behind it is missing too.
     """
     lost: dict[FailureType, float] = defaultdict(float)
     for leaf in leaves:

@@ -1,28 +1,28 @@
 """Failure labels from signals: stage, type and levels (GTA-2, section 5.3), with evidence.
 
-A trial failed when its scored leaves together are not above the run's threshold. One that failed
-only because verdicts are missing has no label, for nothing in it is known to be wrong; neither has
-one that the run has too few verifiers to decide. The stage is the first one whose rule fits, in the
-order of the work: where the plan never came to anything, bad execution cannot be told, and so on.
+A trial failed if its scored leaves together are not above the run's threshold. A trial that failed
+only because verdicts are missing has no label, because nothing in it is known to be wrong; nor has
+a trial for which the run has too few verifiers to decide. The stage is the first one whose rule
+fits, in the order of the work: if there was no plan, for example, the quality of the execution
+cannot be judged.
 
-- not attempted: no tool was called, no file left and no answer given. A call that only looks at
-  something is an attempt.
-- plan: nothing was set about. No tool was called, or not one call was well formed, or the trial
-  ended without a step toward any of the deliverables.
-- execute: the tools were used and it broke down there. Most calls failed, or the trial ended on
-  failing calls or on its budget with something undelivered.
-- handoff: work was done and did not arrive. Deliverables that are missing, misnamed or unreadable
-  cost at least half of the points.
-- refine: most leaves hold and finer requirements do not.
-- reason: the work was done and most of it arrived, and most of what it says is wrong.
+- not attempted: no tool was called, no file left and no answer given. A call that only reads is an
+attempt.
+- plan: the work was not begun. No tool was called, or no call was well formed, or the trial ended
+without a step toward any of the deliverables.
+- execute: tools were used, and the work broke down there. Most calls failed, or the trial ended on
+failing calls or at a limit of its budget with a deliverable missing.
+- handoff: work was done but did not arrive. Deliverables that are missing, misnamed or unreadable
+cost at least half of the points.
+- refine: most leaves hold, but finer requirements do not.
+- reason: the work was done and most of it arrived, but most of its content is wrong.
 
-Nobody saw the tool calls of a program or behind an imported result: not attempted and plan are
-never told of them, and execute only of a program that did not finish, with something undelivered.
+The tool calls of a program or of an imported result are unknown. Such a trial is never labelled not
+attempted or plan, and execute only if a program did not finish and a deliverable is missing.
 
-Levels are told for every scored trial, also for one that succeeded:
-A (leaf), some leaf does not hold; B (composition), some inner node does not hold though most of
-its leaves do; C (deliverable), one is missing, misnamed or unreadable, or a leaf about form does
-not hold.
+Levels are determined for every scored trial, including successful ones. A (leaf): some leaf does
+not hold. B (composition): some inner node does not hold though most of its leaves do. C
+(deliverable): a deliverable is missing, misnamed or unreadable, or a leaf about form does not hold.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ _QUOTED = 3
 
 
 def diagnose(trial_id: str, signals: Signals) -> Diagnosis:
-    """Return the labels of a trial, and one sentence for each signal that led to them."""
+    """Return the labels of a trial, with one sentence for each signal that led to them."""
     stage, reason = _stage(signals)
     kind = _type(signals, stage)
     levels, findings = _levels(signals)

@@ -1,7 +1,7 @@
-"""What can be seen of a scored trial without any model: its tool calls, its files, its leaves.
+"""What a scored trial shows without any model: its tool calls, its files, its leaves.
 
-Signals are facts; `labels` says what they mean. An infrastructure failure has no signals, for
-only finished and scored trials get here.
+Signals are facts; `labels` interprets them. Only finished and scored trials have signals, so an
+infrastructure failure has none.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from taskdata.schema.transcript import Ending, ToolEvent, Transcript
 from taskdata.schema.views import RenderedDeliverable, UnreadableView
 
 ANSWER = "final answer"
-"""Stands for the final answer among the names of deliverables."""
+"""The final answer, among the names of deliverables."""
 _TEXT_LENGTH = 160
 _MALFORMED = {ToolErrorKind.UNKNOWN_TOOL, ToolErrorKind.BAD_ARGUMENTS}
 _WRITERS = {"python_execute", "write_file", "Plot"}
@@ -38,24 +38,24 @@ class LeafSignal:
     share: float
     """Share (0-1) of the root score that the leaf decides, among the scored leaves."""
     undelivered: bool
-    """What it looks at is missing, unreadable or empty."""
+    """The deliverable that the leaf is about is missing, unreadable or empty."""
     absent: bool = False
-    """What it looks at is missing, and nothing delivered can be meant for it."""
+    """The deliverable is missing, and no delivered file seems to be meant for it."""
 
     @property
     def lost(self) -> float:
-        """Points of the root score (0-10) that the leaf cost."""
+        """Points of the root score (0-10) that the leaf lost."""
         return self.share * (10 - self.score)
 
 
 @dataclass(frozen=True)
 class Signals:
-    """What was seen of one trial."""
+    """Facts about one trial."""
 
     root_score: float
-    """Mean over the leaves that have a score."""
+    """Mean over the scored leaves."""
     lower: float
-    """What the trial is credited with: leaves without a verdict count 0."""
+    """Lower bound of the root score: leaves without a verdict count 0."""
     upper: float
     verdict: TrialVerdict
     threshold: float
@@ -68,37 +68,37 @@ class Signals:
     malformed_calls: int
     """Calls of a tool that does not exist, or with arguments that could not be read."""
     failures_at_end: int
-    """How many calls in a row had failed when the trial ended."""
+    """How many consecutive calls had failed when the trial ended."""
     first_error: str
     """`tool: message` of the first failed call; empty if none failed."""
     writing_calls: int
-    """Calls that wrote a file, or were of a tool that writes files."""
+    """Calls that wrote a file, or of a tool that writes files."""
     asked: tuple[str, ...]
-    """Names of the deliverables; the final answer where no file is asked for."""
+    """Names of the deliverables; the final answer if no file is asked for."""
     missing: tuple[str, ...]
     misnamed: tuple[str, ...]
-    """Files delivered under another name, of the type of a missing one."""
+    """Files delivered under another name, with the type of a missing deliverable."""
     unreadable: tuple[str, ...]
     rejected: tuple[str, ...]
-    """What collection refused, with its reasons."""
+    """Files that collection refused, with reasons."""
     leaves: tuple[LeafSignal, ...]
     broken_nodes: tuple[str, ...]
     """Inner nodes that fail though most of their scored leaves hold."""
     unanswered: int = 0
-    """Leaves that a verifier was asked about and gave no score on."""
+    """Leaves for which a verifier was asked and gave no score."""
     left_nothing: bool = False
-    """It left no file, not even one that was refused, and gave no answer."""
+    """The agent left no file, not even a refused one, and gave no answer."""
     watched: bool = True
-    """Whether its tool calls are known; not so of programs and of imported results."""
+    """Whether the tool calls are known; those of programs and imported results are not."""
 
     @property
     def tried_nothing(self) -> bool:
-        """Whether it called no tool and left nothing; a call that only looks is an attempt."""
+        """Whether the agent called no tool and left nothing; even a call that only reads counts."""
         return self.watched and self.calls == 0 and self.left_nothing
 
     @property
     def fell_short(self) -> bool:
-        """Whether the leaves that have a score are enough to see that something is not right."""
+        """Whether the scored leaves alone show that the trial did not succeed."""
         return self.root_score <= self.threshold
 
     @property
@@ -118,7 +118,7 @@ def observe(
     """Return the signals of a finished and scored trial.
 
     Raises:
-        NightshiftError: if no leaf of it was scored, for then nothing is known to have failed.
+        NightshiftError: if no leaf was scored, because then nothing is known to have failed.
     """
     root = score.root
     if root.score is None or root.lower is None or root.upper is None:
@@ -173,7 +173,7 @@ def _writes(event: ToolEvent) -> bool:
 
 
 def _missing(task: Task, outcome: TrialOutcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the deliverables that are missing, and the files that may be meant for them."""
+    """Return the missing deliverables, and the files that may be meant for them."""
     delivered = {d.name for d in outcome.deliverables}
     asked = {d.name for d in task.deliverables}
     missing = tuple(d.name for d in task.deliverables if d.name not in delivered)
@@ -213,7 +213,7 @@ def _leaves(
 
 
 def _left_nothing(task: Task, outcome: TrialOutcome) -> bool:
-    # The final state of a task's services is there whatever the agent does.
+    # The final state of a task's services exists whatever the agent does.
     own = [d for d in outcome.deliverables if service_of(d.name, task.services) is None]
     return not (own or outcome.rejected_files or outcome.final_answer.strip())
 

@@ -18,17 +18,17 @@ _logger = logging.getLogger(__name__)
 def due(store: Store, run_id: str, round_: int) -> list[str]:
     """Return the ids of trials with a scored leaf and without labels.
 
-    A trial lost to infrastructure, or of which no leaf could be scored, says nothing of the agent
-    and is never due.
+    A trial lost to infrastructure, or without any scored leaf, says nothing about the agent and is
+    never due.
     """
     return [result.trial.id for result in _due(store, run_id, round_)]
 
 
 def do(store: Store, run_id: str, round_: int) -> StageReport:
-    """Label every trial that is due, each in its own transaction; one that fails stays due.
+    """Label every due trial in a transaction of its own; one that cannot be labelled stays due.
 
     Raises:
-        StoreUnavailable: if the store is gone, for all trials at once.
+        StoreUnavailable: if the store cannot be reached, for all trials at once.
     """
     started = time.monotonic()
     rule = store.run(run_id).config.success
@@ -57,7 +57,7 @@ def do(store: Store, run_id: str, round_: int) -> StageReport:
 
 
 def signals_of(store: Store, trial: Trial, rule: SuccessRule) -> Signals:
-    """Return what can be seen of a trial with a root score.
+    """Return the signals of a trial with a root score.
 
     Raises:
         NightshiftError: if its outcome, transcript or score is not in the store.

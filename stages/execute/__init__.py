@@ -1,1 +1,1 @@
-"""The execute stage: agents work on tasks in sandboxes, and what they did is stored."""
+"""The execute stage: agents work on tasks in sandboxes, and the results are stored."""

@@ -21,15 +21,15 @@ class Assignment:
     agent: AgentSpec
     tools: Toolbox
     model: ModelClient | None = None
-    """None for harnesses that need none."""
+    """None for harnesses that need no model."""
     journal: Journal = field(default_factory=Journal)
-    """Where the harness records as it goes, so that a failure loses nothing."""
+    """Where the harness records events as they happen, so that a failure loses nothing."""
     input_folder: Path | None = None
-    """The task's files on this host, for models that take them; None: they are not shown."""
+    """The task's files on this host, for models that read files; None: files are not shown."""
     sandbox: Sandbox | None = None
-    """Of the trial, for harnesses that run programs of their own in it."""
+    """The trial's sandbox, for harnesses that run programs of their own in it."""
     proxy: MeteringProxy | None = None
-    """To the agent's model, for harnesses that bring a loop of their own."""
+    """Proxy to the agent's model, for harnesses that bring a loop of their own."""
 
 
 class Harness(Protocol):

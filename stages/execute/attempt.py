@@ -14,7 +14,7 @@ from environments.models.faults import one_line
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
 from environments.models.wire.arguments import clean_text
-from environments.services.running import ServiceRoom
+from environments.services.running import ServiceHost
 from environments.toolkit.services import ToolServices
 from stages.execute.dialogue.journal import Journal
 from stages.workers.deadline import Deadline
@@ -48,7 +48,7 @@ class Counts:
 
     @classmethod
     def of(cls, journal: Journal) -> "Counts":
-        """Return the counts of what is on record, also where the trial was cut short."""
+        """Return the counts of the recorded events, also for a trial that was cut short."""
         models = [event for event in journal.events if isinstance(event, ModelEvent)]
         tools = [event for event in journal.events if isinstance(event, ToolEvent)]
         errors = sum(1 for event in tools if event.error is not None)
@@ -65,7 +65,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Stored:
-    """What a trial left, as it is in the store."""
+    """References to what a trial left, in the store."""
 
     transcript: Transcript
     transcript_sha256: str
@@ -92,7 +92,7 @@ class OutcomeDraft:
         prompt_version: str | None = None,
         wall_seconds: float | None = None,
     ) -> TrialOutcome:
-        """Return the outcome of an attempt that has come to its end."""
+        """Return the outcome of a completed attempt."""
         return self._outcome(
             OutcomeStatus.FINISHED,
             counts,
@@ -112,9 +112,9 @@ class OutcomeDraft:
         error_detail: str | None = None,
         wall_seconds: float = 0.0,
     ) -> TrialOutcome:
-        """Return the outcome of an attempt that failed for a reason which is not the agent's.
+        """Return the outcome of an attempt that failed for a reason that is not the agent's.
 
-        Where the outcome cannot hold everything that is known, it holds the cause at least.
+        If the outcome cannot hold everything that is known, it holds at least the cause.
         """
         facts = {"error": error, "error_detail": error_detail, "wall_seconds": wall_seconds}
         try:
@@ -137,20 +137,20 @@ class OutcomeDraft:
 
 
 def cause(exc: Exception) -> str:
-    """Return what went wrong on one line; a type in front of what we did not raise ourselves."""
+    """Return the cause on one line, with the exception's type unless it is one of our own."""
     text = one_line(clean_text(str(exc)), limit=_CAUSE_CHARS)
     return text if isinstance(exc, NightshiftError) else f"{type(exc).__name__}: {text}"
 
 
 def detail_of(store: Store, journal: Journal, exc: Exception) -> str:
-    """Return the traceback, and the artifact that holds the events up to the failure; blocks."""
+    """Return the traceback, and the artifact with the events up to the failure; blocks."""
     detail = clean_text("".join(traceback.format_exception(exc)))[-_DETAIL_CHARS:]
     if not journal.events:
         return detail
     try:
         lines = "\n".join(event.model_dump_json() for event in journal.events)
         kept = store.artifacts.put_bytes(lines.encode())
-    # Failing to keep the events must not hide the cause.
+    # Failing to store the events must not hide the cause.
     except Exception as error:  # noqa: BLE001
         return f"{detail}\nThe events up to here could not be kept: {cause(error)}"
     return f"{detail}\nThe events up to here: artifact {kept}"
@@ -165,12 +165,12 @@ class ExecuteContext:
     endpoints: Mapping[str, Sequence[str]]
     """Base URLs of running local model servers by model, such as `local/smollm2-135m`."""
     home: Path
-    """Where MCP servers are installed."""
+    """State folder of this installation, where MCP servers are installed."""
     tasks: dict[str, asyncio.Future[Task]] = field(default_factory=dict)
-    """The tasks that were read, by hash: most trials of a shift share theirs with others."""
+    """The tasks read so far, by hash: most trials of a shift share theirs with others."""
 
     async def task(self, task_hash: str) -> Task:
-        """Return the task of that hash, read once."""
+        """Return the task of that hash; it is read once."""
         reading = self.tasks.get(task_hash)
         if reading is None or (reading.done() and reading.exception() is not None):
             reading = asyncio.ensure_future(asyncio.to_thread(self.worker.store.task, task_hash))
@@ -178,36 +178,36 @@ class ExecuteContext:
         return await asyncio.shield(reading)
 
     @property
-    def service_room(self) -> ServiceRoom:
+    def service_host(self) -> ServiceHost:
         """Where the tasks' own services are run."""
         worker = self.worker
-        return ServiceRoom(
+        return ServiceHost(
             worker.store.artifacts, worker.provider, worker.folder, self.home, worker.run.id
         )
 
     def base_url(self, agent: AgentSpec, trial: Trial) -> str | None:
-        """Return where the agent's model is served; None: at its provider's own URL."""
+        """Return the URL of the agent's model; None: its provider's own URL."""
         servers = self.endpoints.get(str(agent.model))
         if not servers:
             return agent.base_url
-        # Chosen by task: the server that has read a task's prompt answers its next round faster.
+        # Chosen by task: a server that has cached a task's prompt answers the next round faster.
         chosen = crc32(f"{trial.task_id}/{trial.repetition}".encode()) % len(servers)
         return servers[chosen]
 
 
 @dataclass(frozen=True)
 class DueAttempt:
-    """An attempt that is to be made at a trial."""
+    """An attempt that must be made at a trial."""
 
     trial: Trial
     number: int
-    """From 1."""
+    """Counted from 1."""
     paid: Sequence[ModelCall] = ()
     """The calls that earlier attempts have paid for; their replies are replayed."""
 
     @property
     def payer(self) -> Payer:
-        """What the attempt's model calls are booked on."""
+        """Who is charged for the attempt's model calls."""
         return Payer.trial(self.trial.id, self.number)
 
     def log(self, calls: CallRecorder) -> CallLog:
@@ -216,7 +216,7 @@ class DueAttempt:
 
     @classmethod
     def read(cls, store: Store, trial_id: str) -> "DueAttempt | None":
-        """Return the attempt that comes next; None if the trial has finished."""
+        """Return the next attempt; None if the trial has finished."""
         found = store.attempt_due(trial_id)
         if found is None:
             return None
@@ -226,7 +226,7 @@ class DueAttempt:
 
 @dataclass(frozen=True)
 class RunningAttempt:
-    """An attempt while its phases are at work on it."""
+    """An attempt while its phases are running."""
 
     shared: ExecuteContext
     due: DueAttempt

@@ -18,17 +18,17 @@ from taskdata.store import Store
 async def collect_work(
     attempt: RunningAttempt, prepared: Prepared, transcript: Transcript
 ) -> Stored:
-    """Store what was left, once nothing of the agent's is running that could change it.
+    """Store what was left; called when no process of the agent can change it any more.
 
     Raises:
-        ServiceFailed: A service was lost, and not through the agent's use of it.
-        SandboxFailed: The deliverables cannot be read.
+        ServiceFailed: a service was lost, and not because of the agent's use.
+        SandboxFailed: the deliverables cannot be read.
     """
     task, deadline = prepared.task, attempt.deadline
     store = partial(_store, attempt.shared.worker.store, transcript)
     deadline.step = "collecting and storing what the agent left"
     if prepared.kind.predicts:
-        # The files were written by the reference solution, not by the agent.
+        # In this mode the files were written by the reference solution, not by the agent.
         return await asyncio.to_thread(store, Collected((), ()))
     look = partial(collect, prepared.workspace.output, task.resources)
     if not task.services:
@@ -41,11 +41,11 @@ async def collect_work(
 
 
 def take_in_results(attempt: RunningAttempt, agent: AgentSpec, task: Task) -> TrialOutcome:
-    """Return the outcome of a system that worked elsewhere, without any sandbox; blocks.
+    """Return the outcome of a system that ran elsewhere, without any sandbox; blocks.
 
     Raises:
-        BadTaskData: The result cannot be read.
-        NightshiftError: There is no result for the task.
+        BadTaskData: the result cannot be read.
+        NightshiftError: there is no result for the task.
     """
     worker, draft = attempt.shared.worker, attempt.draft
     draft.sandbox = "none"
@@ -58,7 +58,7 @@ def take_in_results(attempt: RunningAttempt, agent: AgentSpec, task: Task) -> Tr
 
 
 def _store(store: Store, transcript: Transcript, collected: Collected) -> Stored:
-    """Store a transcript and what was collected; blocks."""
+    """Store a transcript and the collected files; blocks."""
     deliverables = tuple(
         Deliverable(
             name=file.name,
@@ -72,13 +72,13 @@ def _store(store: Store, transcript: Transcript, collected: Collected) -> Stored
 
 
 async def _with_final_state(collected: Collected, task: Task, around: Surroundings) -> Collected:
-    """Return what an agent left, and beside it the final state of the services.
+    """Return what an agent left, together with the final state of the services.
 
-    Files that the agent put in the services' folder are left out. To be called once nothing of the
-    agent's runs any more.
+    Files that the agent put in the services' folder are left out. Must be called when no process of
+    the agent is running any more.
 
     Raises:
-        ServiceFailed: A service was lost, and not through the agent's use of it.
+        ServiceFailed: a service was lost, and not because of the agent's use.
     """
     state = await around.services.final_state()
     own = _without_state(collected, task)
@@ -86,7 +86,7 @@ async def _with_final_state(collected: Collected, task: Task, around: Surroundin
 
 
 def _without_state(collected: Collected, task: Task) -> Collected:
-    """Return what an agent left, without files that pose as the final state of a service."""
+    """Return what an agent left, without files that imitate the final state of a service."""
     if not task.services:
         return collected
     posing = [file for file in collected.files if file.name.partition("/")[0] == FOLDER]

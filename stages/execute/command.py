@@ -1,4 +1,4 @@
-"""Any program that takes a task folder and leaves deliverables, run in the trial's sandbox."""
+"""Any program that reads a task folder and leaves deliverables, run in the trial's sandbox."""
 
 import asyncio
 import functools
@@ -23,7 +23,7 @@ from taskdata.schema.task import Resources
 from taskdata.schema.transcript import Ending, Transcript
 
 PROGRAM_FOLDER = "/opt/agent"
-"""Where the agent's own files are inside, read-only."""
+"""Where the agent's own files are mounted inside the sandbox, read-only."""
 
 _PROMPT = "command_v1"
 _TASK_FILE = "/workspace/TASK.md"
@@ -31,17 +31,17 @@ _ANSWER_FILE = "output/final.txt"
 _ANSWER_BYTES = 100_000
 _ANSWER_SECONDS = 20.0
 _PRINTED_ANSWER_CHARS = 20_000
-"""Of the printed output, which is the answer where there is no answer file."""
+"""Of the printed output, which is the answer if there is no answer file."""
 _SHOWN_CHARS = 20_000
-"""The transcript holds the end of each output stream, up to so many characters."""
+"""The transcript holds the end of each output stream, up to this length."""
 _KEPT_BYTES = 256 * 1024
 _MOST_ERRORS_KB = 8 * 1024
-# There is no standard input, so a program that asks for some must not wait.
+# There is no standard input: a program that reads from it must not wait.
 _WITHOUT_INPUT = ("/bin/sh", "-c", 'exec "$@" </dev/null', "sh")
 
 
 def require_command(agent: AgentSpec) -> None:
-    """Raise `Misuse` unless the agent says what to run, and has what it runs."""
+    """Raise `Misuse` unless the agent names a command and its program exists."""
     if not agent.command:
         raise Misuse(
             f"agent {agent.name!r}: harness 'command' needs `command`, such as "
@@ -65,7 +65,7 @@ def require_command(agent: AgentSpec) -> None:
 
 
 def with_room(agent: AgentSpec, asked: Resources) -> Resources:
-    """Return a tool call's limits, widened to the time of a whole trial on every processor."""
+    """Return a tool call's limits, widened to the time of a whole trial on every CPU."""
     seconds = agent.budget.max_seconds
     return asked.model_copy(
         update={
@@ -77,7 +77,7 @@ def with_room(agent: AgentSpec, asked: Resources) -> Resources:
 
 
 class Command:
-    """Runs the program once, for as long as the trial lasts."""
+    """Runs the program once, with the time limit of the trial."""
 
     @property
     def prompt_version(self) -> str | None:
@@ -88,8 +88,8 @@ class Command:
         """Run the program until it ends or the time is up.
 
         Raises:
-            ModelUnavailable: The provider did not answer the program; `ModelRejected`: it refused.
-            SandboxFailed: The sandbox was lost.
+            ModelUnavailable: the provider did not answer the program; `ModelRejected`: it refused.
+            SandboxFailed: the sandbox was lost.
         """
         agent, journal, proxy = assignment.agent, assignment.journal, assignment.proxy
         sandbox = assignment.sandbox
@@ -99,9 +99,9 @@ class Command:
         (instructions,) = prompts.opening(_PROMPT, assignment.brief, ())
         journal.message("user", instructions.text)
         journal.message("system", await asyncio.to_thread(_described, agent))
-        ledger = ProgramBudget(agent.budget, price=None) if proxy is None else proxy.ledger
-        ledger.begin()
-        run = await _run(sandbox, agent, instructions.text, ledger)
+        budget = ProgramBudget(agent.budget, price=None) if proxy is None else proxy.budget
+        budget.begin()
+        run = await _run(sandbox, agent, instructions.text, budget)
         if proxy is not None:
             await proxy.settled()
         journal.message("system", run.report)
@@ -113,7 +113,7 @@ class Command:
 
 @dataclass(frozen=True)
 class _Run:
-    """How the program ran."""
+    """How the program ended."""
 
     completed: Completed
     printed: str
@@ -122,7 +122,7 @@ class _Run:
 
     @property
     def report(self) -> str:
-        """What the transcript says of it."""
+        """The summary for the transcript."""
         done = self.completed
         limit = f", stopped by its limit: {done.limit}" if done.limit else ""
         late = ", stopped because the trial's time was up" if self.was_late else ""
@@ -148,7 +148,7 @@ def _ending(run: _Run, proxy: MeteringProxy | None) -> Ending:
     return Ending.FINISHED if run.completed.exit_code == 0 else Ending.IN_ERROR
 
 
-async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, ledger: ProgramBudget) -> _Run:
+async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, budget: ProgramBudget) -> _Run:
     with working_folder() as folder:
         mounts = [Mount(_written(folder / "TASK.md", task), _TASK_FILE)]
         if agent.program is not None:
@@ -157,10 +157,10 @@ async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, ledger: ProgramBud
         process = await sandbox.start(argv, mounts=mounts, reserves_memory=True)
         printed, grace = bytearray(), 0.0
         try:
-            async with ledger.in_time():
+            async with budget.in_time():
                 await _read(process, printed)
             # A program that has closed its output has usually ended, but it may still be running.
-            grace = ledger.seconds_left
+            grace = budget.seconds_left
         except TimeoutError:
             grace = 0.0
         finally:
@@ -168,12 +168,12 @@ async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, ledger: ProgramBud
     return _Run(
         completed=completed,
         printed=clean_text(bytes(printed).decode(errors="replace")),
-        was_late=ledger.seconds_left <= 0,
+        was_late=budget.seconds_left <= 0,
     )
 
 
 async def _read(process: Process, printed: bytearray) -> None:
-    """Keep the end of what the program prints, until it has ended its output."""
+    """Collect the end of the program's output until it is closed."""
     while chunk := await process.read():
         printed += chunk
         del printed[:-_KEPT_BYTES]
@@ -189,7 +189,7 @@ def _written(file: Path, text: str) -> Path:
 
 
 async def _written_answer(sandbox: Sandbox) -> str:
-    """Return the answer that the program left as a file; read inside, where no link leads out."""
+    """Return the answer file's text; read inside the sandbox, where links lead nowhere else."""
     argv = ("/usr/bin/head", "-c", str(_ANSWER_BYTES), _ANSWER_FILE)
     done = await sandbox.run(argv, wall_seconds=_ANSWER_SECONDS)
     if done.exit_code != 0:
@@ -198,7 +198,7 @@ async def _written_answer(sandbox: Sandbox) -> str:
 
 
 def _described(agent: AgentSpec) -> str:
-    """Return the command and a hash of the program, which identify the revision that ran."""
+    """Return the command and a hash of the program, which identify what ran."""
     line = f"The program: {shlex.join(agent.command)}"
     if agent.program is None:
         return line
@@ -223,7 +223,7 @@ def _state(folder: Path) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _content_hash(folder: Path, state: str) -> str:
-    """Return a hash over names and contents; once per `state`, as folders may be large."""
+    """Return a hash of names and contents; cached per `state`, as folders may be large."""
     digest = hashlib.sha256()
     for path in _files(folder):
         digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())

@@ -1,4 +1,4 @@
-"""The harnesses by name; adding one is one module and one entry here."""
+"""The harnesses by name; a new one needs a module and an entry here."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,28 +24,28 @@ class HarnessKind:
     """What is known of a harness before it runs."""
 
     build: Callable[[AgentSpec, Task], Harness] | None
-    """Makes the instance of one trial; None: the work was done elsewhere, and is imported."""
+    """Makes the harness for one trial; None: the work was done elsewhere, and is imported."""
     needs_model: bool
     takes_feedback: bool
     """Whether another attempt with feedback can differ from the first."""
     needs_reference: bool = False
     """Whether it needs the task's reference solution."""
     predicts: bool = False
-    """Whether it only predicts the next step, so that it leaves nothing to check."""
+    """Whether it only predicts the next step and leaves no files to check."""
     repeats: bool = True
-    """Whether there is more than one repetition to score."""
+    """Whether more than one repetition makes sense."""
     require: Callable[[AgentSpec], None] | None = None
-    """Raises `Misuse` where the agent's own settings do not fit."""
+    """Raises `Misuse` if the agent's own settings do not fit."""
     may_have_model: bool = False
     """Whether a model is optional."""
     metered: Reach | None = None
-    """From where it calls its model through the metering proxy; None: it uses our model client."""
+    """Where it calls its model from, through the metering proxy; None: it uses our client."""
     resources: Callable[[AgentSpec, Resources], Resources] | None = None
     """Computes the limits of its sandbox from those of a tool call; None: the same limits."""
 
     @property
     def is_program(self) -> bool:
-        """Whether the agent is a program inside the sandbox, and our tools are not for it."""
+        """Whether the agent is a program in the sandbox, which does not use our tools."""
         return self.metered == "sandbox"
 
 
@@ -122,7 +122,7 @@ _PREDICTING = {"react": "react_steps", "function_calling": "function_calling_ste
 
 
 def harness_kind(name: str) -> HarnessKind:
-    """Return what is known of the harness, or raise `Misuse` listing those there are."""
+    """Return the harness of that name; raises `Misuse` with the known names."""
     try:
         return HARNESSES[name]
     except KeyError:
@@ -162,10 +162,10 @@ def require_agent(agent: AgentSpec) -> None:
 
 
 def provider_for(agent: AgentSpec, provider: SandboxProvider) -> SandboxProvider:
-    """Return what makes the agent's sandbox: `provider`, or one with the agent's own image.
+    """Return the agent's sandbox provider: `provider`, or one with the agent's own image.
 
     Raises:
-        Misuse: It brings an image, and the run's sandbox has none.
+        Misuse: the agent has an image, but the run's sandbox does not support images.
     """
     if agent.image is None:
         return provider
@@ -185,12 +185,12 @@ def harness_takes_feedback(name: str) -> bool:
 
 
 def in_mode(agent: AgentSpec, mode: str) -> AgentSpec:
-    """Return the agent as it works in a mode of evaluation: `end-to-end` or `step-by-step`.
+    """Return the agent for a mode of evaluation: `end-to-end` or `step-by-step`.
 
-    Step by step, its harness is one that predicts, so that its name tells the two apart.
+    In step by step mode its harness is one that predicts, so that the name differs.
 
     Raises:
-        Misuse: Unknown mode, or the harness predicts nothing.
+        Misuse: unknown mode, or there is no predicting harness for the agent.
     """
     if mode not in MODES:
         raise Misuse(f"mode {mode!r}: unknown; there are {', '.join(MODES)}")

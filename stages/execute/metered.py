@@ -17,11 +17,11 @@ from stages.execute.dialogue.journal import Journal
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 
 Reach = Literal["sandbox", "loopback"]
-"""From where the proxy is reached: from inside the sandbox, or from this process."""
+"""Where the proxy is called from: inside the sandbox, or this process."""
 UNASKED_REPLY_TOKENS = 32_000
-"""Reply limit of a program that names none, since its model may be a reasoning model."""
+"""Reply limit of a program that sets none; high, since its model may be a reasoning model."""
 _WINDOWS_SHARE = 4
-"""Most servers refuse a request whose input and reply limit together exceed the window."""
+"""Most servers refuse a request if input and reply limit together exceed the window."""
 
 
 @asynccontextmanager
@@ -33,19 +33,19 @@ async def metered(
     clients: ModelClients,
     log: CallLog,
 ) -> AsyncIterator[MeteringProxy | None]:
-    """Yield the proxy to the agent's model, whose calls go into the journal; None without a model.
+    """Yield the proxy to the agent's model, which journals its calls; None without a model.
 
     Args:
-        agent: Its model and its budget.
-        reach: From where it calls.
-        base_url: Of the model; None for the provider's own.
-        journal: Of the trial.
-        clients: Those of the other agents, with which it shares rate limits and money.
-        log: Records what the trial pays for, and replays what it has paid for before.
+        agent: Its model and its budget are used.
+        reach: Where the proxy is called from.
+        base_url: URL of the model; None for the provider's own.
+        journal: The trial's journal.
+        clients: The clients of the other agents, with which it shares rate limits and money.
+        log: Records the calls that the trial pays for, and replays those paid for before.
 
     Raises:
-        Misuse: The model cannot be used; says what is missing.
-        SandboxFailed: The proxy cannot listen.
+        Misuse: the model cannot be used; says what is missing.
+        SandboxFailed: the proxy cannot listen.
     """
     if agent.model is None:
         yield None
@@ -70,10 +70,10 @@ def _terms(
     is_local = model.provider == "local"
     return Terms(
         endpoint=model_endpoint(model, base_url),
-        ledger=ProgramBudget(
+        budget=ProgramBudget(
             agent.budget,
             price_of(model),
-            # A program sets its own reply limit; an adapter leaves that to us.
+            # A program sets its own reply limit; for an adapter we set it.
             replies=_replies(agent, model) if reach == "sandbox" else None,
         ),
         record=journal,

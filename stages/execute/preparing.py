@@ -1,9 +1,8 @@
-"""Phase 1 of a trial: everything that the agent will work with, up to its workspace.
+"""Phase 1 of a trial: everything that the agent will work with, including its workspace.
 
 A task's own preprocess program makes the initial files. It runs before the agent, in a sandbox of
-its own over a workspace of its own, so that nothing but the files it leaves reaches the agent: not
-the program, its data or its processes. It reaches the services of the trial and may change their
-state.
+its own over a workspace of its own. So only the files that it leaves reach the agent, and neither
+the program nor its data or processes. It can use the services of the trial and change their state.
 """
 
 import asyncio
@@ -35,43 +34,43 @@ from taskdata.schema.model_call import CallPurpose
 from taskdata.schema.task import InputFile, Task
 
 ENTRY = "preprocess/main.py"
-"""The program, among the task's preprocess files (Toolathlon, section 3)."""
+"""Path of the program among the task's preprocess files (Toolathlon, section 3)."""
 
 WALL_SECONDS = 300.0
-"""It may take longer than one call of an agent's."""
+"""Its time limit, which is longer than that of an agent's call."""
 
 _MAX_FILES = 5_000
 _WORKSPACE = "/workspace/output"
 
 Files = Mapping[str, Path | bytes]
-"""Files by relative path: where each is, or what is in it."""
+"""Files by relative path: the location of each, or its content."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the sandboxes of a trial may reach: its task's services, and allowed hosts."""
+    """What the sandboxes of a trial can reach: the task's services, and allowed hosts."""
 
     services: RunningServices
     network: AllowedNetwork
 
     @property
     def exposed_ports(self) -> tuple[ExposedPort, ...]:
-        """The ports under which programs reach all of it."""
+        """The ports under which programs reach them."""
         return (*self.services.exposed_ports, *self.network.exposed_ports)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What phase 1 has made ready for the agent."""
+    """What phase 1 has prepared for the agent."""
 
     task: Task
     agent: AgentSpec
     kind: HarnessKind
     harness: Harness
     model: ModelClient | None
-    """None for agents without a model, and for those that call theirs through a proxy."""
+    """None for agents without a model, and for those that use a proxy."""
     offer: Offer
-    """The tools that the task allows."""
+    """The tools and servers that the task offers."""
     surroundings: Surroundings
     workspace: Workspace
 
@@ -84,13 +83,13 @@ async def prepared(
     kind: HarnessKind,
     build: Callable[[AgentSpec, Task], Harness],
 ) -> AsyncIterator[Prepared]:
-    """Yield what the agent needs; its services end, and its workspace is removed, with the block.
+    """Yield what the agent needs; services and workspace are removed when the block ends.
 
     Raises:
-        Misuse: The agent's model, or a tool of the task, cannot be used here.
-        ServiceFailed: A service did not become healthy.
-        PreprocessFailed: The task's preprocess program failed.
-        SandboxFailed: A sandbox, or the network's proxy, cannot be made.
+        Misuse: the agent's model, or a tool of the task, cannot be used here.
+        ServiceFailed: a service did not become healthy.
+        PreprocessFailed: the task's preprocess program failed.
+        SandboxFailed: a sandbox, or the network's proxy, cannot be made.
     """
     shared, deadline, draft = attempt.shared, attempt.deadline, attempt.draft
     config = shared.worker.run.config
@@ -101,7 +100,7 @@ async def prepared(
     deadline.step = "starting its services"
     async with (
         AsyncExitStack() as workspaces,
-        running_services(task.services, shared.service_room) as services,
+        running_services(task.services, shared.service_host) as services,
         allowed_network(task.resources.network) as network,
     ):
         around = Surroundings(services, network)
@@ -116,7 +115,7 @@ async def prepared(
 
 
 def _model(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient | None:
-    """Return the agent's model; the calls that earlier attempts have paid for are replayed."""
+    """Return the agent's model client; calls that earlier attempts have paid for are replayed."""
     if agent.model is None:
         return None
     if agent.budget.max_usd is not None and price_of(agent.model) is None:
@@ -130,7 +129,7 @@ def _model(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient | None:
     if agent.model.provider == "local":
         if client is not None and replies == "ask":
             return client
-        # Nobody pays for a model on this machine.
+        # Local models cost nothing, so their calls are neither stored nor charged.
         log = CallLog(attempt.calls, Payer(CallPurpose.AGENT, owner=due.trial.id))
     shares, sample = replies != "ask", due.trial.repetition
     return RecordedClient(client, agent.model, base_url, log, shares, sample)
@@ -139,9 +138,9 @@ def _model(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient | None:
 async def _new_workspace(
     shared: ExecuteContext, task: Task, around: Surroundings, workspaces: AsyncExitStack
 ) -> Workspace:
-    """Return a workspace in the state that the task starts from; `workspaces` removes it."""
+    """Return a workspace in the task's initial state; `workspaces` removes it."""
     async with _initial_files(shared, task, around) as read:
-        # Making and removing a workspace waits for the disk, which must not hold up other trials.
+        # Making and removing a workspace waits for the disk, so both happen in a thread.
         made = ExitStack()
         workspaces.push_async_callback(asyncio.to_thread, made.close)
         return await asyncio.to_thread(
@@ -153,11 +152,11 @@ async def _new_workspace(
 async def _initial_files(
     shared: ExecuteContext, task: Task, around: Surroundings
 ) -> AsyncIterator[Callable[[], Files]]:
-    """Yield what reads the files for the trial's input folder, within the block; it blocks.
+    """Yield a function that reads the trial's input files, valid within the block; it blocks.
 
     Raises:
-        PreprocessFailed: The program failed, took too long, or left what cannot be taken over.
-        SandboxFailed: The sandbox itself failed.
+        PreprocessFailed: the program failed, took too long, or left files that cannot be used.
+        SandboxFailed: the sandbox itself failed.
     """
     worker = shared.worker
     artifacts = worker.store.artifacts

@@ -39,7 +39,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class AgentWork:
-    """What phase 2 has come to."""
+    """The result of phase 2."""
 
     transcript: Transcript
     seconds: float
@@ -47,10 +47,10 @@ class AgentWork:
 
 
 async def run_trial(shared: ExecuteContext, due: DueAttempt) -> TrialOutcome:
-    """Make one attempt at a trial and return its outcome, whatever happens; it is not recorded yet.
+    """Make one attempt at a trial and return its outcome, which is not stored yet; never raises.
 
-    A failure outside the agent (model server, sandbox, disk, a bug of ours, something that hangs)
-    is an outcome too: `INFRASTRUCTURE`, with its cause.
+    A failure outside the agent (model server, sandbox, disk, our own bug, a hanging call) is an
+    outcome too: `INFRASTRUCTURE`, with its cause.
     """
     worker, trial_id, started = shared.worker, due.trial.id, time.monotonic()
     attempt = RunningAttempt(
@@ -62,7 +62,7 @@ async def run_trial(shared: ExecuteContext, due: DueAttempt) -> TrialOutcome:
     )
     try:
         return await in_time(_finished(attempt), attempt.deadline)
-    # One trial must not sink its batch, whatever went wrong; the traceback is kept for us.
+    # One trial must not stop its batch, whatever went wrong; the traceback is stored.
     except Exception as exc:  # noqa: BLE001
         if is_silence(exc):
             worker.holder.unanswered(trial_id)
@@ -73,7 +73,7 @@ async def run_trial(shared: ExecuteContext, due: DueAttempt) -> TrialOutcome:
 
 
 async def _finished(attempt: RunningAttempt) -> TrialOutcome:
-    """Return the outcome of an attempt that comes to its end; raises whatever prevents that."""
+    """Return the outcome of an attempt that completes; raises whatever prevents that."""
     trial, deadline, draft = attempt.due.trial, attempt.deadline, attempt.draft
     deadline.set_up("reading its task")
     task = await attempt.shared.task(trial.task_hash)
@@ -94,7 +94,7 @@ async def run_agent(attempt: RunningAttempt, ready: Prepared) -> AgentWork:
     """Let the agent work in its sandbox, which is closed afterwards.
 
     Raises:
-        NightshiftError: What is not the agent's doing, as `Harness` lists it.
+        NightshiftError: a fault that is not the agent's, as listed at `Harness`.
     """
     agent, deadline = ready.agent, attempt.deadline
     deadline.step = "opening its sandbox"
@@ -129,7 +129,7 @@ async def run_agent(attempt: RunningAttempt, ready: Prepared) -> AgentWork:
 async def _way_to_model(
     attempt: RunningAttempt, ready: Prepared
 ) -> AsyncIterator[MeteringProxy | None]:
-    """Yield the proxy of an agent that calls its model by itself, None for all others."""
+    """Yield the proxy of an agent that calls its model by itself, None for other agents."""
     if ready.kind.metered is None:
         yield None
         return
@@ -147,7 +147,7 @@ async def _way_to_model(
 async def _sandbox(
     attempt: RunningAttempt, ready: Prepared, proxy: MeteringProxy | None
 ) -> AsyncIterator[Sandbox]:
-    """Yield the agent's sandbox; notes in the draft which limits it enforces."""
+    """Yield the agent's sandbox; the draft records which limits it enforces."""
     worker, draft, agent = attempt.shared.worker, attempt.draft, ready.agent
     asked = ready.task.resources
     resources = asked if ready.kind.resources is None else ready.kind.resources(agent, asked)

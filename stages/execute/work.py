@@ -1,7 +1,7 @@
-"""The execute stage: which trials are due, running them, and what came of it.
+"""The execute stage: which trials are due, running them, and reporting the result.
 
-Every outcome is recorded in its own transaction as soon as it is known, so whatever interrupts a
-batch, finished trials stay finished and the others stay due.
+Every outcome is stored in its own transaction as soon as it is known. So if a batch is interrupted,
+finished trials stay finished and the others stay due.
 """
 
 import asyncio
@@ -35,12 +35,12 @@ STAGE = "execute"
 _logger = logging.getLogger(__name__)
 _HOME = Path(".nightshift")
 _COLLECT_AFTER = (5_000, 5, 5)
-"""Thresholds of the garbage collector. With Python's defaults it scans the trials in flight all the
+"""Thresholds of the garbage collector. With Python's defaults it scans the running trials all the
 time; with higher ones the memory of finished trials grows (`benchmarks/throughput.py --soak`)."""
 
 
 class BatchCounts(NamedTuple):
-    """What one batch came to, in trials."""
+    """Numbers of trials in one batch, by result."""
 
     finished: int
     infrastructure_errors: int
@@ -54,7 +54,7 @@ def due(store: Store, run_id: str, round_: int) -> list[str]:
 
 
 def by_provider(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Return the trials by the provider of their agent's model, as a backlog takes them."""
+    """Return the trials by the provider of their agent's model, in the form for a backlog."""
     agents = {agent.name: agent for agent in store.run(run_id).config.agents}
     agent_of = {trial.id: agents[trial.agent] for trial in store.trials(run_id)}
     return by_agents_provider((trial_id, agent_of.get(trial_id)) for trial_id in trial_ids)
@@ -89,12 +89,12 @@ def run_until_empty(
     exchange: Exchange | None = None,
     ends_at: float = math.inf,
 ) -> BatchCounts:
-    """Take trials from a backlog until it has none, and record each outcome once it is known.
+    """Take trials from a backlog until it is empty, and store each outcome once it is known.
 
     Args:
         store: This process's store.
         run_id: The run that the trials belong to.
-        take: Takes trials from the backlog; those that have finished before are skipped.
+        take: Takes trials from the backlog; trials that have finished before are skipped.
         endpoints: What `local_models` yields: local model servers by model name.
         home: Where MCP servers are installed.
         exchange: Carries messages to the coordinator of the run's limits; None: this worker is the
@@ -103,8 +103,8 @@ def run_until_empty(
             the trials in flight are stopped and recorded as stopped.
 
     Raises:
-        Misuse: Unknown run or trial.
-        StoreUnavailable: An outcome could not be recorded; its trial stays due, the others ran.
+        Misuse: unknown run or trial.
+        StoreUnavailable: an outcome could not be stored; its trial stays due, the others ran.
     """
     _spare_the_collector()
     run, statuses = store.run(run_id), Counter[OutcomeStatus | None]()
@@ -135,8 +135,8 @@ def run_until_empty(
 def _spare_the_collector() -> None:
     """Exclude modules and classes, which live as long as the process, from garbage collection.
 
-    Trials make garbage fast, and every full collection would scan the modules as well, which took
-    a sixth of the CPU time of a batch.
+    Trials produce garbage fast, and every full collection would also scan the modules, which took a
+    sixth of the CPU time of a batch.
     """
     gc.collect()
     gc.freeze()
@@ -147,7 +147,7 @@ def _spare_the_collector() -> None:
 def local_models(
     models: Iterable[ModelSpec | None], home: Path, tell: Tell | None = None
 ) -> Iterator[dict[str, tuple[str, ...]]]:
-    """Serve those of the models that are local; yield their servers' base URLs by model name.
+    """Serve the local models among those given; yield their servers' base URLs by model name.
 
     Each local model has one single-threaded server per core. `tell` is told what takes a while.
     """
@@ -178,7 +178,7 @@ def do(store: Store, run_id: str, round_: int, home: Path) -> StageReport:
 def record_stopped(
     store: Store, run_id: str, round_: int, trial_ids: Iterable[str], cause: str
 ) -> None:
-    """Record the cause for trials that were not begun, or were stopped before their end.
+    """Record the cause for trials that were not started, or were stopped before their end.
 
     They stay due. A trial that already has a recorded failure keeps that cause.
     """
@@ -192,7 +192,7 @@ def record_stopped(
 
 
 def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport:
-    """Return what became of the trials that were due; `errors` of the unfinished were tried."""
+    """Return the results of the trials that were due; `errors` counts unfinished attempts."""
     unfinished = due(store, run_id, round_)
     failures = store.failures(run_id, round_)
     causes = [failures[trial_id] for trial_id in unfinished if trial_id in failures]
@@ -208,7 +208,7 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 
 
 async def _execute(shared: ExecuteContext, trial_id: str) -> OutcomeStatus | None:
-    """Run one trial and record its outcome; return its status, None if it had finished before."""
+    """Run one trial and store its outcome; return its status, None if it had finished before."""
     store = shared.worker.store
     due = await asyncio.to_thread(DueAttempt.read, store, trial_id)
     if due is None:

@@ -1,10 +1,10 @@
 """What a run will probably use, and what it can use at most, before it starts.
 
-What is probable is read from earlier attempts of the agent's name, whatever its settings: on the
-same tasks where there are some, else on any. What is possible follows from the agent's budget, from
-what its model takes and costs, and from the run's cap on money: as long as no trial has to be begun
-again, no run uses more. Models of tools cost money as well, which only a budget or a cap in USD
-limits. A recording that is played back uses nothing.
+The probable use is taken from earlier attempts by an agent of the same name, whatever its settings:
+on the same tasks if there are any, else on any task. The maximum follows from the agent's budget,
+from the window and price of its model, and from the run's cap on money; a run uses more only if a
+trial has to be repeated. Models of tools cost money as well, which only a budget or a cap in USD
+limits. Replayed calls use nothing.
 """
 
 from collections import defaultdict
@@ -28,18 +28,18 @@ from taskdata.schema.task import Task
 from taskdata.store import Store
 
 _PER = 1_000_000
-"""Prices are given per so many tokens."""
+"""Number of tokens that prices refer to."""
 
 
 class Effort(Value):
-    """What trials use together."""
+    """What several trials use together."""
 
     model_calls: float = Field(ge=0)
-    """That are answered."""
+    """Number of answered calls."""
     tokens: float | None = Field(ge=0)
-    """Input and output of them; None: how long an input the model takes is unknown."""
+    """Their input and output tokens; None: the model's longest input is unknown."""
     cost_usd: float | None = None
-    """None: a price is unknown, or nothing limits it that is known."""
+    """None: a price is unknown, or no known limit applies."""
 
 
 NOTHING = Effort(model_calls=0, tokens=0, cost_usd=0.0)
@@ -51,13 +51,13 @@ class AgentEstimate(Value):
 
     agent: str
     trials: int = Field(ge=0)
-    """All refinement rounds included, though trials that succeed are not tried again."""
+    """In all refinement rounds, though successful trials are not repeated."""
     likely: Effort | None = None
-    """By earlier attempts; None: there are none."""
+    """Based on earlier attempts; None: there are none."""
     attempts_seen: int = Field(ge=0)
-    """How many earlier attempts that is based on."""
+    """How many earlier attempts it is based on."""
     at_most: Effort
-    """By the agent's budget and the run's cap on money."""
+    """Limited by the agent's budget and the run's cap on money."""
 
 
 class JudgeEstimate(Value):
@@ -65,17 +65,17 @@ class JudgeEstimate(Value):
 
     judge: str
     leaves: int = Field(ge=0)
-    """That it has to score, over all trials."""
+    """Leaves to score, over all trials."""
     likely: Effort | None = None
-    """By earlier calls of the same judge, one for each leaf; None: there are none."""
+    """Based on earlier calls of the same judge, one per leaf; None: there are none."""
     calls_seen: int = Field(ge=0)
-    """How many earlier calls that is based on."""
+    """How many earlier calls it is based on."""
     at_most: Effort
-    """By the most that it is shown, and as often as it may be asked."""
+    """Limited by the most that a call shows to the judge, and by the number of calls."""
 
 
 def estimate(store: Store, config: RunConfig, tasks: Sequence[Task]) -> tuple[AgentEstimate, ...]:
-    """Return one estimate per agent of the configuration; nothing is asked of any model."""
+    """Return one estimate per agent of the configuration; makes no model call."""
     return tuple(_of_agent(store, config, agent, tasks) for agent in config.agents)
 
 
@@ -100,7 +100,7 @@ def _of_agent(
 
 
 def _tools_ask_models(agent: AgentSpec, config: RunConfig, tasks: Sequence[Task]) -> bool:
-    """Return whether tools that the agent is offered may ask models, which cost as well."""
+    """Return whether tools offered to the agent may call models, which costs money too."""
     kind = harness_kind(agent.harness)
     if kind.is_program or not (kind.needs_model or kind.needs_reference):
         return False
@@ -115,7 +115,7 @@ def _tools_ask_models(agent: AgentSpec, config: RunConfig, tasks: Sequence[Task]
 
 
 def trials_per_task(agent: AgentSpec, config: RunConfig) -> int:
-    """Return how many trials of each task the agent has at most, over all refinement rounds."""
+    """Return the most trials of each task that the agent has, over all refinement rounds."""
     rounds = 1 + (config.refinement_rounds if harness_takes_feedback(agent.harness) else 0)
     return rounds * len(repetitions(agent, config))
 
@@ -125,7 +125,7 @@ def likely(
 ) -> Effort | None:
     """Return what that many trials of each task use if they are like earlier ones; None: unknown.
 
-    A task that was not tried before is assumed to need the mean of the others. Money is None where
+    A task that was not tried before is assumed to need the mean of the others. The cost is None if
     the cost of an earlier attempt is unknown.
     """
     if not past:
@@ -150,10 +150,10 @@ def at_most(
     """Return the most that these trials can use: calls and tokens of the model, and all money.
 
     Args:
-        agent: Its budget holds for each trial.
-        trials: Each begun once.
+        agent: Its budget applies to each trial.
+        trials: Number of trials, none repeated.
         max_usd: The run's cap; None: there is none.
-        by_tools: Whether tools may ask models, too; only budget and cap limit what that costs.
+        by_tools: Whether tools may call models too; only budget and cap limit their cost.
     """
     if agent.model is None:
         return NOTHING.model_copy(update={"cost_usd": max_usd}) if by_tools else NOTHING
@@ -171,22 +171,22 @@ def _most_tokens(agent: AgentSpec) -> int | None:
     """Return the most tokens of a trial's answered calls."""
     budget = agent.budget
     if _is_metered(agent):
-        # What a call can use is reserved before it is made.
+        # The upper bound of a call is reserved before the call.
         return budget.max_tokens
     window = agent.window_tokens
     if window is None and agent.model is not None:
         window = capabilities_of(agent.model).window_tokens
     if window is None:
         return None
-    # The last call is made while one token is left.
+    # The last call may start when one token is left.
     call = window + budget.max_reply_tokens
     return min(budget.max_tokens - 1 + call, budget.max_turns * call)
 
 
 def _most_usd(agent: AgentSpec, price: Price | None, tokens: int | None) -> float | None:
-    """Return the most that a trial's calls cost by their tokens, attempts without answer too.
+    """Return the most that a trial's calls cost by their tokens, failed attempts included.
 
-    Each attempt reads no more than the call that is answered, and writes no more than it may.
+    Each attempt has at most the input of the answered call, and at most its reply limit as output.
     """
     if price is None:
         return None
@@ -199,10 +199,10 @@ def _most_usd(agent: AgentSpec, price: Price | None, tokens: int | None) -> floa
         return None
     replies = agent.budget.max_turns * agent.budget.max_reply_tokens
     if harness_kind(agent.harness).is_program:
-        # It says itself how long its replies may be.
+        # The program sets its own reply limit.
         replies = tokens
     answered = tokens * read + min(replies, tokens) * max(0.0, write - read)
-    # A program that asks again makes another call, and its budget counts it.
+    # A program's retry is another call, which its budget counts.
     again = 0 if _is_metered(agent) else RetryPolicy().attempts - 1
     return (answered + again * (tokens * read + replies * write)) / _PER
 
@@ -232,7 +232,7 @@ def totals(
 ) -> Mapping[str, float | None]:
     """Return the sums over agents and judge: trials, likely and greatest cost; None: unknown.
 
-    With the run's cap on money, `max_usd`, the greatest cost is no more than that.
+    With the run's cap on money, `max_usd`, the greatest cost is at most that.
     """
     parts: list[AgentEstimate | JudgeEstimate] = [*estimates, *([judge] if judge else [])]
     return {

@@ -18,7 +18,7 @@ from taskdata.store import Store
 
 
 def estimate_judge(store: Store, config: RunConfig, tasks: Sequence[Task]) -> JudgeEstimate | None:
-    """Return what the run's judge would use; None: it has none. Nothing is asked of any model."""
+    """Return what the run's judge would use; None if there is none. Makes no model call."""
     judge = config.judge
     if judge is None:
         return None
@@ -36,7 +36,7 @@ def estimate_judge(store: Store, config: RunConfig, tasks: Sequence[Task]) -> Ju
             calls_seen=past.calls,
             at_most=NOTHING,
         )
-    # Attempts at a call that bring no answer may be charged as well.
+    # Failed attempts at a call may be charged as well.
     most_usd = None if most.usd is None else MAX_ASKS * RetryPolicy().attempts * most.usd
     costs = [usd for usd in (most_usd, config.max_usd) if usd is not None]
     return JudgeEstimate(
@@ -53,12 +53,12 @@ def estimate_judge(store: Store, config: RunConfig, tasks: Sequence[Task]) -> Ju
 
 
 def _is_judged(agent: AgentSpec, task: Task) -> bool:
-    """Return whether the agent tries the task and leaves more than predictions to score."""
+    """Return whether the agent works on the task and leaves more than predictions to score."""
     return can_play(agent, task) and not harness_kind(agent.harness).predicts
 
 
 def _bounds(task: Task, judge: ModelSpec) -> list[Spending]:
-    """Return the most that one call about each judged leaf of the task can use."""
+    """Return the most that one call can use, for each judged leaf of the task."""
     price = price_of(judge)
     return [
         call_bound(largest_request(leaf.requirement, leaf.verifier), price)

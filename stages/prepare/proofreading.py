@@ -1,6 +1,6 @@
-"""Reading a bank's folder for misspelt words: every fault with its place and what was meant.
+"""Finds misspelt words in a bank's folder, each with its place and what was probably meant.
 
-Nothing is run and no server is asked; `nightshift bank check` shows the result.
+Nothing is run and no server is contacted; `nightshift bank check` shows the result.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,29 +42,29 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "resources": Resources,
     **_VERIFIERS,
 }
-"""What is written in a field of this name."""
+"""The kind of words that a field of this name contains."""
 _MOST_MATCHES = 3
 
 
 class Fault(Value):
-    """One thing that is wrong in a bank's folder."""
+    """One error in a bank's folder."""
 
     task: str
     file: str
-    """Within the task's folder."""
+    """Path within the task's folder."""
     line: int | None = None
     place: str = ""
     """Path of the field: `checkpoints.children[0].verifier.args.al`."""
     message: str
     near: tuple[str, ...] = ()
-    """What may have been meant."""
+    """Suggestions."""
 
 
 def proofread(name_or_path: str) -> tuple[int, tuple[Fault, ...]]:
     """Return how many tasks a bank has, and every fault in them.
 
     Raises:
-        Misuse: There is no such bank.
+        Misuse: there is no such bank.
     """
     folders = task_folders(name_or_path)
     return len(folders), tuple(fault for folder in folders for fault in _of_task(folder))
@@ -85,7 +85,7 @@ def _of_task(folder: Path) -> Iterator[Fault]:
 
 
 class _Page:
-    """A YAML file, as values and as what knows its lines."""
+    """A YAML file, as values and as nodes with line numbers."""
 
     def __init__(self, folder: Path, file: str) -> None:
         path = folder / file
@@ -110,7 +110,7 @@ class _Page:
         )
 
     def _line(self, place: _Place) -> int | None:
-        """Return the line of a place, or of what is around it where it is not there."""
+        """Return the line of a place, or of the nearest enclosing one that exists."""
         node, line = self._node, None
         for step in place:
             if isinstance(node, yaml.MappingNode):
@@ -151,7 +151,7 @@ def _deliverables(page: _Page) -> Iterator[Fault]:
 
 
 def _verifiers(node: Any, place: _Place) -> Iterator[tuple[_Place, Mapping[str, Any]]]:
-    """Yield every verifier of a tree as it is written, with its place."""
+    """Yield every verifier of a tree as written, with its place."""
     waiting: list[tuple[Any, _Place]] = [(node, place)]
     while waiting:
         node, place = waiting.pop(0)
@@ -196,7 +196,7 @@ def _arguments(page: _Page, place: _Place, spec: CheckSpec, args: object) -> Ite
     except ValidationError as exc:
         known = [field.alias or name for name, field in spec.args.model_fields.items()]
         meant: set[str] = set()
-        # Strange words first: one of them may be the argument that is missing.
+        # Unknown words first: one of them may be the missing argument, misspelt.
         errors = sorted(_causes(exc), key=lambda error: error["type"] != "extra_forbidden")
         for error in errors:
             where, word = (*place, *error["loc"]), str(error["loc"][0]) if error["loc"] else ""
@@ -215,7 +215,7 @@ def _arguments(page: _Page, place: _Place, spec: CheckSpec, args: object) -> Ite
 
 
 def _causes(error: ValidationError) -> list[Any]:
-    """Return the errors without those that only say that something within them is wrong."""
+    """Return the errors without those that only repeat that an inner value is wrong."""
     errors: list[Any] = list(error.errors(include_url=False))
     return [
         one
@@ -228,7 +228,7 @@ def _causes(error: ValidationError) -> list[Any]:
 
 
 def _steps(folder: Path) -> Iterator[Fault]:
-    """Yield the faults of the reference solution's tools."""
+    """Yield the errors in the tools of the reference solution."""
     if not (folder / SOLUTION_FILE).is_file():
         return
     try:
@@ -244,7 +244,7 @@ def _steps(folder: Path) -> Iterator[Fault]:
 
 
 def _schema(page: _Page, folder: Path) -> Iterator[Fault]:
-    """Yield what the task's schema finds: other fields, values and files."""
+    """Yield the errors that the task's schema finds: other fields, values and files."""
     try:
         load_task(folder)
     except BadTaskData as exc:
@@ -254,7 +254,7 @@ def _schema(page: _Page, folder: Path) -> Iterator[Fault]:
             return
         for error in _causes(cause):
             place = tuple(error["loc"])
-            # A task as a whole is at fault for its deliverables, which have been looked at.
+            # The task as a whole is reported for its deliverables, which were checked above.
             if place or "are not among the deliverables" not in error["msg"]:
                 yield _schema_fault(page, place, error)
 
@@ -283,7 +283,7 @@ def _names(task: Mapping[str, Any]) -> list[str]:
 
 
 def _near(word: object, known: Iterable[str]) -> tuple[str, ...]:
-    """Return the known words that are most like this one, whatever their case."""
+    """Return the known words that are most similar to this one, ignoring case."""
     by_fold = {name.casefold(): name for name in known}
     found = get_close_matches(str(word).casefold(), by_fold, n=_MOST_MATCHES, cutoff=0.5)
     return tuple(by_fold[name] for name in found)
@@ -303,5 +303,5 @@ def _written(place: _Place) -> str:
 
 
 def _message(error: BadTaskData, folder: Path) -> str:
-    """Return an error's message without the path that is named beside it."""
+    """Return an error's message without the path, which is shown beside it."""
     return str(error).removeprefix(f"{folder}/").removeprefix(f"{TASK_FILE}: ")

@@ -21,7 +21,7 @@ def new_run_id() -> str:
 
 
 def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None = None) -> Run:
-    """Return the run of that id; if it is new, release its bank and store it first.
+    """Return the run of that id; a new run is stored first, with a release of its bank.
 
     A bank that is a release already is evaluated as that release, unless `config.tasks` names
     some of its tasks: these are a release of their own. Its configuration is stored with the
@@ -29,7 +29,7 @@ def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None
     is noted on a new run.
 
     Raises:
-        Misuse: if the bank or one of its tasks is unknown, or limits would hold for nothing.
+        Misuse: if the bank or one of its tasks is unknown, or limits would apply to no provider.
         BadTaskData: if a task is malformed.
     """
     known = store.find_run(run_id)
@@ -51,7 +51,7 @@ def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None
 
 
 def chosen_tasks(store: Store, config: RunConfig) -> list[Task]:
-    """Return the tasks that a run of that configuration would evaluate; nothing is stored.
+    """Return the tasks that a run of that configuration would evaluate; stores nothing.
 
     Raises:
         Misuse: if the bank or one of its tasks is unknown.
@@ -83,7 +83,7 @@ def _release_hash(store: Store, config: RunConfig, bank: FoundBank) -> str:
 def sampled(tasks: Sequence[Task], of_each: int | None) -> list[Task]:
     """Return at most that many tasks of each category; None: all.
 
-    The choice depends on the task ids alone, so that the sample stays comparable as a bank grows.
+    The choice depends on the task ids alone, so that samples stay comparable as a bank grows.
     """
     chosen: list[Task] = []
     taken: Counter[Category] = Counter()

@@ -31,11 +31,11 @@ HOME = Path(".nightshift")
 
 
 def require(config: RunConfig) -> None:
-    """Check what can be known before the run starts: agents, models, keys, judge, sandbox.
+    """Check everything that can be known before the run: agents, models, keys, judge, sandbox.
 
     Raises:
-        Misuse: if an agent, provider, model or key is unknown or missing, or a cap on the money
-            could not be held.
+        Misuse: if an agent, provider, model or key is unknown or missing, or a cap on money could
+            not be enforced.
         SandboxFailed: if the sandbox does not work on this machine.
     """
     require_fitting(config)
@@ -54,10 +54,10 @@ def require(config: RunConfig) -> None:
 
 
 def require_fitting(config: RunConfig) -> None:
-    """Check what can be known without keys and sandbox: agents, models, judge, cap on the money.
+    """Check what can be known without keys and sandbox: agents, models, judge, cap on money.
 
     Raises:
-        Misuse: if an agent, provider or model is unknown, or a cap could not be held.
+        Misuse: if an agent, provider or model is unknown, or a cap could not be enforced.
     """
     for agent in config.agents:
         require_harness(agent.harness)
@@ -105,7 +105,7 @@ def _require_capped_tools(config: RunConfig) -> None:
 
 
 def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
-    """Plan every trial of round 0 that is not planned yet; `home`: where servers are installed."""
+    """Plan every unplanned trial of round 0; `home`: where MCP servers are installed."""
     started = time.monotonic()
     run = store.run(run_id)
     require(run.config)
@@ -116,7 +116,7 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
         first_trial(run_id, agent.name, task_hash, task, repetition)
         for agent in run.config.agents
         for task_hash, task in tasks.items()
-        if can_play(agent, task)
+        if can_play(agent, task) and is_given(agent, task, run.config)
         for repetition in repetitions(agent, run.config)
     ]
     if not trials:
@@ -140,7 +140,7 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
 
 
 def repetitions(agent: AgentSpec, config: RunConfig) -> range:
-    """Return which repetitions of a task the agent is given."""
+    """Return which repetitions of a task the agent makes."""
     return range(config.repetitions if harness_kind(agent.harness).repeats else 1)
 
 
@@ -149,8 +149,13 @@ def can_play(agent: AgentSpec, task: Task) -> bool:
     return task.reference is not None or not harness_kind(agent.harness).needs_reference
 
 
+def is_given(agent: AgentSpec, task: Task, config: RunConfig) -> bool:
+    """Return whether the run gives the agent this task."""
+    return agent.name not in config.only or task.id in config.only[agent.name]
+
+
 def _not_played(tasks: Collection[Task], config: RunConfig) -> str:
-    """Return for how many tasks each agent gets no trial."""
+    """Return for how many tasks each agent has no trial."""
     tasks = list(tasks)
     counts = {
         agent.name: sum(not can_play(agent, task) for task in tasks) for agent in config.agents
@@ -163,12 +168,12 @@ def _not_played(tasks: Collection[Task], config: RunConfig) -> str:
 
 
 def _not_shown(tasks: Iterable[Task], config: RunConfig) -> str:
-    """Return which agents are not shown the input files that their rivals may be shown."""
+    """Return which agents are not shown input files that other agents may be shown."""
     if not any(task.files for task in tasks):
         return ""
     notes = []
     for agent in config.agents:
-        # Of a local model's server we know that it takes text alone; a program asks as it likes.
+        # A local model's server takes only text, and a program makes its requests itself.
         if agent.model is None or agent.model.provider == "local" or not _is_ours(agent):
             continue
         if agent.native_inputs is None and capabilities_of(agent.model) is NOTHING_KNOWN:
@@ -186,7 +191,7 @@ def _is_ours(agent: AgentSpec) -> bool:
 
 
 def _not_ready(tasks: Iterable[Task], config: RunConfig, home: Path) -> str:
-    """Return how many tasks need something that cannot run here, and the first reason."""
+    """Return how many tasks need something that is not ready here, and the first reason."""
     reasons = [reason for task in tasks if (reason := _lacks(task, config, home))]
     if not reasons:
         return ""
@@ -197,7 +202,7 @@ def _not_ready(tasks: Iterable[Task], config: RunConfig, home: Path) -> str:
 
 
 def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
-    """Return why a tool, a server or a service of the task cannot run here, None if all can."""
+    """Return why a tool, server or service of the task is not ready, None if all are."""
     offer = offered(task)
     try:
         require_ready(offer.tools, config, config.sandbox)
@@ -211,7 +216,7 @@ def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
 
 
 def require_usable(task: Task) -> None:
-    """Raise `BadTaskData` if the task names a tool or a check that cannot be used."""
+    """Raise `BadTaskData` if the task names an unknown tool or an unusable check."""
     unknown = sorted(set(task.tools) - set(catalogue()))
     if unknown:
         raise BadTaskData(f"task {task.id!r} names unknown tools: {', '.join(unknown)}")

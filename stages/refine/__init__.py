@@ -1,1 +1,1 @@
-"""Another attempt at what failed, fed with feedback on the attempt before."""
+"""Another attempt at failed trials, with feedback on the previous attempt."""

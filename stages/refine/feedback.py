@@ -1,12 +1,12 @@
 """What an agent is told about its previous attempt (GTA-2, section 6.5).
 
-`coarse` says that the result is not right. `checkpoint` says which requirements are not met, how
-far they are, and what happened to the deliverables.
+`coarse` says that the result is not right. `checkpoint` says which requirements are not met and how
+far, and what happened to the deliverables.
 
-A leaf's reason is never passed on: it states what was expected beside what was found, and with it
-the agent would be handed the answers it is evaluated on. A requirement may also quote an answer
-("the total is 4,812", "five of them failed"), so its figures, its numbers in words and the texts
-that its verifier expects are left out, unless the task itself says them.
+The reason of a leaf's score is never passed on: it states what was expected and what was found,
+which would give the agent the answers that it is evaluated on. A requirement may also quote an
+answer ("the total is 4,812", "five of them failed"). So its figures, its numbers in words and the
+texts that its verifier expects are left out, unless the task itself states them.
 """
 
 import re
@@ -27,9 +27,9 @@ LEAVES_NAMED = 6
 REQUIREMENT_LENGTH = 160
 _HIDDEN = "[…]"
 _ANSWER_ARGS = ("all", "expected", "values", "rows", "cells")
-"""Arguments of checks that hold what is to be found out; the others describe form."""
+"""Arguments of checks that contain what is to be found out; the others describe form."""
 _SHORTEST_ANSWER = 3
-"""Expected texts below this many letters are words like "no" and hide too much."""
+"""Shorter expected texts are words like "no", and hiding them would hide too much."""
 _NUMBER_WORDS = re.compile(
     "three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
     "seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred",
@@ -67,7 +67,7 @@ def _template(name: str) -> jinja2.Template:
 
 
 def _facts(signals: Signals) -> Iterator[str]:
-    """Yield what the agent could have seen itself about how the attempt ended."""
+    """Yield facts about the end of the attempt that the agent could have seen itself."""
     if signals.tried_nothing:
         yield "Nothing was tried: no tool was called, no file left and no answer given."
     if signals.ending is not Ending.FINISHED:
@@ -88,7 +88,7 @@ def _line(leaf: LeafSignal, task: Task) -> dict[str, str]:
 
 
 def without_answers(leaf: Checkpoint, task: Task) -> str:
-    """Return the leaf's requirement without figures and expected texts that the task keeps back."""
+    """Return the leaf's requirement without figures and expected texts that the task hides."""
     told = " ".join(
         [task.query, *(f"{d.name} {d.description}" for d in task.deliverables)]
         + [f.path for f in task.files]

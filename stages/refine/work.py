@@ -16,12 +16,11 @@ _logger = logging.getLogger(__name__)
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
-    """Return the ids of trials of round `round_ - 1` that want another attempt and have none yet.
+    """Return the ids of trials of round `round_ - 1` that need another attempt and have none yet.
 
-    Refined are trials whose scored leaves together are not above the run's threshold, of agents
-    whose harness takes feedback. Leaves without a verdict give nothing to say in feedback, so that
-    they alone are no reason for another attempt. A trial lost to infrastructure had no attempt to
-    give feedback on.
+    These are trials whose scored leaves together are not above the run's threshold, by agents whose
+    harness takes feedback. Leaves without a verdict give no feedback, so they alone are no reason
+    for another attempt. A trial lost to infrastructure had no attempt to give feedback on.
 
     Raises:
         Misuse: if the run has no such refinement round.
@@ -30,11 +29,11 @@ def due(store: Store, run_id: str, round_: int) -> list[str]:
 
 
 def do(store: Store, run_id: str, round_: int) -> StageReport:
-    """Plan the trials of `round_` that are not planned yet, and say how many.
+    """Plan the unplanned trials of `round_`, and report how many.
 
     Raises:
         Misuse: if the run has no such refinement round.
-        StoreUnavailable: if the store is gone, for all trials at once.
+        StoreUnavailable: if the store cannot be reached, for all trials at once.
     """
     started = time.monotonic()
     run = _run(store, run_id, round_)

@@ -1,1 +1,1 @@
-"""What execute and score share for their workers: backlog, slots, deadlines, circuit breaker."""
+"""What the workers of execute and score share: backlog, slots, deadlines, circuit breaker."""

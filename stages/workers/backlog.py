@@ -1,13 +1,13 @@
-"""The backlog of a stage: which trial is begun next when a worker has a free slot.
+"""The backlog of a stage: which trial is started next when a worker has a free slot.
 
 The model providers of a stage's agents share all slots. The next slot goes to the provider with the
-fewest trials in flight, so a provider whose trials never end cannot take the slots that others
-need, and no slot stays empty while any trial is waiting.
+fewest running trials. So a provider whose trials never end cannot take the slots that others need,
+and no slot stays empty while any trial is waiting.
 
-Each provider has a circuit breaker. After `TRIALS_IN_A_ROW` trials that ended without a single
-reply it opens: the provider's trials are begun one at a time, as probes, until one is answered. A
-probe takes a slot from other providers, so probes are rarer while other providers' trials wait. The
-trials of a silent provider are given up once no other trials are left.
+Each provider has a circuit breaker. After `TRIALS_IN_A_ROW` trials without a single reply it opens:
+the provider's trials are started one at a time, as probes, until one is answered. A probe takes a
+slot from other providers, so probes are rarer while other providers' trials wait. The trials of a
+silent provider are given up once no other trials are left.
 """
 
 import logging
@@ -25,13 +25,13 @@ from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.base import Value
 
 NO_MODEL = "no model"
-"""Stands for agents without a model; the circuit breaker never opens for it."""
+"""Provider name of agents without a model, whose circuit breaker never opens."""
 TRIALS_IN_A_ROW = 5
-"""So many without a reply open the circuit breaker."""
+"""Consecutive trials without a reply that open the circuit breaker."""
 SECONDS_BETWEEN_PROBES = 60.0
-"""After the last trial ended, while no other provider's trials are waiting."""
+"""Time since the last trial ended, while no other provider's trials are waiting."""
 SECONDS_BETWEEN_PROBES_BESIDE_OTHERS = 1800.0
-"""After the last trial ended, while trials of other providers wait for a slot."""
+"""Time since the last trial ended, while trials of other providers wait for a slot."""
 SILENT_SECONDS = 1800.0
 """An outage must last this long before the provider's trials are given up."""
 _MOST_PROBES = 2
@@ -44,21 +44,21 @@ class ProviderQueue:
     name: str
     waiting: deque[str]
     begun: int = 0
-    """Trials in flight."""
+    """Number of running trials."""
     served: int = 0
-    """Sequence number of the last slot that it was given."""
+    """Sequence number of the last slot that the provider was given."""
     unanswered: int = 0
-    """Trials in a row that ended without a reply."""
+    """Consecutive trials that ended without a reply."""
     _silent_since: float = 0.0
-    """When the first of those ended."""
+    """When the first of these trials ended."""
     _ended_at: float = 0.0
-    """When its last trial ended."""
+    """When the provider's last trial ended."""
     _probe: str | None = None
     _failed_probes: int = 0
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether the circuit breaker is open, so that only probes are begun."""
+        """Whether the circuit breaker is open, so that only probes are started."""
         return self.unanswered >= TRIALS_IN_A_ROW
 
     @property
@@ -70,11 +70,11 @@ class ProviderQueue:
         )
 
     def answer(self) -> None:
-        """Note a reply, which closes the circuit breaker."""
+        """Record a reply, which closes the circuit breaker."""
         self.unanswered, self._failed_probes, self._probe = 0, 0, None
 
     def miss(self, trial_id: str, now: float) -> None:
-        """Note that a trial ends without a reply."""
+        """Record that a trial has ended without a reply."""
         if self.name == NO_MODEL:
             return
         if not self.unanswered:
@@ -83,7 +83,7 @@ class ProviderQueue:
         self._failed_probes += trial_id == self._probe
 
     def begin(self, at: int) -> str:
-        """Return the next trial, which now has the slot with sequence number `at`."""
+        """Return the next trial, which takes the slot with sequence number `at`."""
         trial_id = self.waiting.popleft()
         self.begun += 1
         self.served = at
@@ -91,12 +91,12 @@ class ProviderQueue:
         return trial_id
 
     def end(self, now: float) -> None:
-        """Note that a trial has left its slot."""
+        """Record that a trial has left its slot."""
         self.begun -= 1
         self._ended_at = now
 
     def may_begin(self, now: float, others_wait: bool) -> bool:
-        """Return whether the next trial may be begun now."""
+        """Return whether the next trial may start now."""
         if not self.is_in_doubt:
             return True
         pause = SECONDS_BETWEEN_PROBES_BESIDE_OTHERS if others_wait else SECONDS_BETWEEN_PROBES
@@ -111,31 +111,31 @@ class ProviderQueue:
 _LOCAL = "local"
 
 MOST_LOSSES = 5
-"""A trial that was lost with its worker so often is not begun again: it may be what kills them."""
+"""A trial whose worker died this often is not started again: it may be the cause."""
 LOST = "the trial was lost with its worker again and again"
 
 _logger = logging.getLogger(__name__)
 
 
 class SlotRequest(Value):
-    """What a worker reports to the backlog, and for how many slots it wants trials."""
+    """A worker's report to the backlog, with the number of slots that it wants to fill."""
 
     holder: str
     """Name of the worker's shift; unique over all shifts."""
     free: int = Field(default=0, ge=0)
     """Slots to fill."""
     done: tuple[str, ...] = ()
-    """Trials that were recorded since the last request."""
+    """Trials that were stored since the last request."""
     answered: tuple[str, ...] = ()
     """Trials with at least one model reply since the last request."""
     unanswered: tuple[str, ...] = ()
     """Trials that ended since the last request without a single model reply."""
     leaves: bool = False
-    """Whether the shift ends: other workers get the trials that it has begun and not recorded."""
+    """Whether the shift ends: its unfinished trials go to other workers."""
 
 
 class SlotGrant(Value):
-    """The trials that a worker is to begin."""
+    """The trials that a worker must start."""
 
     trial_ids: tuple[str, ...] = ()
     waiting: int = Field(default=0, ge=0)
@@ -152,7 +152,7 @@ def by_provider(
 ) -> dict[str, list[str]]:
     """Return trial ids by the provider of their agents' models.
 
-    Within a provider the agents take turns, so that cheap and expensive agents mix.
+    Within a provider the agents alternate, so that cheap and expensive agents mix.
     """
     nth: dict[str, int] = {}
     places: dict[str, list[tuple[int, str]]] = {}
@@ -168,7 +168,7 @@ def by_provider(
 
 
 def provider_of(model: ModelSpec | None, base_url: str | None = None) -> str:
-    """Return the name of the provider under which a backlog keeps the trials of this model."""
+    """Return the provider name under which a backlog lists the trials of this model."""
     if model is None:
         return NO_MODEL
     return model.provider if base_url is None else f"{model.provider} at {base_url}"
@@ -176,18 +176,18 @@ def provider_of(model: ModelSpec | None, base_url: str | None = None) -> str:
 
 @dataclass
 class Backlog:
-    """The trials that wait for a slot, and which shift has begun which of the others."""
+    """The trials that wait for a slot, and the shifts that run the others."""
 
     providers: dict[str, ProviderQueue]
     clock: Callable[[], float] = time.monotonic
     done: int = 0
-    """Trials that were begun here and are recorded."""
+    """Trials that were started here and are stored."""
     given_up: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """Trials that will not be begun again, by cause: lost too often, or the provider is silent."""
+    """Trials that will not be started again, by cause: lost too often, or a silent provider."""
     _lost: Counter[str] = field(default_factory=Counter)
-    """How often, by trial."""
+    """How often each trial was lost."""
     _begun: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Provider and holder by trial."""
+    """Provider and holder of each running trial."""
     _times: "count[int]" = field(default_factory=lambda: count(1))
 
     @classmethod
@@ -202,16 +202,16 @@ class Backlog:
 
     @property
     def waiting(self) -> int:
-        """How many trials have not been begun."""
+        """How many trials have not been started."""
         return sum(len(provider.waiting) for provider in self.providers.values())
 
     @property
     def holders(self) -> frozenset[str]:
-        """The shifts that have begun trials which are not recorded yet."""
+        """The shifts with trials that are started and not stored yet."""
         return frozenset(holder for _, holder in self._begun.values())
 
     def exchange(self, request: SlotRequest) -> SlotGrant:
-        """Note what the worker reports, and grant it up to as many trials as it has free slots."""
+        """Process a worker's report, and grant up to as many trials as it has free slots."""
         now = self.clock()
         for provider, _ in self._of_begun(request.answered):
             provider.answer()
@@ -271,7 +271,7 @@ class Backlog:
 
     def _rank(self, provider: ProviderQueue) -> tuple[bool, int, int]:
         # Agents without a model keep the CPU busy with their tools. A local model on the same CPU
-        # would slow them down and be slowed down, so its trials are begun after theirs.
+        # and they would slow each other down, so its trials start after theirs.
         others = self.providers.get(NO_MODEL)
         is_last = provider.name == _LOCAL and others is not None and bool(others.waiting)
         return is_last, provider.begun, provider.served
@@ -293,23 +293,23 @@ class Backlog:
 
 
 class Holder:
-    """One shift's side of the conversation with the backlog."""
+    """One shift's side of the protocol with the backlog."""
 
     def __init__(self, take: TakeTrials) -> None:
         self._take = take
         self._name = uuid4().hex
         self._heard: set[str] = set()
-        """Trials in flight that had a model reply."""
+        """Running trials that have had a model reply."""
         self._answered: set[str] = set()
         self._unanswered: deque[str] = deque()
 
     def answered(self, trial_id: str) -> None:
-        """Note that a trial had a model reply."""
+        """Record that a trial had a model reply."""
         self._heard.add(trial_id)
         self._answered.add(trial_id)
 
     def unanswered(self, trial_id: str) -> None:
-        """Note that a trial ends because its provider did not answer.
+        """Record that a trial ends because its provider did not answer.
 
         A trial that had a reply earlier does not count against the provider.
         """
@@ -317,7 +317,7 @@ class Holder:
             self._unanswered.append(trial_id)
 
     def next(self, free: int, done: Iterable[str] = ()) -> SlotGrant:
-        """Report what was recorded and noted since the last call; return trials for free slots."""
+        """Report what happened since the last call; return trials for free slots."""
         recorded = tuple(done)
         self._heard.difference_update(recorded)
         request = SlotRequest(
@@ -330,12 +330,12 @@ class Holder:
         return self._take(request)
 
     def leave(self) -> None:
-        """Give the trials back that were begun and not recorded."""
+        """Give back the trials that were started and not stored."""
         self._take(SlotRequest(holder=self._name, leaves=True))
 
 
 def _all_of(noted: deque[str] | set[str]) -> tuple[str, ...]:
-    """Empty the notes and return them; another thread may be adding to them meanwhile."""
+    """Empty the notes and return them; another thread may be adding to them."""
     return tuple(noted.pop() for _ in range(len(noted)))
 
 
@@ -348,6 +348,6 @@ def holding(take: TakeTrials) -> Iterator[Holder]:
     finally:
         try:
             holder.leave()
-        # The transport decides what it raises. A lost backlog needs no notice, so this only logs.
+        # The transport decides what it raises. A lost backlog needs no report, so this only logs.
         except Exception as exc:  # noqa: BLE001
             _logger.warning("could not give unfinished trials back to the backlog: %s", exc)

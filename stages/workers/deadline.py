@@ -1,4 +1,4 @@
-"""The deadline of one trial: every phase has its own time limit, within that of the stage."""
+"""The deadline of one trial: every phase has a time limit of its own, within the stage's."""
 
 import asyncio
 import logging
@@ -11,14 +11,14 @@ from taskdata.schema.agent import AgentSpec
 from taskdata.schema.deadlines import Deadlines
 
 CLEAN_UP_SECONDS = 60.0
-"""A cancelled trial has so long to clean up; then it is abandoned."""
+"""Time for a cancelled trial to clean up; then it is abandoned."""
 
 _logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
 class Deadline:
-    """When the current phase of a trial must be over; belongs to one event loop."""
+    """When the current phase of a trial must end; belongs to one event loop."""
 
     def __init__(self, allowed: Deadlines, stage_ends: float = math.inf) -> None:
         """Begin with the stage's deadline alone; `stage_ends` is a time of the loop's clock."""
@@ -53,8 +53,8 @@ class Deadline:
     def collect(self, step: str) -> None:
         """Begin the phase that collects the agent's work and cleans up; `step` is its first step.
 
-        The work is done and paid for, so this phase may go on for `CLEAN_UP_SECONDS` beyond the
-        stage's deadline.
+        The work is done and paid for, so this phase may exceed the stage's deadline by
+        `CLEAN_UP_SECONDS`.
         """
         self._stage_ends += CLEAN_UP_SECONDS
         seconds = self._allowed.collect_seconds
@@ -84,10 +84,10 @@ class Deadline:
 async def in_time(work: Coroutine[Any, Any, T], deadline: Deadline) -> T:
     """Return the result of `work`; cancel it once the deadline has passed.
 
-    Work that does not end within `CLEAN_UP_SECONDS` after it was cancelled is abandoned.
+    Work that has not ended `CLEAN_UP_SECONDS` after its cancellation is abandoned.
 
     Raises:
-        DeadlinePassed: The deadline has passed; the message names the step.
+        DeadlinePassed: the deadline has passed; the message names the step.
     """
     task = asyncio.ensure_future(work)
     either: tuple[asyncio.Future[Any], ...] = (task, deadline.passed)
@@ -103,7 +103,7 @@ async def in_time(work: Coroutine[Any, Any, T], deadline: Deadline) -> T:
 
 
 async def _ended(task: asyncio.Future[Any], deadline: Deadline) -> None:
-    """Cancel the task unless it is done, and wait for its end for a bounded time."""
+    """Cancel the task unless it is done, and wait for its end for a limited time."""
     if task.done():
         return
     step = deadline.step

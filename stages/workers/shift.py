@@ -1,7 +1,8 @@
-"""One worker's shift: it takes trials from a backlog until there are none, several at a time.
+"""One worker's shift: it takes trials from a backlog until it is empty, several at a time.
 
-What execute and score share: the event loop, the rate limits, the model clients, the record of
-paid calls, the working folder and the stage's deadline. What is done with one trial, a stage says.
+It is shared by execute and score and provides the event loop, the rate limits, the model clients,
+the record of paid calls, the working folder and the stage's deadline. The stage defines the work on
+one trial.
 """
 
 import asyncio
@@ -44,9 +45,9 @@ class WorkerContext:
     calls: CallRecorder
     """Records model calls, and replays those that were paid for before."""
     holder: Holder
-    """Tells the backlog whether the providers of the trials' models answer."""
+    """Reports to the backlog whether the providers of the trials' models answer."""
     folder: Path
-    """Workspaces are made here; it is removed when the shift ends."""
+    """Folder for workspaces, removed when the shift ends."""
     ends_at: float
     """The stage's deadline, by the clock of the event loop."""
     expected: int
@@ -54,9 +55,9 @@ class WorkerContext:
 
 
 WorkOnTrial = Callable[[str], Awaitable[None]]
-"""Does a stage's work on the trial of that id and records it; raises where it cannot record it."""
+"""Does a stage's work on the trial of that id and stores it; raises if it cannot be stored."""
 OpenStage = Callable[[WorkerContext], AbstractAsyncContextManager[WorkOnTrial]]
-"""Opens what a stage needs besides, for the length of a shift."""
+"""Opens what a stage needs in addition, for the length of a shift."""
 
 
 def run_shift(
@@ -69,21 +70,21 @@ def run_shift(
     exchange: Exchange | None = None,
     ends_at: float = math.inf,
 ) -> None:
-    """Work on trials of a backlog, `slots` at a time in one event loop, until it has none.
+    """Work on trials of a backlog, `slots` at a time in one event loop, until it is empty.
 
     Args:
         store: This process's store.
         run: The run that the trials belong to.
         take: Takes trials from the backlog.
-        open_stage: What the stage does; not called where there are no trials for this worker.
-        slots: Trials in flight at once.
+        open_stage: The stage's work; not called if there are no trials for this worker.
+        slots: Number of concurrent trials.
         exchange: Carries messages to the coordinator of the run's limits; None: this worker is the
             only one.
-        ends_at: The stage's deadline, in seconds since the epoch: no trial is begun after it.
+        ends_at: The stage's deadline, in seconds since the epoch: no trial is started after it.
 
     Raises:
-        Exception: The first error with which recording a trial failed; its trial stays due, and
-            the others were worked on all the same.
+        Exception: the first error when storing a trial; its trial stays due, and the others were
+            worked on all the same.
     """
     if exchange is None:
         spent = spent_usd(store, run)
@@ -132,7 +133,7 @@ async def _shift(
                 async def recorded(trial_id: str) -> bool:
                     try:
                         await work_on(trial_id)
-                    # One trial that cannot be recorded must not stop the others.
+                    # One trial that cannot be stored must not stop the others.
                     except Exception as exc:  # noqa: BLE001
                         name = type(exc).__name__
                         _logger.warning("trial %s: not recorded: %s: %s", trial_id, name, exc)
@@ -146,9 +147,9 @@ async def _shift(
 
 
 CLOSING_SECONDS = 60.0
-"""Tasks and threads that still run after the work have so long to end."""
+"""Time for tasks and threads that still run after the work to end."""
 SECONDS_BETWEEN_ASKS = 5.0
-"""While trials are waiting that may not begin yet: their provider's circuit breaker is open."""
+"""Pause while waiting trials may not start, because their circuit breaker is open."""
 
 _logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -166,10 +167,10 @@ async def keep_filled(
     Args:
         holder: Requests trials from the backlog.
         first: The trials that were granted already.
-        slots: Trials in flight at once.
-        ends_at: No trial is begun after this time of the loop's clock; a trial in flight watches
+        slots: Number of concurrent trials.
+        ends_at: No trial is started after this time of the loop's clock; a running trial watches
             its own deadline.
-        run: Runs one trial and returns whether it was recorded; raises nothing.
+        run: Runs one trial and returns whether it was stored; raises nothing.
     """
     loop, in_flight = asyncio.get_running_loop(), 0
     ended: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
@@ -186,8 +187,8 @@ async def keep_filled(
                 group.create_task(one(trial_id))
             in_flight += len(granted.trial_ids)
             may_begin = in_flight < slots and loop.time() < ends_at
-            # The backlog counts a trial that was not recorded as in flight until the holder leaves,
-            # and never probes its provider meanwhile; so waiting for more would not end.
+            # The backlog counts a trial that was not stored as running until the holder leaves, and
+            # does not probe its provider meanwhile; so waiting for more would never end.
             more_may_come = granted.waiting and may_begin and all_recorded
             if not in_flight and not more_may_come:
                 break
@@ -200,7 +201,8 @@ async def keep_filled(
             free = 0 if loop.time() >= ends_at else slots - in_flight
             try:
                 granted = await asyncio.to_thread(holder.next, free, done)
-            # The transport decides what it raises. Trials in flight go on; then this is raised.
+            # The transport decides what it raises. Running trials continue; then the error is
+            # raised.
             except Exception as exc:  # noqa: BLE001
                 backlog_error = exc
     if backlog_error is not None:
@@ -208,7 +210,7 @@ async def keep_filled(
 
 
 async def _all_in(ended: asyncio.Queue[T], seconds: float | None) -> list[T]:
-    """Wait for something in the queue, at most `seconds`; return everything that is in it."""
+    """Wait for an entry in the queue, at most `seconds`; return all entries."""
     found: list[T] = []
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
@@ -219,10 +221,10 @@ async def _all_in(ended: asyncio.Queue[T], seconds: float | None) -> list[T]:
 
 
 def run_loop(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `work`, run in a new event loop that something may hang in.
+    """Return the result of `work`, run in a new event loop that tolerates hanging tasks.
 
-    Like `asyncio.run`, but a task or thread that does not end, not even when it is cancelled, is
-    waited for at most `CLOSING_SECONDS` and then abandoned.
+    Like `asyncio.run`, but a task or thread that does not end even when cancelled is waited for at
+    most `CLOSING_SECONDS` and then abandoned.
     """
     runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
     try:

@@ -126,7 +126,9 @@ class AgentSummary(Value):
     """Mean share of tree weight that was scored."""
     capability_sr: dict[str, float | None]
     category: dict[str, Estimate]
-    """Root score by category."""
+    """Root score by category; without the interval where that would span half of the scale."""
+    category_pooled: dict[str, Estimate] = Field(default_factory=dict)
+    """The same, estimated from all categories together; empty where tasks are too few for it."""
     deliverable_type: dict[str, Estimate]
     """Leaf score by type of the deliverable looked at."""
     tier: dict[str, Estimate]

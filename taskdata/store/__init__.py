@@ -7,6 +7,7 @@ from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
 from taskdata.store.copying import CopyingStore
 from taskdata.store.holds import HoldStore
+from taskdata.store.nights import NightStore
 from taskdata.store.pruning import PruningStore
 from taskdata.store.releases import ReleaseStore
 from taskdata.store.runs import RunStore
@@ -23,6 +24,7 @@ class Store(
     ConstructionStore,
     HoldStore,
     CopyingStore,
+    NightStore,
     PruningStore,
     RunStore,
     TrialStore,

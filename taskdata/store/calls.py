@@ -78,16 +78,6 @@ class CallStore(StoreConnection):
         with self._plainly_writing() as connection:
             connection.execute(drop)
 
-    def paid(self, run_id: str) -> tuple[int, float | None]:
-        """Return how many replies the run's agents and tools paid for, and USD; None: unknown.
-
-        Replies to attempts at trials that failed later are counted, too.
-        """
-        query = _sums(_TOKENS, _CALLS.c.cost_usd).join(TrialRow, _OF_ITS_TRIAL)
-        of_run = query.where(col(TrialRow.run_id) == run_id, ~_IS_JUDGES, _IS_ANSWERED)
-        calls, _, usd = self._sum(of_run)
-        return calls, usd
-
     def judge_efforts(self, run_id: str) -> dict[str, JudgeEffort]:
         """Return what judging took by trial of the run; trials without paid calls are left out."""
         trial = _CALLS.c.trial_id

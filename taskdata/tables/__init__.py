@@ -35,8 +35,9 @@ from taskdata.tables.evaluation import (
     TaskRow,
     TrialRow,
 )
+from taskdata.tables.history import NightRow
 
-REVISION = "0009"
+REVISION = "0010"
 """The Alembic revision of these tables."""
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "GateResultRow",
     "LeafScoreRow",
     "ModelCallRow",
+    "NightRow",
     "OutcomeRow",
     "PagePicturesRow",
     "QuarantineRow",

@@ -181,7 +181,7 @@ def seed_rows(tmp_path: Path):
 
 CHANGES_A_RUN = re.compile(r"/api/flow_runs/[^/]+/(set_state|resume)$")
 
-DEPLOYMENTS = 20
+DEPLOYMENTS = 21
 """The night, the refresh, and each of their stages."""
 
 

@@ -130,5 +130,5 @@ def test_a_night_uses_what_others_have_started(production):
     reply = httpx.post(f"{production.url}/flow_runs/filter", json={}, timeout=30)
     assert {run["state"]["type"] for run in reply.json()} == {"COMPLETED"}
     assert all(run["tags"] == ["nightshift"] for run in reply.json())
-    refused = nightshift("run", "--workers", "3")
+    refused = nightshift("run", "--agent", "nop", "--workers", "3")
     assert (refused.returncode, "dask_scheduler" in refused.stderr) == (2, True)

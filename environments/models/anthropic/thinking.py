@@ -1,4 +1,4 @@
-"""How much an Anthropic model thinks: the effort asked for, in the terms of its generation."""
+"""The thinking of an Anthropic model: the requested effort in the fields of its generation."""
 
 import re
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from environments.ports import ModelRequest
 from taskdata.errors import Misuse
 
-# Up to 4.5 a model is given tokens to think with; later ones decide, guided by an effort.
+# Models up to 4.5 get a thinking budget in tokens; later ones decide by an effort level.
 _GIVEN_TOKENS = re.compile(
     r"^claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[015])?(?:-\d{8}|-latest)?$)", re.ASCII
 )
@@ -18,15 +18,15 @@ _SHARE_OF_OUTPUT = {
     "xhigh": 0.9,
     "max": 0.95,
 }
-"""As gateways translate effort into tokens: a share of what may be written at most."""
+"""Share of the reply limit per effort, as gateways translate it."""
 _LEAST_TOKENS = 1024
 
 
 def thinking_fields(model: str, request: ModelRequest) -> dict[str, Any]:
-    """Return the fields of a request that set its thinking; none where the default is wanted.
+    """Return the request fields that control thinking; empty for the provider's default.
 
     Raises:
-        Misuse: The reply may not be long enough to think at all.
+        Misuse: the reply limit is too low for any thinking.
     """
     effort = request.reasoning_effort
     if effort is None:
@@ -35,7 +35,7 @@ def thinking_fields(model: str, request: ModelRequest) -> dict[str, Any]:
         return {"thinking": {"type": "disabled"}}
     if not _GIVEN_TOKENS.match(model):
         named = "low" if effort == "minimal" else effort
-        # Later ones show nothing of it unless asked to, and bill the same either way.
+        # Later models hide their thinking unless asked to show it; the price is the same.
         adaptive = {"type": "adaptive", "display": "summarized"}
         return {"thinking": adaptive, "output_config": {"effort": named}}
     if request.max_tokens <= _LEAST_TOKENS:

@@ -1,1 +1,1 @@
-"""How replies are read in each wire format: by our own clients, and by the proxy of programs."""
+"""How replies are parsed in each wire format, both for our own clients and for the proxy."""

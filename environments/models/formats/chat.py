@@ -10,7 +10,7 @@ from environments.models.wire.thinking import chat_thinking
 
 
 def chat_reply(body: Mapping[str, Any]) -> WireReply:
-    """Return what the first choice of a chat completion says."""
+    """Return the content of the first choice of a chat completion."""
     choice = next(iter(objects_of(body.get("choices"))), {})
     message = object_of(choice.get("message"))
     refusal = text_of(message.get("refusal"))
@@ -27,7 +27,7 @@ def chat_reply(body: Mapping[str, Any]) -> WireReply:
 def _calls(message: Mapping[str, Any]) -> tuple[WrittenCall, ...]:
     written = objects_of(message.get("tool_calls"))
     if not written:
-        # The one call of the format before there were several; servers that know better leave it
+        # The format's older field for a single call; servers that support `tool_calls` leave it
         # empty.
         called = object_of(message.get("function_call"))
         written = [{"function": called}] if text_of(called.get("name")) else []
@@ -37,7 +37,7 @@ def _calls(message: Mapping[str, Any]) -> tuple[WrittenCall, ...]:
             call_id_of(call.get("id")),
             text_of(function.get("name")),
             function.get("arguments"),
-            # Gemini's signature of the thought behind the call.
+            # Gemini's signature of the thinking before the call.
             extra=object_of(call.get("extra_content")),
         )
         for call, function in zip(written, functions, strict=True)
@@ -47,7 +47,7 @@ def _calls(message: Mapping[str, Any]) -> tuple[WrittenCall, ...]:
 def _text(content: object) -> str:
     if not isinstance(content, list):
         return text_of(content)
-    # Parts of other types are thoughts, and links to sources: not what was said.
+    # Parts of other types are thinking and links to sources, not the answer itself.
     return "".join(
         part if isinstance(part, str) else text_of(part.get("text"))
         for part in content

@@ -23,7 +23,7 @@ class _Usage(Wire):
 
 
 def messages_reply(body: Mapping[str, Any]) -> WireReply:
-    """Return what the content blocks of a message say."""
+    """Return the content of a message's blocks."""
     blocks = blocks_of(body.get("content"))
     return WireReply(
         text="".join(text_of(b.get("text")) for b in blocks if b.get("type") == "text"),
@@ -40,7 +40,7 @@ def messages_reply(body: Mapping[str, Any]) -> WireReply:
 
 
 def blocks_of(content: object) -> list[dict[str, Any]]:
-    """Return the blocks of a content, which some servers write as plain text."""
+    """Return the blocks of a content, which some servers send as plain text."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return objects_of(content)
@@ -50,7 +50,7 @@ def _usage_of(raw: object) -> Usage | None:
     usage = read_usage(raw, _Usage)
     if usage is None:
         return None
-    # Anthropic counts what it read from or wrote to its cache beside the input.
+    # Anthropic does not include cached tokens, read or written, in the input tokens.
     read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
     thought = usage.output_tokens_details and usage.output_tokens_details.thinking_tokens
     return Usage(

@@ -1,4 +1,4 @@
-"""What a reply of a model says, whatever the wire format."""
+"""The content of a model's reply, independent of the wire format."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -22,21 +22,21 @@ _STOP_REASONS = {
 
 @dataclass(frozen=True)
 class WrittenCall:
-    """A tool call as it came: nothing of it is checked."""
+    """A tool call as received: not validated."""
 
     id: CallId
     name: str | None
     arguments: object
-    """Text, or what the text should have said."""
+    """JSON text, or the decoded value that some servers send instead."""
     extra: dict[str, Any] = field(default_factory=dict)
-    """What the provider wants back with the call."""
+    """Data that the provider wants back with the call."""
     is_custom: bool = False
-    """Its arguments are free text; our own clients offer no such tools."""
+    """The arguments are free text; our own clients offer no such tools."""
 
 
 @dataclass(frozen=True)
 class WireReply:
-    """What a body says, as far as it can be read; what is missing or odd is left out."""
+    """The content of an answer, as far as it can be parsed; missing or invalid parts are empty."""
 
     text: str
     model: str
@@ -48,16 +48,16 @@ class WireReply:
 
 @dataclass(frozen=True)
 class ParsedReply:
-    """What was read from one successful response."""
+    """The parsed content of one successful response."""
 
     text: str
     model: str
     stop_reason: str
-    """`stop`, `tool_calls`, `length` or `refused`, whatever the provider calls it; a reason that
-    is none of these stays as it came, and is empty where there is none."""
+    """`stop`, `tool_calls`, `length` or `refused`, whatever the provider calls it; an unknown
+    reason is kept as received, a missing one is empty."""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
-    """None: the server did not say, or said nonsense."""
+    """None: the server did not report usage, or reported it invalidly."""
     replay: tuple[dict[str, Any], ...] = ()
     """See `ModelReply.replay`."""
     thinking: str = ""
@@ -67,7 +67,7 @@ class ParsedReply:
     def of(
         cls, reply: WireReply, calls: tuple[ToolCall, ...], replay: tuple[dict[str, Any], ...] = ()
     ) -> Self:
-        """Return a reply whose calls were read."""
+        """Return a reply with its calls parsed."""
         return cls(
             text=reply.text,
             model=reply.model,
@@ -80,16 +80,16 @@ class ParsedReply:
 
 
 def read_calls(written: Iterable[WrittenCall]) -> tuple[ToolCall, ...]:
-    """Return the calls to our own tools, each with an id that no other has."""
+    """Return the calls with unique ids."""
     ours = [call for call in written if not call.is_custom]
     return distinct(read_call(call.id, call.name, call.arguments) for call in ours)
 
 
 def call_id_of(value: object) -> CallId:
-    """Return the id of a call; None where it is none."""
+    """Return the id of a call; None if it is invalid."""
     return value if isinstance(value, str | int) else None
 
 
 def stop_reason(named: str) -> str:
-    """Return a provider's reason to stop in our terms; one that has no such term as it came."""
+    """Return a provider's finish reason in our terms; unknown reasons unchanged."""
     return _STOP_REASONS.get(named, named)

@@ -1,4 +1,4 @@
-"""Replies in the format of responses."""
+"""Replies in the format of OpenAI's Responses API."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ _CUSTOM = "custom_tool_call"
 
 
 def responses_reply(body: Mapping[str, Any]) -> WireReply:
-    """Return what the output items of a response say."""
+    """Return the content of a response's output items."""
     items = objects_of(body.get("output"))
     messages = [item for item in items if item.get("type") == "message"]
     parts = [part for item in messages for part in objects_of(item.get("content"))]

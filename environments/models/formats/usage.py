@@ -1,4 +1,4 @@
-"""Tokens as OpenAI's formats and their imitators report them."""
+"""Token usage as OpenAI's formats and compatible servers report it."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class _OutputDetails(Wire):
 
 
 class _Usage(Wire):
-    """Chat completions count prompts and completions, responses input and output."""
+    """Chat completions report prompt and completion tokens, responses input and output tokens."""
 
     read: Count = Field(validation_alias=AliasChoices("prompt_tokens", "input_tokens"))
     written: Count = Field(validation_alias=AliasChoices("completion_tokens", "output_tokens"))
@@ -31,11 +31,11 @@ class _Usage(Wire):
         validation_alias=AliasChoices("completion_tokens_details", "output_tokens_details"),
     )
     hit: Count | None = Field(default=None, validation_alias="prompt_cache_hit_tokens")
-    """DeepSeek's name for the cached ones."""
+    """DeepSeek's name for cached tokens."""
 
 
 def usage_of(raw: Any) -> Usage | None:
-    """Return the usage that an answer reports; None where it reports none, or nonsense."""
+    """Return the usage that an answer reports; None if it is missing or invalid."""
     form = read_usage(raw, _Usage)
     if form is None:
         return None

@@ -1,4 +1,4 @@
-"""Answers the reports of a run's workers: their shares of provider limits, and their money."""
+"""Answers the reports of a run's workers with their shares of rate limits and budget."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -17,11 +17,11 @@ from taskdata.schema.base import Value
 from taskdata.schema.ceilings import Ceilings
 
 REPORT_SECONDS = 0.25
-"""Between two reports of a worker that has calls, and nothing urgent to tell."""
+"""Interval between two reports of a worker that has calls and nothing urgent to report."""
 
 
 class Report(Value):
-    """What a worker reports: its demands by provider, and its money."""
+    """A worker's report: its demand per provider, and its money."""
 
     worker: str
     demands: dict[str, Demand] = Field(default_factory=dict)
@@ -29,14 +29,14 @@ class Report(Value):
 
 
 class Answer(Value):
-    """What a worker is told: its shares by provider, and which calls there is money for."""
+    """The answer to a report: the worker's share per provider, and the granted reservations."""
 
     shares: dict[str, Share]
     money: MoneyAnswer
 
 
 Exchange = Callable[[Report], Answer]
-"""Carries a report to the coordinator and brings the answer; blocks, and raises on failure."""
+"""Carries a report to the coordinator and returns the answer; blocks, and raises on failure."""
 
 
 Opener = Callable[[], AbstractContextManager[SharedLimits]]
@@ -44,7 +44,7 @@ Opener = Callable[[], AbstractContextManager[SharedLimits]]
 
 
 class Coordinator:
-    """Coordinates the workers of one run, which report by `exchange`."""
+    """Coordinates the workers of one run, which report through `exchange`."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class Coordinator:
     ) -> None:
         """Share the configured limits of each provider, and what is left of `max_usd`.
 
-        `spent_usd` is infinite where the cost of earlier calls is unknown: no call gets money then.
-        `limits` opens what several runs share, in which `run` marks this run's workers; None: this
-        run has the limits to itself.
+        `spent_usd` is infinite if the cost of earlier calls is unknown: then no call gets money.
+        `limits` opens the state that several runs share, in which `run` marks the workers of this
+        run; None: this run does not share its limits.
         """
         self._limits = limits or SharedLimits().opened
         self._ceilings = {limited_as(name): each for name, each in (ceilings or {}).items()}
@@ -68,16 +68,16 @@ class Coordinator:
 
     @property
     def spent_usd(self) -> float:
-        """What the run has spent; see `SharedBudget`."""
+        """USD that the run has spent; see `SharedBudget`."""
         return self._budget.spent_usd
 
     @property
     def workers(self) -> tuple[str, ...]:
-        """The workers that have reported and were not lost."""
+        """The workers that have reported and are not lost."""
         return tuple(self._workers)
 
     def exchange(self, report: Report, now: float | None = None) -> Answer:
-        """Take in a worker's report and return what it may use; `now` is the time, for tests."""
+        """Process a worker's report and return what it may use; `now` is the time, for tests."""
         self._workers.add(report.worker)
         with self._limits() as limits:
             name, when = f"{self._run}/{report.worker}", time.time() if now is None else now

@@ -1,4 +1,4 @@
-"""What providers say about their limits in the headers of an answer."""
+"""What providers report about their rate limits in the headers of an answer."""
 
 import math
 import re
@@ -15,10 +15,10 @@ _LONGEST_SECONDS = 7 * 86400.0
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait before the next attempt; None where the answer does not say.
+    """Return the seconds to wait before the next attempt; None if the answer does not say.
 
-    `retry-after-ms` and `retry-after` (seconds or a date) say it; else the reset of a limit of
-    which nothing is left does.
+    Read from `retry-after-ms` or `retry-after` (seconds or a date), else from the reset time of a
+    limit of which nothing is left.
     """
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         if (seconds := _number(headers.get(name, ""))) is not None:
@@ -34,7 +34,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def allowances(headers: Mapping[str, str]) -> tuple[Allowance | None, Allowance | None]:
-    """Return what is left of requests and of tokens, each None where the answer does not say."""
+    """Return what is left of the request and token limits; None if the answer does not say."""
     if "anthropic-ratelimit-requests-limit" in headers:
         tokens = "input-tokens" if "anthropic-ratelimit-input-tokens-limit" in headers else "tokens"
         return _anthropic(headers, "requests"), _anthropic(headers, tokens)
@@ -67,7 +67,7 @@ def _allowance(limit: str, remaining: str, reset: float | None) -> Allowance | N
 
 
 def span_seconds(text: str) -> float | None:
-    """Return a span such as `6m0s`, `20ms` or `1.5` (seconds) in seconds; None if it is none."""
+    """Return a duration such as `6m0s`, `20ms` or `1.5` in seconds; None if it is invalid."""
     if (seconds := _number(text)) is not None:
         return min(max(0.0, seconds), _LONGEST_SECONDS)
     parts = _SPAN.findall(text[:60])
@@ -85,6 +85,6 @@ def _number(text: str) -> float | None:
 
 
 def _until(when: datetime) -> float:
-    """Return the seconds until a time, which is in UTC where it names no zone; at least 0."""
+    """Return the seconds until a time, read as UTC if it has no zone; at least 0."""
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return min(max(0.0, (when - datetime.now(UTC)).total_seconds()), _LONGEST_SECONDS)

@@ -1,9 +1,9 @@
-"""The queue of one process for each provider's slots, by the shares that a coordinator computes.
+"""The queue of one process for each provider's slots, within the coordinator's shares.
 
-A thread reports to the coordinator a few times a second while there are calls, and at once when a
-call was refused or the window still grows fast. Callers wait for an exchange only while they have
-no share. While the coordinator cannot be reached the last shares hold, but no money is reserved, so
-under a cap no new call is made.
+A thread reports to the coordinator a few times a second while there are calls, and at once after a
+rate limit error or while the window still grows fast. Callers wait for an answer only if they have
+no share. While the coordinator cannot be reached, the last shares stay valid but no money is
+reserved, so under a cap no new call is made.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class _Place:
         self.loop = asyncio.get_running_loop()
         self.woken = asyncio.Event()
         self.decreases: int | None = None
-        """Of the window by which the call began; None: it has not begun."""
+        """The `decreases` of the window in which the call began; None: it has not begun."""
         self.waited_seconds = 0.0
         self.outcome: Outcome | None = None
         self.is_unused = False
@@ -56,27 +56,27 @@ class _Place:
         self.is_unused = True
 
     def wake(self) -> None:
-        """Have the caller look again, from whichever thread."""
-        # A closed loop has nobody left that waits.
+        """Make the caller check again; may be called from any thread."""
+        # If the loop is closed, nobody waits.
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self.woken.set)
 
 
 class _Queue(ProviderLimits):
-    """The callers of one provider, first come, first served; locked by the limiter."""
+    """The callers of one provider, first come, first served; the limiter's lock guards it."""
 
     def __init__(self) -> None:
         super().__init__(time.monotonic())
         self.waiting: deque[_Place] = deque()
 
     def admit(self, asking: _Place | None = None) -> float:
-        """Let in whoever may begin; return the seconds until `asking` should look again."""
+        """Start every call that may begin; return the seconds until `asking` should check again."""
         now = time.monotonic()
         while self.waiting:
             first = self.waiting[0]
             if not first.loop.is_closed():
                 if (seconds := self.wait(first.tokens, now)) > 0:
-                    # The first in the queue watches the clock; the others are woken.
+                    # The first in the queue keeps the time; it wakes the others.
                     if first is asking:
                         return seconds
                     first.wake()
@@ -87,7 +87,7 @@ class _Queue(ProviderLimits):
         return math.inf
 
     def leave(self, place: _Place) -> bool:
-        """Release a slot or a place; return whether the coordinator should know at once."""
+        """Release a slot or a place in the queue; return whether to report at once."""
         is_urgent, now = False, time.monotonic()
         if place.decreases is None:
             self.waiting.remove(place)
@@ -100,21 +100,22 @@ class _Queue(ProviderLimits):
 
 
 class ProcessLimiter:
-    """A `Limiter` for all event loops of this process, and its part of the run's budget.
+    """A `Limiter` for all event loops of this process, and the process's part of the run's budget.
 
-    Outside of `running`, callers make the exchanges: the coordinator must be in this process then.
+    Outside of a `running` block, callers exchange reports themselves: the coordinator must then be
+    in this process.
     """
 
     def __init__(self, worker: str, exchange: Exchange) -> None:
         """Report as `worker`, a name that no other process of the run has."""
         self.exchange = exchange
-        """The way to the coordinator; may be replaced while no `running` block is active."""
+        """Sends reports to the coordinator; may be replaced while no `running` block is active."""
         self._process = self._worker = worker
         self._blocks = self._active = 0
         self._thread: threading.Thread | None = None
         self._news, self._ended = threading.Event(), threading.Event()
         self._running, self._exchanging = threading.Lock(), threading.Lock()
-        # Calls come from several event loops; never held across an await.
+        # Calls come from several event loops; the lock is never held across an await.
         self._lock = threading.Lock()
         self._queues: dict[str, _Queue] = {}
         self._is_unreachable = False
@@ -159,8 +160,8 @@ class ProcessLimiter:
     def running(self) -> Iterator["ProcessLimiter"]:
         """Exchange reports in a thread for the length of the block, and once more at its end.
 
-        What was learned about providers is kept from block to block. Money is not: the coordinator
-        may be another, so each block reports as another worker with a budget of its own.
+        What was learned about providers is kept between blocks. Money is not: the next block may
+        have another coordinator, so each block reports as a new worker with its own budget.
         """
         with self._running:
             self._active += 1
@@ -189,10 +190,10 @@ class ProcessLimiter:
             self._news.set()
 
     def _report_on(self) -> None:
-        # The coordinator may be another than that of the last block.
+        # This block's coordinator may be a new one, so the process reports at least once.
         is_idle = False
         while not self._ended.is_set():
-            # An idle process has nothing to report; a busy one must hear of pauses and turns.
+            # An idle process has nothing to report; a busy one must learn of pauses and turns.
             self._news.wait(None if is_idle else REPORT_SECONDS)
             self._news.clear()
             is_idle = self._exchange_once()
@@ -200,12 +201,12 @@ class ProcessLimiter:
         self._exchange_once()
 
     def _exchange_once(self) -> bool:
-        """Report and apply the answer; return whether the coordinator knows of no call."""
+        """Report and apply the answer; return whether the coordinator knows of no calls here."""
         with self._exchanging:
             demands, (money, claims) = self._demands(), self.budget.report()
             try:
                 answer = self.exchange(Report(worker=self._worker, demands=demands, money=money))
-            # Whatever carries the report: calls go on by the last shares.
+            # Whatever fails in the transport of reports: calls continue within the last shares.
             except Exception as exc:  # noqa: BLE001
                 if not self._is_unreachable:
                     _logger.warning("the coordinator of the limits cannot be reached: %s", exc)
@@ -233,7 +234,7 @@ _limiters: dict[str, ProcessLimiter] = {}
 
 
 def run_limiter(run_id: str, exchange: Exchange) -> ProcessLimiter:
-    """Return this process's limiter for a run, with what earlier batches have learned."""
+    """Return this process's limiter for a run, which keeps what earlier batches learned."""
     if run_id not in _limiters:
         _limiters[run_id] = ProcessLimiter(f"{socket.gethostname()}/{os.getpid()}", exchange)
     _limiters[run_id].exchange = exchange
@@ -242,5 +243,5 @@ def run_limiter(run_id: str, exchange: Exchange) -> ProcessLimiter:
 
 @cache
 def process_limiter() -> ProcessLimiter:
-    """Return the limiter of all clients of this process that belong to no run."""
+    """Return the limiter of all clients in this process that do not belong to a run."""
     return ProcessLimiter("process", Coordinator().exchange)

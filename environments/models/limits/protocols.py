@@ -1,4 +1,4 @@
-"""What a client asks of a limiter, and what it reports; all values travel as JSON."""
+"""What clients ask of a limiter and report to it; all values travel as JSON."""
 
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol
@@ -9,39 +9,39 @@ from taskdata.schema.base import Value
 
 
 class Allowance(Value):
-    """What is left of one of a provider's limits; it refills evenly until it is whole again."""
+    """What is left of one of a provider's limits; it refills at a constant rate."""
 
     limit: float = Field(gt=0, allow_inf_nan=False)
     remaining: float = Field(ge=0, allow_inf_nan=False)
     reset_seconds: float = Field(ge=0, allow_inf_nan=False)
-    """Until all of `limit` is there again."""
+    """Time until the whole `limit` is available again."""
 
 
 class Outcome(Value):
-    """How one attempt at a provider ended, as far as its limits are concerned."""
+    """The result of one attempt at a provider, as far as rate limits are concerned."""
 
     kind: Literal["ok", "limited", "fault"]
-    """`limited`: the provider wants fewer calls; `fault`: anything else that went wrong."""
+    """`limited`: the provider wants fewer calls; `fault`: any other failure."""
     tokens: int | None = Field(default=None, ge=0)
-    """Input plus output; None: not known."""
+    """Input plus output tokens; None: unknown."""
     retry_after_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     requests: Allowance | None = None
     input_tokens: Allowance | None = None
-    """Also a provider's limit on all tokens, where one limit covers input and output."""
+    """Also used for a limit on all tokens, if one limit covers input and output."""
 
 
 class Slot(Protocol):
-    """The permission to make one attempt at a provider."""
+    """The permission for one attempt at a provider."""
 
     waited_seconds: float
-    """Time that the caller spent in the queue for the slot."""
+    """How long the caller waited in the queue for the slot."""
 
     def report(self, outcome: Outcome) -> None:
-        """Tell how the attempt ended; without a report the limiter learns nothing from it."""
+        """Report the result of the attempt; without a report the limiter learns nothing from it."""
         ...
 
     def give_back(self) -> None:
-        """Tell that nothing was sent, so that no rate limit counts the attempt."""
+        """Report that nothing was sent, so that the attempt counts towards no rate limit."""
         ...
 
 
@@ -54,12 +54,12 @@ class Limiter(Protocol):
         """Hold one of the provider's slots for the length of the block.
 
         Args:
-            provider: Name of whoever sets the limits, see `limited_as`.
+            provider: Name under which the limits are shared, see `limited_as`.
             estimated_tokens: About how many tokens the attempt will use.
             seconds: Longest wait for the slot.
 
         Raises:
-            ModelUnavailable: No slot was free in time.
+            ModelUnavailable: no slot was free in time.
         """
         ...
 

@@ -1,6 +1,6 @@
 """The limits of one provider in one process: its share of the slots, its rates, and pauses.
 
-Reads no clock and has no loop: times are of any clock that only moves forward, in seconds.
+This module reads no clock and needs no event loop: times are in seconds of any monotonic clock.
 """
 
 import math
@@ -11,11 +11,11 @@ from environments.models.limits.shared_limits import Demand, Share
 
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_OWN_PAUSE_SECONDS = 60.0
-"""Where the provider refuses again and again without a `retry-after`."""
+"""For a provider that refuses repeatedly without a `retry-after`."""
 
 
 class ProviderLimits:
-    """Decides when a call may start; none may before the first share."""
+    """Decides when a call may start; none may before the first share has arrived."""
 
     def __init__(self, now: float) -> None:
         self.share = Share()
@@ -23,12 +23,12 @@ class ProviderLimits:
         self._paused_until = now
         self._refusals_in_a_row = 0
         self._requests, self._tokens = TokenBucket(None, now), TokenBucket(None, now)
-        # Both since the last report that a coordinator has answered.
+        # Both are counted since the last report that the coordinator has answered.
         self._answers = 0
         self._refused: int | None = None
 
     def demand(self, waiting: int, now: float) -> Demand:
-        """Return what to report, where so many calls wait."""
+        """Return the demand to report while `waiting` calls wait."""
         return Demand(
             calls=self.in_flight + waiting,
             in_flight=self.in_flight,
@@ -38,7 +38,7 @@ class ProviderLimits:
         )
 
     def keep_to(self, share: Share, told: Demand, now: float) -> None:
-        """Apply a share, the answer to what was `told`."""
+        """Apply a share, the coordinator's answer to the demand `told`."""
         before, self.share = self.share, share
         self._answers -= told.answers
         if share.window.decreases != before.window.decreases:
@@ -52,23 +52,23 @@ class ProviderLimits:
     def wait(self, tokens: int, now: float) -> float:
         """Return 0 if a call of `tokens` may start now, else the seconds until it may.
 
-        Infinite where only the end of another call or a new share can help.
+        Infinite if only the end of another call or a new share can help.
         """
         if self.in_flight >= self.share.slots:
             return math.inf
-        # The other workers use their parts meanwhile, so a call counts for some of theirs.
+        # Other workers use their parts of the rate too, so one call is counted as several.
         one, size = 1.0 / self.share.part, tokens / self.share.part
         rates = max(self._requests.wait(one, now), self._tokens.wait(size, now))
         return max(rates, self._paused_until - now)
 
     def start(self, tokens: int, now: float) -> int:
-        """Count a call that starts; return the `decreases` of the window, for its end."""
+        """Count a call that starts; return the window's `decreases`, to be passed to `end`."""
         self.in_flight += 1
         self.count(1, tokens, now)
         return self.share.window.decreases
 
     def count(self, requests: int, tokens: int, now: float) -> None:
-        """Count requests and tokens for the rates; negative: they were not used after all."""
+        """Count requests and tokens towards the rates; negative numbers give unused ones back."""
         self._requests.take(requests / self.share.part, now)
         self._tokens.take(tokens / self.share.part, now)
 
@@ -76,7 +76,7 @@ class ProviderLimits:
         """Count the end of a call; without an outcome nothing is learned from it.
 
         Returns:
-            Whether the coordinator should know at once.
+            Whether to report to the coordinator at once.
         """
         needed_all = self.in_flight >= self.share.slots
         self.in_flight -= 1
@@ -93,12 +93,13 @@ class ProviderLimits:
         if outcome.kind == "fault":
             return False
         self._refusals_in_a_row = 0
-        # A call that did not need all slots does not show that there can be more.
+        # A call that did not need all slots does not show that more are possible.
         self._answers += needed_all
         return needed_all and self.share.window.is_starting
 
     def _back_off(self, retry_after: float | None, decreases: int, now: float) -> bool:
-        # Calls that began before the window was last halved, or during a pause, tell nothing new.
+        # Refusals of calls begun before the last halving, or during a pause, carry no new
+        # information.
         is_told = self._refused is not None and now < self._paused_until
         is_news = decreases == self.share.window.decreases and not is_told
         if is_news:

@@ -1,4 +1,4 @@
-"""Token buckets for rates, and the AIMD window for calls at a time; neither reads a clock."""
+"""Token buckets for rates, and an AIMD window for concurrency; neither reads a clock."""
 
 import math
 
@@ -8,22 +8,22 @@ from environments.models.limits.protocols import Allowance
 from taskdata.schema.base import Value
 
 LONGEST_PAUSE_SECONDS = 900.0
-"""A longer `retry-after` or reset is not waited for: the provider may be back earlier."""
+"""A longer `retry-after` or reset time is ignored: the provider may recover earlier."""
 START_CONCURRENCY = 16.0
 
 _DECREASE = 0.5
 _BURST_SECONDS = 6.0
-"""A configured rate allows a tenth of a minute's worth at once."""
+"""A configured rate allows this many seconds' worth at once."""
 
 
 class TokenBucket:
-    """An amount that refills evenly up to its capacity; taking may put it in debt.
+    """An amount that refills at a constant rate up to its capacity; it may become negative.
 
-    The rate is the configured one, and the provider's own where its headers tell one.
+    The rate is the configured one, or the provider's own if its headers report a lower one.
     """
 
     def __init__(self, per_minute: float | None, now: float) -> None:
-        """Start full; without a configured rate it is unlimited until the provider tells one."""
+        """Start full; without a configured rate it is unlimited until the provider reports one."""
         rate = math.inf if per_minute is None else per_minute
         self._configured = (rate / 60, max(1.0, rate * _BURST_SECONDS / 60))
         self._per_second, self._capacity = self._configured
@@ -31,9 +31,9 @@ class TokenBucket:
         self._at = now
 
     def hear(self, allowance: Allowance, now: float) -> None:
-        """Adopt what the provider says, as far as it is below the configured rate."""
+        """Adopt what the provider reports, if it is below the configured rate."""
         missing, reset = allowance.limit - allowance.remaining, allowance.reset_seconds
-        # A full allowance does not tell how fast it refills; providers count in minutes.
+        # A full allowance does not tell how fast it refills; providers count per minute.
         is_full = missing <= 0 or reset <= 0
         rate = allowance.limit / 60 if is_full else missing / min(reset, LONGEST_PAUSE_SECONDS)
         is_configured = math.isfinite(self._configured[0])
@@ -51,32 +51,32 @@ class TokenBucket:
         return min(self._capacity, refilled)
 
     def wait(self, amount: float, now: float) -> float:
-        """Return the seconds until `amount` is there, or the capacity if that is less."""
+        """Return the seconds until `amount` is available, or the capacity if that is less."""
         if math.isinf(self._per_second):
             return 0.0
-        # A rounding error must not make a full bucket look short.
+        # A rounding error must not make a full bucket look incomplete.
         missing = min(amount, self._capacity) - self.level(now) - 1e-9 * self._capacity
         return max(0.0, missing / self._per_second)
 
     def take(self, amount: float, now: float) -> None:
-        """Remove `amount`; a negative amount is given back."""
+        """Remove `amount`; a negative amount is added back."""
         self._level = min(self._capacity, self.level(now) - amount)
         self._at = max(self._at, now)
 
 
 class AimdWindow(Value):
-    """How many calls at a time a provider takes, as far as the search for it has come.
+    """How many concurrent calls a provider accepts, as far as it is known.
 
     AIMD (Chiu and Jain 1989) with the slow start of TCP (RFC 5681, section 3.1): the window grows
-    by one with each answer until the provider first refuses a call, is halved by a refusal, and
-    grows by one per window of answers from then on.
+    by one with each answer until the provider first refuses a call; a refusal halves it, and from
+    then on it grows by one per window of answers.
     """
 
     size: float = Field(default=START_CONCURRENCY, ge=1, allow_inf_nan=False)
     is_starting: bool = True
     """Slow start: neither the provider nor a configured limit has been reached yet."""
     decreases: int = Field(default=0, ge=0)
-    """How often it was halved. Only calls that began since the last time may halve it again."""
+    """How often the window was halved. Only calls begun after the last time may halve it again."""
 
     def grown(self, answers: int, most: float) -> "AimdWindow":
         """Return the window after `answers` calls that needed all of it; `most` is its limit."""

@@ -1,9 +1,9 @@
-"""A provider's limits, divided among all workers of all runs that are active on an installation.
+"""A provider's limits, divided among all workers of all active runs of an installation.
 
-A provider has one `AimdWindow`. Refusals that several workers meet at once halve it once: each
-worker reports by which window the refused call began, and only the present window can be halved.
-A slot is passed on only when its last holder reports that its call has ended, so workers never
-exceed the window together. Where runs are configured differently, the strictest limit holds.
+A provider has one `AimdWindow`. Refusals that several workers meet at the same time halve it once:
+each worker reports the window in which the refused call began, and only the current window can be
+halved. A slot moves to another worker only after its holder has reported the end of its call, so
+workers never exceed the window together. If runs have different limits, the strictest applies.
 """
 
 import fcntl
@@ -20,38 +20,38 @@ from taskdata.schema.base import Value
 from taskdata.schema.ceilings import Ceilings
 
 FORGOTTEN_AFTER_SECONDS = 30.0
-"""A worker that reports nothing for so long has lost its share; no exchange takes that long."""
+"""A worker that reports nothing for so long loses its share; no exchange takes that long."""
 
 _TURN_SECONDS = 1.0
-"""How long a worker keeps its slot where there are fewer slots than workers."""
+"""How long a worker keeps its slot if there are fewer slots than workers."""
 
 
 class Demand(Value):
-    """What one worker would use of a provider, and what it has learned since its last report."""
+    """What one worker could use of a provider, and what it has learned since its last report."""
 
     calls: int = Field(ge=0)
-    """In flight and waiting."""
+    """Calls in flight and waiting."""
     in_flight: int = Field(default=0, ge=0)
     pause_seconds: float = Field(default=0.0, ge=0)
     """For how much longer the provider told the worker to send nothing."""
     answers: int = Field(default=0, ge=0)
-    """To calls that needed all of the worker's slots."""
+    """Answers to calls that needed all of the worker's slots."""
     refused: int | None = None
-    """The `decreases` of the window by which a refused call began; None: none was refused."""
+    """The `decreases` of the window in which a refused call began; None: none was refused."""
 
 
 class Share(Value):
-    """What one worker may use of a provider until the next share."""
+    """What one worker may use of a provider until its next share."""
 
     slots: int = Field(default=0, ge=0)
-    """Calls at a time; 0: it is another worker's turn, or nothing was wanted."""
+    """Concurrent calls; 0: it is another worker's turn, or nothing was wanted."""
     part: float = Field(default=1.0, gt=0, le=1)
-    """The worker's part of all that is counted per minute."""
+    """The worker's fraction of all limits per minute."""
     ceilings: Ceilings = Ceilings()
-    """As configured, for all workers together."""
+    """The configured limits, for all workers together."""
     pause_seconds: float = Field(default=0.0, ge=0)
     window: AimdWindow = AimdWindow()
-    """Of all workers together."""
+    """The window for all workers together."""
 
 
 class _Stored(BaseModel):
@@ -68,25 +68,25 @@ class _Worker(_Stored):
     demands: dict[str, Demand]
     ceilings: dict[str, Ceilings]
     slots: dict[str, int]
-    """Its last share, by provider."""
+    """The worker's last share, by provider."""
 
 
 class SharedLimits(_Stored):
-    """The state of all providers and workers. Times are of one wall clock, in seconds."""
+    """The state of all providers and workers. Times are in seconds of one wall clock."""
 
     providers: dict[str, _Provider] = {}
     workers: dict[str, _Worker] = {}
 
     @contextmanager
     def opened(self) -> Iterator["SharedLimits"]:
-        """Yield itself, for runs that share it in memory; see `limits_file`."""
+        """Yield this object, for runs that share it in memory; see `limits_file`."""
         yield self
 
     def shares(
         self, name: str, demands: Mapping[str, Demand], ceilings: Mapping[str, Ceilings], now: float
     ) -> dict[str, Share]:
-        """Take in a worker's demands and its run's configured limits; return its shares."""
-        # A clock that was set back must not keep a lost worker's share either.
+        """Process a worker's demands and its run's configured limits; return its shares."""
+        # A clock that was set back must not keep a lost worker's share alive.
         age = {other: abs(now - worker.heard_at) for other, worker in self.workers.items()}
         self.forget(other for other, seconds in age.items() if seconds > FORGOTTEN_AFTER_SECONDS)
         slots = self.workers[name].slots if name in self.workers else {}
@@ -94,7 +94,7 @@ class SharedLimits(_Stored):
         return {key: self._share(key, name, demand, now) for key, demand in demands.items()}
 
     def forget(self, names: Iterable[str]) -> None:
-        """Free the shares of lost workers; without any worker what was learned is dropped, too."""
+        """Free the shares of lost workers; without any worker, what was learned is dropped too."""
         for name in names:
             self.workers.pop(name, None)
         if not self.workers:
@@ -138,23 +138,23 @@ class SharedLimits(_Stored):
 
 
 def divide(slots: int, wanting: Mapping[str, int], turn: int) -> dict[str, int]:
-    """Return the slots of each worker: at least one each, the rest in proportion to the demands.
+    """Return the slots of each worker: at least one each, the rest in proportion to demand.
 
-    All slots are divided, so that a worker with more to do need not ask first. With fewer slots
-    than workers, the workers of this `turn` get one each.
+    All slots are divided, so that a worker whose demand grows need not ask first. With fewer slots
+    than workers, the workers of the current `turn` get one each.
     """
     names = sorted(wanting)
     if slots < len(names):
         return {names[(turn + number) % len(names)]: 1 for number in range(slots)}
     total, spare = max(1, sum(wanting.values())), slots - len(names)
-    # Rounding the cumulated parts keeps their sum exact.
+    # Rounding the cumulated shares keeps their sum exact.
     edges = [0, *(round(spare * calls / total) for calls in accumulate(wanting[n] for n in names))]
     return {name: 1 + edges[i + 1] - edges[i] for i, name in enumerate(names)}
 
 
 @contextmanager
 def limits_file(path: Path) -> Iterator[SharedLimits]:
-    """Yield the limits that processes of this machine share by a file, and write them back.
+    """Yield the limits that processes of this machine share in a file, and write them back.
 
     The file is locked for the length of the block; its folder must exist.
     """
@@ -163,10 +163,10 @@ def limits_file(path: Path) -> Iterator[SharedLimits]:
         try:
             limits = SharedLimits.model_validate_json(file.read())
         except ValidationError:
-            # Empty, of another version, or of a process that was killed while it wrote.
+            # The file is empty, of another version, or its writer was killed.
             limits = SharedLimits()
         yield limits
-        # Not emptied first: file systems then flush it to the disk, which takes milliseconds.
+        # Not truncated first: some file systems then flush to disk, which takes milliseconds.
         file.seek(0)
         file.write(limits.model_dump_json().encode())
         file.truncate()

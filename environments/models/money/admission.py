@@ -1,7 +1,7 @@
-"""Admission of one attempt at a call: a slot of the provider and a reservation of the run's money.
+"""Admission of one attempt at a call: a slot at the provider and a reservation of run budget.
 
 The slot comes first, because a call in the queue must not reserve money that others could use. The
-reservation is then waited for only briefly, because a call without money must not hold a slot.
+wait for the reservation is then short, because a call without money must not hold a slot.
 """
 
 import asyncio
@@ -15,9 +15,9 @@ from environments.models.money.run_budget import MoneyHeld, Payment, RunBudget
 from taskdata.errors import ModelUnavailable
 
 SECONDS_FOR_MONEY = 2.0
-"""With a slot; a coordinator that has the money answers within a fraction of it."""
+"""Wait for money while holding a slot; a coordinator with money answers far sooner."""
 SECONDS_WITHOUT_MONEY = 5.0
-"""Until the next try, without a slot."""
+"""Pause before the next try, without a slot."""
 
 OpenSlot = Callable[[float], AbstractAsyncContextManager[Slot]]
 """Opens a slot for one attempt, given the longest wait for it in seconds."""
@@ -25,30 +25,30 @@ OpenSlot = Callable[[float], AbstractAsyncContextManager[Slot]]
 
 @dataclass(frozen=True)
 class Admission:
-    """What an attempt is made with."""
+    """The slot and the payment of an attempt."""
 
     slot: Slot
     payment: Payment
     waited_seconds: float
-    """For both."""
+    """Time waited for the slot and the money together."""
 
 
 @asynccontextmanager
 async def admitted(
     open_slot: OpenSlot, budget: RunBudget | None, usd: float, seconds: float
 ) -> AsyncIterator[Admission]:
-    """Hold a slot and a reservation for the length of the block, once there are both.
+    """Hold a slot and a reservation for the length of the block.
 
     Args:
-        open_slot: Where the slot comes from.
-        budget: Where the money comes from; None: the run has no cap.
-        usd: The most that the attempt may cost; the block notes the actual cost in the payment.
+        open_slot: Opens a slot.
+        budget: The run's budget; None: the run has no cap.
+        usd: Most that the attempt may cost; the block notes the actual cost in the payment.
         seconds: Longest wait for both together.
 
     Raises:
-        ModelUnavailable: No slot was free in time.
-        MoneyHeld: Other calls had the run's money reserved all the time.
-        BudgetExhausted: Less than `usd` is left of the run's money.
+        ModelUnavailable: no slot was free in time.
+        MoneyHeld: other calls had the run's money reserved all the time.
+        BudgetExhausted: less than `usd` is left of the run's money.
     """
     asked, was_held = time.monotonic(), False
     while True:
@@ -57,7 +57,7 @@ async def admitted(
             try:
                 slot = await both.enter_async_context(open_slot(left))
             except ModelUnavailable:
-                # A slot was free before and money was not: the provider is not to blame.
+                # There was a slot but no money: the provider is not to blame.
                 if budget is not None and was_held:
                     raise budget.held_for(seconds) from None
                 raise

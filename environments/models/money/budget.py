@@ -1,7 +1,7 @@
-"""A budget of calls, tokens and money: reserve the most before a call, settle the actual use after.
+"""A budget of calls, tokens and money: reserve the most before a call, settle the cost after it.
 
-Calls in flight at once cannot overspend together, because each has reserved the most that it can
-use. `BudgetTracker` is pure: no clock, no loop, no lock.
+Concurrent calls cannot overspend together, because each has reserved the most that it can use.
+`BudgetTracker` is pure: it has no clock, no event loop and no lock.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ class Spending:
     calls: int = 0
     tokens: int = 0
     usd: float | None = 0.0
-    """None: not known."""
+    """None: unknown."""
 
     def __add__(self, other: "Spending") -> "Spending":
         known = self.usd is not None and other.usd is not None
@@ -32,7 +32,7 @@ class Spending:
 
 
 def total(spendings: Iterable[Spending]) -> Spending:
-    """Return the sum; its money is None where one part's is, and is not rounded on the way."""
+    """Return the sum without intermediate rounding; its money is None if any part's is unknown."""
     parts = tuple(spendings)
     known = [part.usd for part in parts if part.usd is not None]
     return Spending(
@@ -44,7 +44,7 @@ def total(spendings: Iterable[Spending]) -> Spending:
 
 @dataclass(frozen=True, eq=False)
 class Reservation:
-    """A part of a budget that is set aside until it is settled."""
+    """A part of a budget that is reserved until it is settled."""
 
     bound: Spending
     """The most that can be used."""
@@ -54,9 +54,9 @@ R = TypeVar("R", bound=Reservation)
 
 
 class BudgetTracker:
-    """What was spent of a budget, and what is reserved; None as a limit: there is none.
+    """What is spent and reserved of a budget; a limit of None does not exist.
 
-    An unknown cost counts as over budget where money is limited.
+    An unknown cost counts as over budget if money is limited.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class BudgetTracker:
         self.max_usd = max_usd
         self._open: set[Reservation] = set()
         self.spent = spent or Spending()
-        """What was used; reservations are not counted."""
+        """What was used, without reservations."""
 
     @property
     def reserved(self) -> Spending:
@@ -93,19 +93,19 @@ class BudgetTracker:
         return 0.0 if taken is None else max(0.0, self.max_usd - taken)
 
     def exceeded(self, more: Spending) -> LimitName | None:
-        """Return the limit that `more` would exceed even if all reservations came back unused."""
+        """Return the limit that `more` would exceed even if no reservation were used."""
         return self._exceeded(self.spent + more)
 
     def fits(self, more: Spending) -> bool:
-        """Return whether `more` fits beside what is reserved."""
+        """Return whether `more` fits beside the open reservations."""
         return self._exceeded(self.spent + self.reserved + more) is None
 
     def reserve(self, bound: Spending) -> Reservation | None:
-        """Set `bound` aside if it fits beside what is reserved, else return None."""
+        """Reserve `bound` and return the reservation, None if it does not fit."""
         return self.hold(Reservation(bound)) if self.fits(bound) else None
 
     def hold(self, reservation: R) -> R:
-        """Open a reservation without a check, for what is known to fit."""
+        """Open a reservation without a check, for an amount that is known to fit."""
         self._open.add(reservation)
         return reservation
 

@@ -1,6 +1,6 @@
-"""The most tokens that pictures and documents come to, whatever a provider makes of them.
+"""Upper bounds for the tokens of pictures and documents, whatever the provider does with them.
 
-Their bytes do not bound them: a blank picture may be large, and a short file may have many pages.
+Their size in bytes is no bound: a blank picture may be large, and a short file may have many pages.
 """
 
 import re
@@ -8,25 +8,25 @@ import zlib
 from collections.abc import Iterator
 
 PICTURE_TOKENS = 50_000
-"""More than any provider's published rate comes to for one picture."""
+"""More than one picture has by any provider's published rate."""
 _PAGE_TOKENS = 10_000
-"""Of one page as its provider shows it to the model: a picture, at most 4,784 tokens for models of
-Anthropic's and less for OpenAI's since GPT-5, and its text, by Anthropic up to 3,000."""
+"""Per page, as a picture and as text: at most 4,784 tokens for the picture at Anthropic (fewer at
+OpenAI since GPT-5), and up to 3,000 for the text."""
 _PAGES_IF_HIDDEN = 100
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _PACKED = re.compile(rb"/Type\s*/ObjStm(?![A-Za-z])")
 _STREAM = re.compile(rb"stream\r?\n")
 _HEADER_BYTES = 2_000
-"""What comes between an object stream's type and its content, at most."""
+"""Most bytes between an object stream's type and its content."""
 _MOST_PACKED, _MOST_UNPACKED = 1024 * 1024, 4 * 1024 * 1024
-"""Bytes of one object stream; there are some 100 objects in each."""
+"""Bytes of one object stream, which holds about 100 objects."""
 _UNPACKED_TOGETHER = 64 * 1024 * 1024
 
 
 def page_tokens(document: bytes) -> int:
-    """Return the most tokens that a PDF's pages come to, beside those for its bytes.
+    """Return the most tokens of a PDF's pages, in addition to those counted by bytes.
 
-    A file that shows no pages, as an encrypted one does not, is taken for a long one.
+    A file without recognisable pages, such as an encrypted one, is taken for a long one.
     """
     pages = len(_PAGE.findall(document))
     pages += sum(len(_PAGE.findall(objects)) for objects in _unpacked(document))
@@ -34,7 +34,7 @@ def page_tokens(document: bytes) -> int:
 
 
 def _unpacked(document: bytes) -> Iterator[bytes]:
-    """Yield the contents of the object streams, where PDF 1.5 and later may keep their pages."""
+    """Yield the contents of the object streams, in which PDF 1.5 and later may keep pages."""
     room = _UNPACKED_TOGETHER
     for packed in _PACKED.finditer(document):
         begins = _STREAM.search(document, packed.end(), packed.end() + _HEADER_BYTES)

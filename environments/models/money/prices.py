@@ -1,8 +1,8 @@
-"""What a model call costs, from the usage that the provider reports and a list of prices.
+"""What a model call costs, from the usage that the provider reports and a price list.
 
-The list is the one inside the installed package `genai-prices`; nothing is fetched while we run.
-The user's own file overrules it model by model: the one that `NIGHTSHIFT_PRICES` names, else
-`prices.yaml` in the folder of this installation's state.
+The list is part of the installed package `genai-prices`; nothing is downloaded at run time. A file
+of the user overrides it per model: the file that `NIGHTSHIFT_PRICES` names, else `prices.yaml` in
+the state folder of this installation.
 """
 
 import os
@@ -33,7 +33,7 @@ UNPRICED = (
     "is not in the price table: give its price in prices.yaml (docs/agents.md, Prices), or leave "
     "the limit out"
 )
-"""What is said of a model whose calls cannot be held below a limit in USD."""
+"""Message for a model whose calls cannot be limited in USD."""
 
 _HOME_VARIABLE = "NIGHTSHIFT_HOME"
 _MAX_BYTES = 1_000_000
@@ -43,12 +43,12 @@ _RATES = {
     "cached_input": "cache_read_mtok",
     "cache_write": "cache_write_mtok",
 }
-"""Field of `Rates` and what the package calls it."""
+"""Field of `Rates`, and its name in the package."""
 _COVERED = frozenset(
     {*_RATES.values(), "cache_write_1h_mtok", "web_searches_kcount", "storage_searches_kcount"}
 )
-"""The prices that `Usage` covers, and those of what our requests never ask for."""
-# A pinned snapshot (`gpt-5.2-2025-12-11`, `claude-opus-4-6-20260205`) costs what its model costs.
+"""The prices that `Usage` covers, and prices of features that our requests never use."""
+# A pinned snapshot (`gpt-5.2-2025-12-11`, `claude-opus-4-6-20260205`) costs as much as its model.
 _SNAPSHOT = re.compile(
     r"-20\d\d(?P<dash>-?)(?:0[1-9]|1[0-2])(?P=dash)(?:0[1-9]|[12]\d|3[01])$", re.ASCII
 )
@@ -60,12 +60,12 @@ class Rates(Value):
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
     cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Of input tokens read from the provider's cache; None: unknown."""
+    """Price of input tokens read from the provider's cache; None: unknown."""
     cache_write: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Of input tokens written to the provider's cache; None: as other input."""
+    """Price of input tokens written to the provider's cache; None: as other input."""
 
     def usd(self, usage: Usage) -> float | None:
-        """Return the cost of one call at these rates; None where they do not say."""
+        """Return the cost of one call at these rates; None if a needed rate is unknown."""
         if self.cached_input is None and usage.cached_input_tokens:
             return None
         write = self.input if self.cache_write is None else self.cache_write
@@ -79,7 +79,7 @@ class Rates(Value):
 
 
 class Tier(Rates):
-    """Rates of calls with long prompts: all of such a call is billed at them."""
+    """Rates of calls with long prompts; they apply to all tokens of such a call."""
 
     above_input_tokens: int = Field(ge=1)
 
@@ -88,9 +88,9 @@ class Price(Rates):
     """Price of one model."""
 
     tiers: tuple[Tier, ...] = ()
-    """In rising order of their prompts' length."""
+    """In ascending order of prompt length."""
     max_input_tokens: int | None = Field(default=None, ge=1)
-    """What a longer prompt costs is unknown."""
+    """The price of a longer prompt is unknown."""
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
@@ -101,9 +101,9 @@ class Price(Rates):
         return self
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """Return the cost of one call; None where this price does not cover it.
+        """Return the cost of one call; None if this price does not cover it.
 
-        `usage.input_tokens` include the cached and the written ones.
+        `usage.input_tokens` include cached and written tokens.
         """
         if self.max_input_tokens is not None and usage.input_tokens > self.max_input_tokens:
             return None
@@ -112,12 +112,12 @@ class Price(Rates):
 
 
 class ProviderPrices(Value):
-    """One provider's published prices on one day."""
+    """One provider's published prices on a certain day."""
 
     as_of: date
     source: str = Field(min_length=1, max_length=500)
     models: dict[str, Price | None]
-    """None: the price is unknown, whatever another table says."""
+    """None: the price is unknown, even if another table has one."""
 
 
 PriceTable = dict[str, ProviderPrices]
@@ -126,14 +126,14 @@ _TABLE = TypeAdapter(PriceTable)
 
 
 def price_of(spec: ModelSpec) -> Price | None:
-    """Return today's price of a model; None where it is unknown, free for local models.
+    """Return today's price of a model; None if it is unknown; local models are free.
 
     Raises:
-        Misuse: The user's own table does not fit; names file and field.
+        Misuse: the user's own table is invalid; names file and field.
     """
     if spec.provider == "local":
         return FREE
-    # `openai-chat` and `openai-responses` are ways to ask, not sellers.
+    # `openai-chat` and `openai-responses` are wire formats of one provider.
     seller = "openai" if spec.provider.startswith("openai-") else spec.provider
     names = (spec.model, _SNAPSHOT.sub("", spec.model))
     table = user_table()
@@ -147,10 +147,10 @@ def price_of(spec: ModelSpec) -> Price | None:
 
 @cache
 def _listed(seller: str, name: str) -> "ModelInfo | None":
-    """Return what the package lists under exactly this name.
+    """Return the package's entry for exactly this name.
 
-    Many entries of the package also match names that only begin like theirs. A variant of a model
-    may cost several times as much, so such a match is none.
+    Many entries of the package also match names that only start with theirs. A variant of a model
+    may cost several times as much, so such a match does not count.
     """
     from genai_prices.data import providers
     from genai_prices.data_snapshot import find_provider_by_id
@@ -169,7 +169,7 @@ def _names(match: "MatchLogic", name: str) -> bool:
 
 
 def _price(listed: "ModelPrice") -> Price | None:
-    """Return a price of the package in our form; None where usage alone does not tell the cost."""
+    """Return a price of the package in our form; None if the cost depends on more than usage."""
     from genai_prices.types import TieredPrices
 
     found = {name: value for name, value in vars(listed).items() if value is not None}
@@ -190,7 +190,7 @@ def _price(listed: "ModelPrice") -> Price | None:
 
 
 def _at(price: "Decimal | TieredPrices | None", tokens: int) -> float | None:
-    """Return the rate of a call whose prompt has so many tokens."""
+    """Return the rate of a call with a prompt of that many tokens."""
     from genai_prices.types import TieredPrices
 
     if not isinstance(price, TieredPrices):
@@ -200,10 +200,10 @@ def _at(price: "Decimal | TieredPrices | None", tokens: int) -> float | None:
 
 
 def user_table() -> PriceTable:
-    """Return the user's own table by provider; empty where there is none.
+    """Return the user's own table by provider; empty if there is none.
 
     Raises:
-        Misuse: The file is missing though it is named, or does not fit.
+        Misuse: the named file is missing, or its content is invalid.
     """
     path = user_prices()
     if path is None:
@@ -216,7 +216,7 @@ def user_table() -> PriceTable:
 
 
 def user_prices() -> Path | None:
-    """Return the file of the user's own table, named or found; None where there is none."""
+    """Return the file of the user's own table; None if there is none."""
     named = os.environ.get(PRICES_VARIABLE, "").strip()
     if named:
         return Path(named)
@@ -226,7 +226,7 @@ def user_prices() -> Path | None:
 
 @cache
 def _read(path: Path, changed_ns: int, size: int) -> PriceTable:
-    """Read a table; kept until the file changes."""
+    """Read a table; cached until the file changes."""
     if size > _MAX_BYTES:
         raise Misuse(f"prices {path}: has {size} bytes, and at most {_MAX_BYTES} are read")
     try:

@@ -1,4 +1,4 @@
-"""A worker's part of the run's budget of money: each call waits for its reservation."""
+"""A worker's part of the run's budget in USD: each call waits for its reservation."""
 
 import asyncio
 import threading
@@ -22,14 +22,14 @@ class Claim:
     """A call that waits for a reservation."""
 
     usd: float
-    """The most that it may cost."""
+    """The most that the call may cost."""
     loop: asyncio.AbstractEventLoop
     granted: asyncio.Future[bool]
     reservation: Reservation | None = None
 
     def answer(self, granted: bool) -> None:
-        """Tell the waiting call, in whichever loop it waits."""
-        # A closed loop has nobody left that waits.
+        """Wake the waiting call, in whichever event loop it runs."""
+        # If the loop is closed, nobody waits.
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(_set, self.granted, granted)
 
@@ -41,33 +41,33 @@ def _set(granted: asyncio.Future[bool], value: bool) -> None:
 
 @dataclass
 class Payment:
-    """What an attempt at a call has cost."""
+    """The cost of an attempt at a call."""
 
     cost_usd: float = 0.0
-    """The most that it may have cost where that is not known; 0 where nothing can be charged."""
+    """An upper bound if the cost is unknown; 0 if nothing can be charged."""
 
 
 class RunBudget:
     """What calls of this process have spent and reserved of the run's budget, and wait for."""
 
     def __init__(self, tell_soon: Callable[[], None]) -> None:
-        """Call `tell_soon` when there is something new to tell the coordinator."""
+        """Call `tell_soon` when there is something new to report to the coordinator."""
         self._tell_soon = tell_soon
         self._lock = threading.Lock()
         self._waiting: list[Claim] = []
-        # The cap is the coordinator's to keep, over all workers.
+        # No cap here: the coordinator enforces it over all workers.
         self._budget = BudgetTracker()
         self._is_unreachable = False
 
     @asynccontextmanager
     async def reserved(self, usd: float, seconds: float | None = None) -> AsyncIterator[Payment]:
-        """Reserve `usd` for the length of the block; settle it by the `Payment` at its end.
+        """Reserve `usd` for the length of the block; settle it by the `Payment` at the end.
 
-        The reservation is waited for at most so many `seconds`; None: as long as the caller does.
+        The wait for the reservation is limited to `seconds`; None: unlimited.
 
         Raises:
-            BudgetExhausted: Less than `usd` is left of the run's budget; nothing was reserved.
-            MoneyHeld: Other calls had it reserved for too long, or the coordinator is unreachable.
+            BudgetExhausted: less than `usd` is left of the run's budget; nothing was reserved.
+            MoneyHeld: other calls had it reserved for too long, or the coordinator is unreachable.
         """
         loop = asyncio.get_running_loop()
         claim = Claim(usd, loop, loop.create_future())
@@ -100,7 +100,7 @@ class RunBudget:
             )
 
     def report(self) -> tuple[MoneyReport, tuple[Claim, ...]]:
-        """Return what to report now, and the waiting claims that are in it."""
+        """Return the report for now, and the waiting claims that it contains."""
         with self._lock:
             waiting = tuple(self._waiting[:_REPORTED_AT_ONCE])
             money = MoneyReport(
@@ -111,11 +111,11 @@ class RunBudget:
             return money, waiting
 
     def hear(self, reported: Sequence[Claim], answer: MoneyAnswer) -> None:
-        """Apply the answer for the claims that were `reported`."""
+        """Apply the coordinator's answer to the claims that were `reported`."""
         with self._lock:
             self._is_unreachable = False
             for claim in reported[: answer.granted]:
-                # A claim that was withdrawn meanwhile needs nothing any more.
+                # A claim that was withdrawn in the meantime needs nothing.
                 if claim in self._waiting:
                     self._waiting.remove(claim)
                     claim.reservation = self._budget.hold(Reservation(Spending(usd=claim.usd)))
@@ -133,7 +133,7 @@ class RunBudget:
             self._is_unreachable = True
 
     def held_for(self, seconds: float) -> MoneyHeld:
-        """Return the error of a call that has waited for so long."""
+        """Return the error of a call that has waited for that long."""
         if self._is_unreachable:
             return MoneyHeld(
                 f"there was no money for the call within {seconds:.0f} s: the run's coordinator, "

@@ -18,10 +18,10 @@ _logger = logging.getLogger(__name__)
 
 
 class MoneyReport(Value):
-    """A worker's money. Sums are cumulative, so a lost or repeated report changes nothing."""
+    """A worker's money. Sums are cumulative, so a lost or repeated report does no harm."""
 
     spent_usd: float = Field(default=0.0, ge=0)
-    """By calls that have ended, since the worker began."""
+    """Spent by calls that have ended, since the worker started."""
     reserved_usd: float = Field(default=0.0, ge=0)
     """The most that calls in flight may still cost."""
     waiting_usd: tuple[float, ...] = ()
@@ -29,18 +29,18 @@ class MoneyReport(Value):
 
 
 class MoneyAnswer(Value):
-    """Which of a worker's waiting calls may be made."""
+    """Which of a worker's waiting calls may start."""
 
     granted: int = Field(default=0, ge=0)
-    """So many from the first have a reservation."""
+    """So many calls, counted from the first, have a reservation."""
     is_refused: bool = False
-    """The next one can never be made: it may cost more than is left of the budget."""
+    """The next call can never start: it may cost more than is left of the budget."""
 
 
 @dataclass
 class _Worker:
     booked_usd: float = 0.0
-    """How much of what was spent is this worker's."""
+    """This worker's part of what was spent."""
     reservations: list[Reservation] = field(default_factory=list)
 
 
@@ -48,17 +48,17 @@ class SharedBudget:
     """Grants reservations to the workers of a run, which together never spend more than the cap."""
 
     def __init__(self, max_usd: float | None, spent_usd: float) -> None:
-        """Hold `max_usd`, of which `spent_usd` was spent before; infinite: nobody knows."""
+        """Hold `max_usd`, of which `spent_usd` was spent before; infinite if that is unknown."""
         self._budget = BudgetTracker(max_usd=max_usd, spent=Spending(usd=spent_usd))
         self._workers: dict[str, _Worker] = {}
 
     @property
     def spent_usd(self) -> float:
-        """What was spent before, what workers have reported, and what lost workers had reserved."""
+        """Spent before, reported by workers, and reserved by lost workers."""
         return self._budget.spent.usd or 0.0
 
     def exchange(self, name: str, report: MoneyReport) -> MoneyAnswer:
-        """Book a worker's report and grant what fits, in order."""
+        """Record a worker's report and grant what fits, in order of arrival."""
         worker = self._workers.setdefault(name, _Worker())
         for reservation in worker.reservations:
             self._budget.settle(reservation)
@@ -74,7 +74,7 @@ class SharedBudget:
         return MoneyAnswer(granted=len(report.waiting_usd))
 
     def forget(self, name: str) -> None:
-        """Count what a lost worker had reserved as spent, until it reports again."""
+        """Count a lost worker's reservations as spent, until the worker reports again."""
         worker = self._workers.setdefault(name, _Worker())
         for reservation in worker.reservations:
             self._budget.settle(reservation, reservation.bound)
@@ -83,10 +83,10 @@ class SharedBudget:
 
 
 def spent_usd(store: "Store", run: "Run") -> float:
-    """Return what the run has cost before, in USD, as far as its cap needs to know.
+    """Return what the run has cost before, in USD, as far as its cap needs it.
 
-    Infinite where there is a cap and the most that an earlier call cost is unknown: then there is
-    no money for another call.
+    Infinite if there is a cap but no known upper bound for the cost of an earlier call: then no
+    further call gets money.
     """
     if run.config.max_usd is None:
         return 0.0

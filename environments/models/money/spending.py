@@ -1,8 +1,8 @@
-"""A cap on what the calls of a client may use together, and the most that one call can use.
+"""A cap on what the calls of one client may use together, and the bounds of a single call.
 
-A call that only others' reservations keep from fitting waits until they are settled; a call that
-cannot fit any more is refused. A failed attempt that may be charged all the same counts as the most
-that it can have used, and there is another one only if that was reserved, too.
+A call that fits only once other calls have settled waits for them; a call that can no longer fit is
+refused. A failed attempt that may be charged counts with its upper bound, and a retry needs a
+reservation of its own.
 """
 
 import json
@@ -26,13 +26,13 @@ from taskdata.schema.transcript import Usage
 from taskdata.schema.usage import FailedAttempt
 
 _TOKENS_AROUND_MESSAGE = 16
-"""Role, name and separators, as the provider's template writes them."""
+"""Tokens of role, name and separators in the provider's template."""
 _BOUND = "token bound"
 _TOOL_SETS = ToolSets(lambda tool: tool.model_dump(mode="json"))
 
 
 class SpendingCap:
-    """A `ModelClient` that makes no call that could go beyond the limits."""
+    """A `ModelClient` that makes no call that could exceed the limits."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class SpendingCap:
         price: Price | None,
         spent: Spending | None = None,
     ) -> None:
-        """Cap `client`, of which `spent` was used before; `price` is its model's.
+        """Cap `client`, of which `spent` was used before; `price` is the price of its model.
 
         Raises:
-            Misuse: There is a limit in money and the price is unknown.
-            BudgetExhausted: There is one, and what was spent is unknown.
+            Misuse: there is a limit in money, but the price is unknown.
+            BudgetExhausted: there is a limit in money, but what was spent is unknown.
         """
         require_price(limits, price)
         self._client = client
@@ -60,15 +60,15 @@ class SpendingCap:
 
     @property
     def spent(self) -> Spending:
-        """What was used, calls in flight not counted."""
+        """What was used, without calls in flight."""
         return self._budget.spent
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         """Return the model's answer.
 
         Raises:
-            BudgetExhausted: The call could go beyond a limit; it was not made.
-            Misuse: The price of so long a request is unknown, and there is a limit in money.
+            BudgetExhausted: the call could exceed a limit; it was not made.
+            Misuse: the price of so long a request is unknown, and there is a limit in money.
         """
         bound = call_bound(request, self._price)
         reservation = await self._reserve(bound)
@@ -93,7 +93,7 @@ class SpendingCap:
             if (limit := self._budget.exceeded(bound)) is not None:
                 raise self._refusal(limit, bound)
             await self._budget.settlement()
-        # Money for a second attempt, where that is not at the cost of other calls.
+        # Reserve money for a retry as well, unless that would delay other calls.
         twice = bound + Spending(usd=bound.usd)
         return self._budget.reserve(twice) or self._budget.hold(Reservation(bound))
 
@@ -117,10 +117,10 @@ class SpendingCap:
 
 
 def require_price(limits: SpendingLimits, price: Price | None) -> None:
-    """Check that a limit in money can be held.
+    """Check that a limit in money can be enforced.
 
     Raises:
-        Misuse: There is one, and the price is unknown.
+        Misuse: there is a limit in money, but the price is unknown.
     """
     if limits.max_usd is not None and price is None:
         raise Misuse(
@@ -132,16 +132,16 @@ def require_price(limits: SpendingLimits, price: Price | None) -> None:
 def call_bound(request: ModelRequest, price: Price | None) -> Spending:
     """Return the most that one call can use.
 
-    A token stands for at least one byte of UTF-8, so the request's bytes bound its tokens.
+    A token has at least one byte of UTF-8, so the size of the request bounds its tokens.
     """
     read = _input_bound(request)
     return Spending(1, read + request.max_tokens, cost_bound(read, request.max_tokens, price))
 
 
 def longest_reply(request: ModelRequest, price: Price | None, usd: float) -> int:
-    """Return how long a reply may be, in tokens, for the call to cost `usd` at most.
+    """Return the longest reply, in tokens, with which the call costs at most `usd`.
 
-    At most the request's `max_tokens`; 0 where even an empty one could cost more, or the price of
+    At most the request's `max_tokens`; 0 if even an empty reply could cost more, or if the price of
     so long a request is unknown.
     """
     read, longest = _input_bound(request), request.max_tokens
@@ -151,7 +151,7 @@ def longest_reply(request: ModelRequest, price: Price | None, usd: float) -> int
     if most <= usd:
         return longest
     fits = int((usd - least) / (most - least) * longest)
-    # What was rounded must not cost more after all.
+    # Rounding must not push the cost above the limit.
     while fits > 0 and (cost_bound(read, fits, price) or 0.0) > usd:
         fits -= 1
     return fits
@@ -166,7 +166,7 @@ def _input_bound(request: ModelRequest) -> int:
 
 
 def _message_bound(message: Message) -> int:
-    """Return the most tokens that a message can be; counted once, for conversations grow."""
+    """Return the most tokens of a message; cached, because conversations grow by appending."""
     known = message.wire.get(_BOUND)
     if known is None:
         parts = [message.text, *(call.raw for call in message.tool_calls)]
@@ -186,7 +186,7 @@ def _media_tokens(media: Media) -> int:
 
 
 def cost_bound(input_tokens: int, output_tokens: int, price: Price | None) -> float | None:
-    """Return the most that these tokens cost in USD; None where the price is unknown."""
+    """Return the most that these tokens cost in USD; None if the price is unknown."""
     if price is None:
         return None
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
@@ -196,7 +196,7 @@ def cost_bound(input_tokens: int, output_tokens: int, price: Price | None) -> fl
 
 
 def _used(reply: ModelReply, bound: Spending) -> Spending:
-    """Return what a call used; where the server does not say, what it used at most."""
+    """Return what a call used, or its upper bound if the server reports no usage."""
     if reply.usage.total == 0:
         return bound
     usd = bound.usd if reply.cost_usd is None else reply.cost_usd
@@ -204,6 +204,6 @@ def _used(reply: ModelReply, bound: Spending) -> Spending:
 
 
 def _charged(failed: Sequence[FailedAttempt], bound: Spending) -> Spending:
-    """Return what failed attempts at a call used at most, as far as they may be charged."""
+    """Return the most that failed attempts used, if they may be charged."""
     costs = [attempt.cost_at_most_usd for attempt in failed if attempt.cost_at_most_usd != 0]
     return total(Spending(tokens=bound.tokens, usd=usd) for usd in costs)

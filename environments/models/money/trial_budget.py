@@ -1,7 +1,7 @@
-"""What a trial may use, whoever makes its calls: its time and its money.
+"""A trial's budget of time and money, whoever makes its calls.
 
-Time in the queue for a provider's rate limits or for the run's money is not the agent's. What is
-not known counts as the most that it can be.
+Time in the queue for rate limits or for the run's money does not count as the agent's. An unknown
+cost counts with its upper bound.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from taskdata.schema.agent import Budget
 
 
 class TrialBudget:
-    """The time and the money of one trial; subclasses add when a call may be made."""
+    """The time and the money of one trial; subclasses decide when a call may be made."""
 
     def __init__(
         self,
@@ -23,31 +23,31 @@ class TrialBudget:
         price: Price | None,
         clock: Callable[[], float],
     ) -> None:
-        """Hold `budget`; `price` is that of the agent's model, None where it is unknown."""
+        """Hold `budget`; `price` is the price of the agent's model, None if it is unknown."""
         self.budget = budget
         self._tracker = tracker
         self._price = price
         self._clock = clock
         self._started: float | None = None
         self._in_line = 0
-        """Calls that are in a queue now."""
+        """Number of calls that wait in a queue now."""
         self._stopped_at = 0.0
         self._waited = 0.0
         self.lost_usd = 0.0
-        """The part of what was spent that attempts without an answer may be charged."""
+        """The part of what was spent that attempts without an answer may have cost."""
 
     @property
     def spent(self) -> Spending:
-        """What was used, calls in flight not counted."""
+        """What was used, without calls in flight."""
         return self._tracker.spent
 
     def begin(self) -> None:
-        """Let the trial's time run."""
+        """Start the trial's time."""
         self._started = self._clock()
 
     @property
     def seconds_left(self) -> float:
-        """Wall time left, at least 0; it stands still while a call is `in_line`."""
+        """Wall time left, at least 0; it does not run while a call is `in_line`."""
         if self._started is None:
             return self.budget.max_seconds
         now = self._stopped_at if self._in_line else self._clock()
@@ -57,7 +57,7 @@ class TrialBudget:
     def in_line(self) -> Iterator[None]:
         """Stop the trial's time while a call waits for rate limits or for the run's money.
 
-        Calls at the same time wait for each other, too, so it stands still while any of them does.
+        Concurrent calls wait for each other too, so time stands still while any of them waits.
         """
         if not self._in_line:
             self._stopped_at = self._clock()
@@ -70,7 +70,7 @@ class TrialBudget:
                 self._waited += self._clock() - self._stopped_at
 
     def wait(self, seconds: float) -> None:
-        """Leave out time that has passed and is not the agent's."""
+        """Exclude time that has passed from the trial's time."""
         self._waited += seconds
 
     @asynccontextmanager
@@ -84,18 +84,18 @@ class TrialBudget:
                 watch.cancel()
 
     async def _end_in_time(self, limit: asyncio.Timeout) -> None:
-        # Time may have stood still meanwhile, so it is looked at again.
+        # The trial's time may have been stopped during the sleep, so it is checked again.
         while (left := self.seconds_left) > 0:
             await asyncio.sleep(left)
         limit.reschedule(asyncio.get_running_loop().time())
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[float | None]:
-        """Reserve all the money that is left, for the length of the block, and yield it in USD.
+        """Reserve all money that is left, for the length of the block, and yield it in USD.
 
-        The block counts what was used of it by `charge`. It begins once all other reservations are
-        settled, and calls that come meanwhile wait for its end. None: money is not limited, and
-        nothing is reserved.
+        The block reports what was used by `charge`. It begins once all other reservations are
+        settled, and calls that arrive during the block wait for its end. None: money is not
+        limited, and nothing is reserved.
         """
         if self.budget.max_usd is None:
             yield None
@@ -110,13 +110,13 @@ class TrialBudget:
             self._tracker.settle(reservation)
 
     def charge(self, usd: float | None) -> None:
-        """Count what a tool's model cost at most; its tokens are not the agent's.
+        """Count the upper bound of a tool model's cost; its tokens are not the agent's.
 
         An unknown cost counts as over budget.
         """
         self._tracker.spend(Spending(usd=usd))
 
     def lose(self, usd: float | None) -> None:
-        """Count what an attempt without an answer may be charged; the agent is not to blame."""
+        """Count what an attempt without an answer may cost; the agent is not to blame."""
         self.charge(usd)
         self.lost_usd += usd or 0.0

@@ -1,4 +1,4 @@
-"""Clients of OpenAI's formats: chat completions, responses, and the models that make files.
+"""Clients of OpenAI's formats: chat completions, responses, images and videos.
 
-Nothing is imported here: the SDK takes a second, and much of this package does without it.
+Nothing is imported here: importing the SDK takes a second, and many modules do not need it.
 """

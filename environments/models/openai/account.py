@@ -1,4 +1,4 @@
-"""What OpenAI's formats share: headers, the key of the prompt cache, attachments, refusals."""
+"""What OpenAI's formats share: headers, the prompt cache key, attachments, refusals."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ _REFUSED = re.compile(
 
 
 def account_headers(endpoint: Endpoint) -> Mapping[str, str]:
-    """Return the headers with the key; OpenAI alone is told which account it is for."""
+    """Return the headers with the key; only OpenAI itself gets the organisation and project."""
     headers = {"authorization": f"Bearer {endpoint.key}"}
     if endpoint.spec.provider.startswith("openai"):
         told = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
@@ -29,10 +29,10 @@ def account_headers(endpoint: Endpoint) -> Mapping[str, str]:
 
 
 def cache_key(request: ModelRequest) -> str:
-    """Return what conversations with the same beginning have in common, for the prompt cache.
+    """Return a hash of the beginning of a conversation, for the provider's prompt cache.
 
-    It brings the turns of a conversation, and repetitions of its task, to where their beginning
-    is cached; it says nothing of what that is.
+    It routes the turns of a conversation, and repetitions of its task, to the server that has
+    cached the beginning; it reveals nothing of the content.
     """
     opening = list(takewhile(lambda m: m.role in ("system", "user"), request.messages))
     last = (opening or request.messages)[-1]
@@ -45,12 +45,12 @@ def cache_key(request: ModelRequest) -> str:
 
 
 def data_url(media: Media) -> str:
-    """Return an attachment as a URL that holds it."""
+    """Return an attachment as a data URL."""
     return f"data:{media.media_type};base64,{base64.b64encode(media.data).decode()}"
 
 
 def refuses(error: ProviderError, field: str) -> bool:
-    """Whether an error is about a request's having `field`, by name or in words."""
+    """Whether an error refuses the field `field` of a request, by its name or in words."""
     if error.param:
         return error.param.rpartition(".")[2] == field
     named = re.search(rf"(?<!\w){field}(?!\w)", error.message[:1000])

@@ -1,7 +1,7 @@
 """Client of the chat completions format: OpenAI itself, compatible servers, local models.
 
-Compatible servers comply by halves. What they leave out stays unknown, what they write in another
-way is read if it can mean one thing only, and anything else is a failed attempt.
+Compatible servers implement the format in part. What they leave out stays unknown, unambiguous
+variants are parsed, and anything else is a failed attempt.
 """
 
 import json
@@ -35,7 +35,7 @@ _MAX_TOKENS = "max_tokens"
 _MAX_COMPLETION_TOKENS = "max_completion_tokens"
 _REASONING = "reasoning"
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
-"""Names under which servers return thoughts, and want them back with the tool results."""
+"""Fields in which servers return thinking, and want it back with the tool results."""
 
 
 class _Function(Wire):
@@ -47,7 +47,7 @@ class _Call(Wire):
     id: CallId = None
     function: _Function
     extra_content: dict[str, Any] | None = None
-    """Gemini's signature of the thought behind the call, wanted back with it."""
+    """Gemini's signature of the thinking before the call, wanted back with the call."""
 
 
 class _Part(Wire):
@@ -59,7 +59,7 @@ class _Message(Wire):
     content: str | list[str | _Part] | None = None
     tool_calls: list[_Call] | None = None
     function_call: Any = None
-    """The one call of the format before there were several."""
+    """The format's older field for a single call."""
     refusal: str | None = None
     reasoning_content: Any = None
     reasoning: Any = None
@@ -126,14 +126,14 @@ class OpenAIClient(ProviderClient):
         return self.endpoint.spec.provider.startswith("openai")
 
     def _limit_field(self) -> str:
-        # Newer OpenAI models refuse the older name; most compatible servers know nothing else.
+        # Newer OpenAI models refuse the older field; most compatible servers know only that one.
         is_refused = self._is_openai or _MAX_TOKENS in self._without
         return _MAX_COMPLETION_TOKENS if is_refused else _MAX_TOKENS
 
     def _refused_way(self, request: ModelRequest, error: ProviderError) -> str | None:
         if request.stop and refuses(error, _STOP):
             return _STOP
-        # A limit that is merely too high is refused by the same name.
+        # A reply limit that is merely too high is refused with the same field name.
         if refuses(error, _MAX_TOKENS) and _MAX_COMPLETION_TOKENS in error.message:
             return _MAX_TOKENS
         sent = any(replayed(m.replay, _FORMAT) for m in request.messages)
@@ -172,7 +172,7 @@ def _thoughtless(message: Message) -> dict[str, Any]:
 
 
 def _written(call: ToolCall) -> dict[str, Any]:
-    # Some servers parse the arguments again and fail on what the model got wrong.
+    # Some servers parse the arguments again and fail on the model's invalid JSON.
     readable = call.raw or "{}"
     if call.arguments is None:
         readable = json.dumps({"unreadable": call.raw})

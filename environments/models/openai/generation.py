@@ -1,7 +1,7 @@
-"""Clients of models that make files, over OpenAI's `images/generations` and `videos`.
+"""Clients of models that generate media, over OpenAI's `images/generations` and `videos`.
 
-OpenAI itself films no more; servers of open video models speak that format. What comes back is the
-bytes of a file that nobody has looked into yet.
+OpenAI itself offers no video model any more; servers of open video models speak that format. The
+answer is the bytes of a file that has not been validated yet.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from taskdata.schema.transcript import Usage
 MAX_IMAGE_BYTES = 24_000_000
 MAX_VIDEO_BYTES = 48_000_000
 _MAX_ANSWER_BYTES = MAX_VIDEO_BYTES + 1_000_000
-"""Room for the largest clip, and for the largest picture in base64, with what stands around it."""
+"""Size of the largest video, or of the largest picture in base64, plus the JSON around it."""
 
 _SIZE = "1024x1024"
 _DRAW_SECONDS = 300.0
@@ -72,7 +72,7 @@ class _Job(Wire):
 
 
 class _Generator:
-    """What both clients share: the SDK, the retries, the provider's limits, the faults."""
+    """What both clients share: SDK, retries, the provider's limits, errors."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class _Generator:
         policy: RetryPolicy | None = None,
         limiter: Limiter | None = None,
     ) -> None:
-        """Call `endpoint`; without a limiter as often as is asked."""
+        """Call `endpoint`; without a limiter there is no rate limit."""
         self.endpoint = endpoint
         self._policy = policy or RetryPolicy()
         self._limiter = limiter
@@ -123,15 +123,15 @@ class OpenAIImages(_Generator):
         """Return one picture.
 
         Raises:
-            ModelUnavailable: Retries or time ran out.
-            ConversationRefused: The provider will not draw this.
-            ModelRejected: Any other no, a link instead of a picture included.
+            ModelUnavailable: retries or time ran out.
+            ConversationRefused: the provider refuses this prompt.
+            ModelRejected: any other refusal, or a link instead of a picture.
         """
         return await self._retried(partial(self._attempt, prompt), _DRAW_SECONDS)
 
     async def _attempt(self, prompt: str, seconds: float) -> Generated:
         spec = self.endpoint.spec
-        # GPT image models answer with bytes anyway, and refuse to be asked for them.
+        # GPT image models always answer with bytes, and refuse the parameter that asks for them.
         asks = spec.provider == "compatible" or spec.model.startswith("dall-e")
         body: dict[str, Any] = {"response_format": "b64_json"} if asks else {}
         response = await self._sdk.images.with_raw_response.generate(
@@ -165,7 +165,7 @@ class OpenAIImages(_Generator):
 
 
 class OpenAIVideos(_Generator):
-    """A `VideoModel` behind `videos`: a job is started, waited for, and its clip fetched."""
+    """A `VideoModel` behind `videos`: a job is started and polled, then its video is downloaded."""
 
     def __init__(
         self,
@@ -178,12 +178,12 @@ class OpenAIVideos(_Generator):
         self._poll_seconds = poll_seconds
 
     async def film(self, prompt: str) -> Generated:
-        """Return one short clip; its cost is not known, for providers bill by the second.
+        """Return one short video; its cost is unknown, because providers bill by the second.
 
         Raises:
-            ModelUnavailable: Retries or time ran out, or the job failed.
-            ConversationRefused: The provider will not film this.
-            ModelRejected: Any other no.
+            ModelUnavailable: retries or time ran out, or the job failed.
+            ConversationRefused: the provider refuses this prompt.
+            ModelRejected: any other refusal.
         """
         deadline = time.monotonic() + _FILM_SECONDS
         job = await self._retried(partial(self._start, prompt), _CALL_SECONDS)
@@ -203,7 +203,7 @@ class OpenAIVideos(_Generator):
             "/videos",
             cast_to=httpx2.Response,
             body={"prompt": prompt, "model": self.endpoint.spec.model},
-            # A form, for a picture to start from may come with it.
+            # A multipart form, because the API allows a start picture.
             options={"headers": {"Content-Type": "multipart/form-data"}, "timeout": seconds + 5},
         )
         return self._read(response)

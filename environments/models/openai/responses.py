@@ -1,7 +1,7 @@
-"""Client of OpenAI's responses format, in which a reasoning model gets its own thoughts back.
+"""Client of OpenAI's Responses API, in which a reasoning model gets its own thinking back.
 
-Nothing is kept at the provider (`store: false`): reasoning comes encrypted and goes back as it
-came, with the items around it.
+Nothing is stored at the provider (`store: false`): reasoning arrives encrypted and is sent back
+unchanged, with the items around it.
 """
 
 import json
@@ -31,7 +31,7 @@ _FORMAT = "responses"
 _ENCRYPTED = "reasoning.encrypted_content"
 _SUMMARY = "reasoning.summary"
 _LEAST_OUTPUT_TOKENS = 16
-"""The service refuses less."""
+"""The service refuses a lower limit."""
 
 
 class _Part(Wire):
@@ -72,7 +72,7 @@ class OpenAIResponsesClient(ProviderClient):
 
     @staticmethod
     def _tool(spec: ToolSpec) -> dict[str, Any]:
-        # Strict is this format's default, and turns down schemas with optional arguments.
+        # This format is strict by default, and strict mode refuses schemas with optional arguments.
         return {
             "type": "function",
             "name": spec.name,
@@ -107,10 +107,10 @@ class OpenAIResponsesClient(ProviderClient):
         return with_parts(fields, parts)
 
     def _refused_way(self, request: ModelRequest, error: ProviderError) -> str | None:
-        # Models that do not reason have nothing to encrypt.
+        # Models that do not reason refuse to include encrypted reasoning.
         if "encrypted content" in error.message.lower() or refuses(error, "include"):
             return _ENCRYPTED
-        # Nor to sum up, and an organization that is not verified is shown no summaries.
+        # They also refuse summaries, and unverified organisations get no summaries.
         alone = request.reasoning_effort is None and refuses(error, "reasoning")
         return _SUMMARY if alone or refuses(error, "summary") else None
 
@@ -128,9 +128,9 @@ class OpenAIResponsesClient(ProviderClient):
 def _replay(
     output: list[dict[str, Any]], items: list[_Item], calls: Sequence[ToolCall]
 ) -> tuple[dict[str, Any], ...]:
-    """Return the items to send back, where the text and the calls alone would not say it all."""
+    """Return the items to send back, if text and calls alone do not hold everything."""
     plain = all(item.type in ("message", "function_call") and not item.phase for item in items)
-    # What goes back must carry the ids that the results will name, and arguments as text.
+    # Items that are sent back need the ids that their results name, and arguments as text.
     written = [item for item in items if item.type == "function_call"]
     given = [item.call_id for item in written if isinstance(item.arguments, str)]
     if plain or given != [call.id for call in calls]:
@@ -152,9 +152,9 @@ def _items(message: Message) -> list[dict[str, Any]]:
 
 
 def _kept_items(output: Sequence[dict[str, Any]], answered: Set[str]) -> list[dict[str, Any]]:
-    """Return the items of a reply as they came, but for what the service would turn down.
+    """Return the items of a reply unchanged, except those that the service would refuse.
 
-    That is calls without a result or of an odd name, and reasoning that led to no item.
+    Refused are calls without a result or of an invalid name, and reasoning that no item follows.
     """
     items: list[dict[str, Any]] = []
     leads_on = False
@@ -182,7 +182,7 @@ def _function_call(call: ToolCall) -> dict[str, Any]:
 
 
 def _listed(items: bytes) -> bytes:
-    """Return the items of a written array without its brackets: a turn may be several items."""
+    """Return the items of an encoded array without its brackets: a turn may be several items."""
     return items[1:-1]
 
 

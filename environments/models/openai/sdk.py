@@ -1,4 +1,4 @@
-"""The client objects of OpenAI's SDK: for OpenAI's formats at any address, and for Azure."""
+"""The client objects of OpenAI's SDK: for OpenAI's formats at any URL, and for Azure."""
 
 import httpx2
 import openai
@@ -14,9 +14,9 @@ class _HttpClient(SafeClient, openai.DefaultAioHttpClient):
 
 
 def new_sdk(endpoint: Endpoint, most_bytes: int | None = None) -> openai.AsyncOpenAI:
-    """Return the SDK's client object; retries are the business of our retry layer alone.
+    """Return the SDK's client object; its own retries are off, because our retry layer retries.
 
-    `most_bytes` an answer may have; None: as many as a reply of a language model.
+    `most_bytes` limits an answer; None: the limit for replies of language models.
     """
     timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
     http_client = _HttpClient(endpoint, most_bytes)
@@ -41,12 +41,12 @@ def new_sdk(endpoint: Endpoint, most_bytes: int | None = None) -> openai.AsyncOp
             http_client=http_client,
         )
     if not endpoint.spec.provider.startswith("openai"):
-        # The SDK reads these from the environment; they are no third party's business.
+        # The SDK reads these from the environment; other providers must not receive them.
         sdk.organization = sdk.project = None
         sdk._custom_headers = {}
     return sdk
 
 
 def openai_client(endpoint: Endpoint) -> SdkClient:
-    """Return what sends requests to the endpoint."""
+    """Return the SDK client that sends requests to the endpoint."""
     return SdkClient(endpoint, new_sdk, openai)

@@ -1,1 +1,1 @@
-"""The record of model calls: stored before anybody sees a reply, and replayed from the store."""
+"""The record of model calls: stored before a reply is used, and replayed from the store."""

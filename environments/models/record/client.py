@@ -1,9 +1,8 @@
-"""A model client that answers from the record of calls where it can, and records what it asks.
+"""A model client that replays recorded calls if it can, and records new ones.
 
-An attempt at a trial that follows a crash gets the replies that earlier attempts have paid for.
-With `shares`, a reply also answers equal requests of any other work, which gets it marked
-`cached`. Without a client behind it, only recorded replies are given: a replay costs nothing and
-calls no provider.
+When a trial is attempted again after a crash, it gets the replies that earlier attempts have paid
+for. With `shares`, a reply also answers equal requests of other work, where it is marked `cached`.
+Without a client, only recorded replies are given: a replay costs nothing and calls no provider.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ from taskdata.schema.usage import FailedAttempt
 
 
 class StoredReply(Value):
-    """A reply as it is stored."""
+    """A reply in the form in which it is stored."""
 
     text: str
     model: str
@@ -38,26 +37,26 @@ class StoredReply(Value):
     thinking: str = ""
     failed_attempts: tuple[FailedAttempt, ...] = ()
     owner: str
-    """The work that paid for it."""
+    """The work that paid for the reply."""
 
     @classmethod
     def of(cls, reply: ModelReply, owner: str) -> "StoredReply":
-        """Return a reply that `owner` paid for as it is stored."""
+        """Return a reply that `owner` paid for in the form in which it is stored."""
         fields = {name: getattr(reply, name) for name in cls.model_fields if name != "owner"}
         return cls(**fields, owner=owner)
 
     def as_reply(self, owner: str) -> ModelReply:
-        """Return the reply as `owner` gets it: `cached` unless `owner` is the one that paid."""
+        """Return the reply for `owner`: marked `cached` unless `owner` has paid for it."""
         fields = {name: getattr(self, name) for name in type(self).model_fields if name != "owner"}
         return ModelReply(**fields, cached=self.owner != owner, is_kept=True)
 
 
 class RecordedClient:
-    """The `ModelClient` of one piece of work; it does not own the client behind it.
+    """The `ModelClient` of one piece of work; it does not own the client that it wraps.
 
-    Only replies are recorded and what failed attempts may be charged, no faults. Two equal
-    requests that share replies and are in flight at once are both paid for; both get the reply
-    that is recorded first, so that a replay brings the same answers.
+    Recorded are replies, and what failed attempts may cost, but not errors. Two equal requests that
+    share replies and are in flight at the same time are both paid for; both get the reply that is
+    recorded first, so that a replay brings the same answers.
     """
 
     def __init__(
@@ -72,16 +71,17 @@ class RecordedClient:
         """Answer from the record, then from `client`.
 
         Args:
-            client: None: a reply that is not recorded is an error.
+            client: The client for new requests; None: a request without a recorded reply is an
+                error.
             spec: The model.
-            base_url: Where it is; equal names at different hosts are different models. None: at
-                its provider's own place, or where the environment says.
-            log: Of the work that asks.
-            shares: Whether replies answer equal requests of other work, and theirs answer ours.
+            base_url: Endpoint; equal names at different hosts are different models. None: the
+                provider's own endpoint, or the one that the environment names.
+            log: The calls of the work that asks.
+            shares: Whether replies are shared with equal requests of other work.
             sample: Equal requests of different samples, such as repetitions, share no replies.
 
         Raises:
-            Misuse: The user's own table of prices cannot be used.
+            Misuse: the user's own price table is invalid.
         """
         self._client = client
         self._spec = spec
@@ -97,11 +97,11 @@ class RecordedClient:
         return RecordedClient(self._client, self._spec, self._base_url, log, self._shares, sample)
 
     async def reply(self, request: ModelRequest) -> ModelReply:
-        """Return the recorded reply to `request`, or the model's, which is recorded first.
+        """Return the recorded reply to `request`, or the model's reply after recording it.
 
         Raises:
-            NotRecorded: None is recorded, and there is no client to ask.
-            StoreUnavailable: The store cannot be read or written.
+            NotRecorded: no reply is recorded, and there is no client.
+            StoreUnavailable: the store cannot be read or written.
         """
         shared_key = None
         if self._shares:
@@ -121,18 +121,18 @@ class RecordedClient:
         return await self._recorded(key, shared_key, request, reply)
 
     async def close(self) -> None:
-        """Do nothing: the client behind is shared."""
+        """Do nothing: the wrapped client is shared."""
 
     def _replayed(self, call: ModelCall) -> ModelReply:
         return StoredReply.model_validate(call.reply).as_reply(self._log.payer.owner)
 
     async def _asked(self, client: ModelClient, key: str, request: ModelRequest) -> ModelReply:
-        """Return the model's reply; records what attempts may be charged if there is none."""
+        """Return the model's reply; without one, record what the attempts may cost."""
         before = len(request.failed)
         try:
             return await client.reply(request)
         except asyncio.CancelledError:
-            # A caller that is cut off does not wait for the store.
+            # A cancelled caller does not wait for the store.
             self._record_failed(key, request, before)
             raise
         except Exception:
@@ -151,7 +151,7 @@ class RecordedClient:
     async def _recorded(
         self, key: str, shared_key: str | None, request: ModelRequest, reply: ModelReply
     ) -> ModelReply:
-        """Record a reply; return it, or the equal request's whose reply was recorded before."""
+        """Record a reply; return it, or the reply that was recorded before for an equal request."""
         own = StoredReply.of(reply, self._log.payer.owner).model_dump(mode="json")
         is_known = reply.cost_usd is not None and reply.usage.total > 0
         needs_bound = not is_known or reply.failed_attempts

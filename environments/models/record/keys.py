@@ -15,10 +15,10 @@ _TOOL_SETS = ToolSets(lambda tool: tool.model_dump(mode="json"))
 
 
 def reply_key(spec: ModelSpec, base_url: str | None, request: ModelRequest, sample: int = 0) -> str:
-    """Return the hex sha256 of model, host, request and sample; how long we would wait is left out.
+    """Return the hex sha256 of model, host, request and sample, but not of the timeout.
 
-    Fields that came later are left out where they are not set, so that what was kept before they
-    existed is still found.
+    Fields that were added later are left out if they are not set, so that replies recorded before
+    are still found.
     """
     asked: dict[str, Any] = {
         "model": str(spec),
@@ -42,7 +42,7 @@ def reply_key(spec: ModelSpec, base_url: str | None, request: ModelRequest, samp
 
 
 def _message_digest(message: Message) -> bytes:
-    """Return a message's part of the key, made once: conversations grow by their ends."""
+    """Return a message's part of the key; cached, because conversations grow by appending."""
     known = message.wire.get(_KEY_PART)
     if known is None:
         plain = _canonical(_plain(message))
@@ -73,7 +73,7 @@ def _plain(message: Message) -> dict[str, Any]:
 
 
 def _host(spec: ModelSpec, base_url: str | None) -> str:
-    # A local model's server gets a new port at every start, and stays the same model.
+    # A local model's server gets a new port at every start, but is the same model.
     if spec.provider == "local":
         return ""
     elsewhere = base_url or redirected_to(spec)

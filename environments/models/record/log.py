@@ -1,8 +1,8 @@
-"""The model calls of one piece of work: what it has paid for before, and what it pays for now.
+"""The model calls of one piece of work: those it has paid for before, and new ones.
 
 An attempt at a trial that is cut short (a killed worker, a failed sandbox) leaves its calls in the
-store. The next attempt asks the same questions in the same order as long as nothing around it
-differs, and is answered from these calls; from the first new question on, it asks the model.
+store. The next attempt sends the same requests in the same order as long as nothing else differs,
+and is answered from these calls; from the first new request on, it calls the model.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ class Payer:
 
     purpose: CallPurpose
     owner: str
-    """Name of the work, such as a trial's id: a shared reply that it paid for is its own again."""
+    """Name of the work, such as a trial's id; identifies shared replies that it has paid for."""
     trial_id: str | None = None
-    """The trial whose money it is; None: a refresh's, or nobody's."""
+    """The trial that is charged; None: a refresh, or nobody."""
     attempt: int = 0
-    """The attempt at the trial, from 1; 0 where no attempt pays."""
+    """The attempt at the trial, from 1; 0 if no attempt is charged."""
     refresh_id: str | None = None
-    """The refresh whose money it is."""
+    """The refresh that is charged."""
 
     @classmethod
     def trial(
@@ -56,7 +56,7 @@ class CallLog:
                 self._earlier[call.key].append(call)
 
     def replay(self, key: str) -> ModelCall | None:
-        """Return the next earlier call with that request, each one once; None if there is none."""
+        """Return the next unused earlier call with that request; None if there is none."""
         calls = self._earlier.get(key)
         return calls.popleft() if calls else None
 
@@ -68,19 +68,19 @@ class CallLog:
         at_most: Spending,
         shared_key: str | None = None,
     ) -> None:
-        """Return once the call is stored; it is, even if the caller is cancelled meanwhile.
+        """Store a call; it is stored even if the caller is cancelled in the meantime.
 
-        What failed attempts at the call may be charged is stored with it.
+        What failed attempts at the call may cost is stored with it.
 
         Args:
             key: Hash of the request.
-            reply: What was answered, and what it took.
-            stored: The reply as JSON; None: it is not to be replayed.
-            at_most: The most that the call can have used, for what the provider does not report.
-            shared_key: Under which other work finds the reply; None: it is the payer's alone.
+            reply: The answer, with its usage and failed attempts.
+            stored: The reply as JSON; None: it cannot be replayed.
+            at_most: Upper bound of what the call has used, for what the provider does not report.
+            shared_key: Key under which other work finds the reply; None: it is not shared.
 
         Raises:
-            StoreUnavailable: The store cannot be written.
+            StoreUnavailable: the store cannot be written.
         """
         call = self._call(
             key,
@@ -98,9 +98,9 @@ class CallLog:
     def record_failed(
         self, key: str, failed: Sequence[FailedAttempt], at_most: Spending
     ) -> asyncio.Future[None] | None:
-        """Have it stored what failed attempts may be charged; None where that is nothing.
+        """Start storing what failed attempts may cost; None if they cost nothing.
 
-        The future is done when it is stored, or failed with `StoreUnavailable`.
+        The future is done once it is stored, or fails with `StoreUnavailable`.
         """
         calls = self._failed(key, failed, at_most)
         return self.recorder.record_soon(*calls) if calls else None

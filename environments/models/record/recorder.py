@@ -1,4 +1,4 @@
-"""Stores the calls of many trials together, so that no event loop waits for the database."""
+"""Stores the calls of many trials in batches, so that no event loop waits for the database."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ from taskdata.store.calls import CallStore
 
 
 class CallRecorder:
-    """Writes and finds model calls: while one transaction runs, the next one collects.
+    """Writes and finds model calls: while one transaction runs, the next batch is collected.
 
-    However the block of it ends, all calls that were to be recorded are stored.
+    However its block ends, all calls given to it are stored.
     """
 
     def __init__(self, store: CallStore) -> None:
         self._store = store
         self._waiting: list[tuple[Sequence[ModelCall], asyncio.Future[None]]] = []
         self._writing: asyncio.Task[None] | None = None
-        # A thread of its own, for the default ones are busy with what trials have them do.
+        # A thread of its own, because the default threads are busy with the work of trials.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="calls")
         self._has_ended = False
 
@@ -37,23 +37,23 @@ class CallRecorder:
         await to_the_end(self.close())
 
     async def find(self, shared_key: str) -> ModelCall | None:
-        """Return the call whose reply all work gets that asks for `shared_key`, or None.
+        """Return the call whose reply is shared under `shared_key`, or None.
 
         Raises:
-            StoreUnavailable: The store cannot be read.
+            StoreUnavailable: the store cannot be read.
         """
         return await asyncio.to_thread(self._store.shared_call, shared_key)
 
     async def record(self, *calls: ModelCall) -> None:
-        """Return once the calls are stored; they are, even if the caller is cancelled meanwhile.
+        """Return once the calls are stored; they are stored even if the caller is cancelled.
 
         Raises:
-            StoreUnavailable: The store cannot be written.
+            StoreUnavailable: the store cannot be written.
         """
         await asyncio.shield(self.record_soon(*calls))
 
     def record_soon(self, *calls: ModelCall) -> asyncio.Future[None]:
-        """Have the calls stored without waiting for it; the future is done when they are."""
+        """Start storing the calls; the future is done when they are stored."""
         stored = asyncio.get_running_loop().create_future()
         self._waiting.append((calls, stored))
         if self._writing is None:
@@ -61,23 +61,23 @@ class CallRecorder:
         return stored
 
     async def close(self) -> None:
-        """Return when all calls are stored that were to be recorded."""
+        """Return once all calls given to the recorder are stored."""
         if self._writing is not None:
             await asyncio.wait({self._writing})
-        # A task that is cancelled before its first step has written nothing.
+        # A task that was cancelled before its first step has written nothing.
         await self._write()
         self._has_ended = True
         self._thread.shutdown(wait=False)
 
     async def _write(self) -> None:
-        """Store all calls that wait, even if this task is cancelled: they are paid for."""
+        """Store all pending calls, even if this task is cancelled: they are paid for."""
         cancelled: asyncio.CancelledError | None = None
         while self._waiting:
             batch, self._waiting = self._waiting, []
             calls = [call for together, _ in batch for call in together]
-            # Not a task, for the end of the loop cancels all tasks.
+            # Not a task, because the end of the loop cancels all tasks.
             loop = asyncio.get_running_loop()
-            # A trial that was given up may still pay for a call after `close`.
+            # A trial that was abandoned may still pay for a call after `close`.
             thread = None if self._has_ended else self._thread
             storing = loop.run_in_executor(thread, self._store.record_calls, calls)
             while not storing.done():

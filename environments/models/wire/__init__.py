@@ -1,1 +1,1 @@
-"""What goes over the wire to model providers: connections, requests written, answers read."""
+"""Communication with model providers: connections, encoding requests, parsing answers."""

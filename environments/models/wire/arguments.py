@@ -1,4 +1,4 @@
-"""Tool arguments as models write them: untrusted text that ought to be one JSON object."""
+"""Tool arguments as models write them: untrusted text that should be one JSON object."""
 
 import ast
 import json
@@ -6,14 +6,14 @@ import re
 from typing import Any, NoReturn
 
 _MAX_DEPTH = 100
-"""Of objects and lists in one another; records are written and read by parsers with a limit."""
+"""Nesting of objects and lists; parsers of records have a limit."""
 _COMMA_AT_END = re.compile(r",\s*([}\]])")
 _LONGEST_PYTHON = 10_000
 """Characters; a longer text is not parsed to find out whether it is Python."""
 
 
 def read_arguments(raw: str) -> dict[str, Any] | None:
-    """Return the JSON object that `raw` is, or None: nothing is guessed or mended."""
+    """Return the JSON object in `raw`, or None; invalid JSON is not repaired."""
     try:
         value = json.loads(raw, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -22,7 +22,7 @@ def read_arguments(raw: str) -> dict[str, Any] | None:
 
 
 def fault_of(raw: str) -> str:
-    """Return in a few words why `read_arguments` cannot read `raw`."""
+    """Return briefly why `read_arguments` cannot parse `raw`."""
     if not raw.strip():
         return "there are none"
     try:
@@ -59,9 +59,9 @@ def _is_python_dictionary(raw: str) -> bool:
 
 
 def is_storable(value: Any) -> bool:
-    """Return whether files, databases and requests can hold what was read from JSON."""
+    """Return whether files, databases and requests can hold a value that was read from JSON."""
     try:
-        # Lone surrogates and 1e999 pass json.loads.
+        # json.loads accepts lone surrogates and 1e999.
         written = json.dumps(value, ensure_ascii=False, allow_nan=False)
         written.encode()
     except (ValueError, RecursionError):  # UnicodeEncodeError is a ValueError
@@ -88,5 +88,5 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def clean_text(text: str) -> str:
-    """Return `text` with NUL characters and lone surrogates replaced: stores take neither."""
+    """Return `text` with NUL characters and lone surrogates replaced, which stores cannot hold."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 from taskdata.schema.agent import ModelSpec
 
 _LEAST_KEY_CHARS = 9
-"""A shorter key, such as the word that stands for no key, may well be part of an answer."""
+"""A shorter key, such as the placeholder for no key, may occur in an answer by chance."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Endpoint:
 
     spec: ModelSpec
     base_url: str = field(repr=False)
-    """May hold a login."""
+    """May contain a login."""
     key: str = field(repr=False)
 
     def __str__(self) -> str:
@@ -25,19 +25,19 @@ class Endpoint:
 
     @cached_property
     def host(self) -> str:
-        """Name and, where it is given, port of the server."""
+        """Name of the server, with its port if the URL has one."""
         url = urlsplit(self.base_url)
         return f"{url.hostname}:{url.port}" if url.port else f"{url.hostname}"
 
     def without_key(self, content: bytes) -> bytes:
-        """Return what the server sent with `[key]` wherever it repeats the key."""
+        """Return the server's answer with `[key]` in place of the key."""
         for form in self._key_forms:
             content = content.replace(form, b"[key]")
         return content
 
     @cached_property
     def _key_forms(self) -> tuple[bytes, ...]:
-        """The key as it is, as JSON writes it and as a URL writes it."""
+        """The key as it is, as JSON encodes it and as a URL encodes it."""
         if len(self.key) < _LEAST_KEY_CHARS:
             return ()
         in_json = json.dumps(self.key)[1:-1]

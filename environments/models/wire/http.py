@@ -1,9 +1,9 @@
 """The HTTP client that the providers' SDKs are given: their aiohttp client, with safe settings.
 
-An SDK owns the connections, the headers and the error classes. Its default client would follow a
-redirect with the key, read an answer of any size into memory, and lose a silent connection; this
-module turns that off. What the server sent is cleared of the key before the SDK sees it, because
-the messages of its exceptions quote answers.
+The SDK owns the connections, the headers and the error classes. Its default client would follow a
+redirect with the key, read an answer of any size into memory, and lose an idle connection; this
+module prevents that. The key is removed from answers before the SDK sees them, because the messages
+of its exceptions quote answers.
 """
 
 import socket
@@ -26,12 +26,12 @@ _IDLE_SECONDS = 60.0
 _LARGE_BODY_BYTES = 1_000_000
 _PIECE_BYTES = 65_536
 _ENCODINGS = ("gzip", "deflate", "identity")
-"""Others may unpack a small piece of an answer to more than memory holds."""
+"""Other encodings may unpack a small piece of an answer to more than memory holds."""
 _NOT_PASSED_ON = (
     *("content-encoding", "transfer-encoding", "content-length"),
     *("location", "set-cookie"),
 )
-"""Headers that no longer hold for the unpacked answer, or that nobody shall act on."""
+"""Headers that are wrong for the unpacked answer, or that must have no effect."""
 _PROBES = {
     "TCP_KEEPIDLE": 60,
     "TCP_KEEPALIVE": 60,  # The same on macOS.
@@ -39,8 +39,8 @@ _PROBES = {
     "TCP_KEEPCNT": 4,
     "TCP_USER_TIMEOUT": 120_000,
 }
-"""A server that is gone is noticed within two minutes, and one that thinks for an hour is not lost
-to a router that forgets silent connections."""
+"""A dead server is noticed within two minutes, and routers that drop idle connections keep one to a
+model that thinks for an hour."""
 _UNCONNECTED = (
     aiohttp.ClientConnectorError,
     aiohttp.ClientHttpProxyError,
@@ -49,21 +49,21 @@ _UNCONNECTED = (
 
 
 class AnswerTooLarge(httpx2.RequestError):
-    """An answer has more bytes than any reply of a model, or an encoding nobody asked for."""
+    """An answer is larger than any reply of a model, or has an encoding that was not requested."""
 
 
 class SafeClient(httpx2.AsyncClient):
-    """Settings for the aiohttp client of an SDK; mixed in before that class."""
+    """Settings for the aiohttp client of an SDK; a mixin that precedes that class."""
 
     def __init__(self, endpoint: Endpoint, most_bytes: int | None = None) -> None:
         """Make a client for one endpoint; its connections belong to the loop of its first use.
 
-        `most_bytes` an answer may have; None: `MAX_ANSWER_BYTES`.
+        `most_bytes` limits an answer; None: `MAX_ANSWER_BYTES`.
         """
         self._endpoint = endpoint
         self._most_bytes = most_bytes
         super().__init__(
-            # A redirect would take the key along to another host.
+            # A redirect would send the key to another host.
             follow_redirects=False,
             # A local server is reached directly, whatever proxy the environment names.
             trust_env=endpoint.spec.provider != "local",
@@ -83,7 +83,7 @@ class SafeClient(httpx2.AsyncClient):
 
 
 class _SafeTransport(httpx2.AsyncBaseTransport):
-    """Reads every answer whole, up to a size, and without the key."""
+    """Reads every answer whole, up to a size limit, and removes the key."""
 
     def __init__(
         self, inner: httpx2.AsyncBaseTransport, endpoint: Endpoint, most_bytes: int
@@ -99,7 +99,7 @@ class _SafeTransport(httpx2.AsyncBaseTransport):
                 content = await self._read(answered)
             finally:
                 await answered.aclose()
-        # Some of aiohttp's errors pass the SDK's transport as they are.
+        # The SDK's transport does not translate some of aiohttp's errors.
         except (aiohttp.ClientError, OSError) as exc:
             raise httpx2.RequestError(str(exc)) from exc
         headers = httpx2.Headers(answered.headers.raw)
@@ -126,7 +126,7 @@ class _SafeTransport(httpx2.AsyncBaseTransport):
 
 
 async def _in_pieces(request: httpx2.Request) -> httpx2.Request:
-    """Return a request whose body, if it is large, is sent piece by piece, as aiohttp wants it."""
+    """Return a request whose body is sent in pieces if it is large, as aiohttp requires."""
     if int(request.headers.get("content-length", "0")) < _LARGE_BODY_BYTES:
         return request
     body = await request.aread()
@@ -145,9 +145,10 @@ async def _in_pieces(request: httpx2.Request) -> httpx2.Request:
 
 
 def open_session(headers: "Mapping[str, str] | None" = None) -> aiohttp.ClientSession:
-    """Return a session for calls to models, in this event loop.
+    """Return an aiohttp session for calls to models, in this event loop.
 
-    The limiter decides how many calls are made at once, and the caller how long they may take.
+    It has no limits of its own: the limiter decides how many calls run at a time, and the caller
+    how long they may take.
     """
     connector = aiohttp.TCPConnector(
         limit=0, keepalive_timeout=_IDLE_SECONDS, socket_factory=_probing_socket
@@ -161,7 +162,7 @@ def open_session(headers: "Mapping[str, str] | None" = None) -> aiohttp.ClientSe
 
 
 def _probing_socket(address: tuple[Any, ...]) -> socket.socket:
-    """Return a socket that asks a silent peer whether it is still there."""
+    """Return a socket with keepalive probes, which detect a dead peer."""
     family, kind, protocol, *_ = address
     probing = socket.socket(family, kind, protocol)
     probing.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -172,13 +173,13 @@ def _probing_socket(address: tuple[Any, ...]) -> socket.socket:
 
 
 def connection_fault(endpoint: Endpoint, error: BaseException) -> AttemptFailed | ModelRejected:
-    """Return our error for a connection that failed, by what caused `error`.
+    """Return our error for a connection that failed, by the cause of `error`.
 
-    `NotSent` where there was no connection to send the request over, `ModelRejected` where the
-    answer is larger than any is, and else `AttemptFailed`: the request may have arrived.
+    `NotSent` if no connection was made, `ModelRejected` if the answer is too large, else
+    `AttemptFailed`: the request may have arrived.
     """
     cause = error
-    # The SDK wraps what httpx2 wraps around the error of aiohttp, which says what happened.
+    # The SDK wraps the httpx2 error, which wraps the aiohttp error that names the cause.
     while cause.__cause__ is not None and not isinstance(cause, (aiohttp.ClientError, OSError)):
         cause = cause.__cause__
     told = one_line(str(cause) or type(cause).__name__, endpoint.key)

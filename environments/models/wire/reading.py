@@ -1,4 +1,4 @@
-"""Reading what a model provider answers: untrusted JSON, more or less as its format says."""
+"""Parsing answers of model providers: untrusted JSON that follows its format more or less."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ _NAME_CHARS = 200
 
 
 class Wire(BaseModel):
-    """A part of a response: types are strict, fields that we do not use are ignored."""
+    """A part of a response: types are strict, unknown fields are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
@@ -24,13 +24,13 @@ Count = Annotated[int, Field(strict=False, ge=0, le=10**10)]
 """A number of tokens; some servers write 12 as 12.0."""
 
 CallId = str | int | None
-"""Some servers count their calls, or give them no id."""
+"""Some servers number their calls, or give them no id."""
 
 W = TypeVar("W", bound=Wire)
 
 
 def read_json(body: bytes) -> Any:
-    """Return the JSON value in `body`, or None where it is none."""
+    """Return the JSON value in `body`, or None if it is invalid."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -38,7 +38,7 @@ def read_json(body: bytes) -> Any:
 
 
 def read_form(where: str, body: Any, form: type[W]) -> W:
-    """Return a decoded answer as `form`; raises `AttemptFailed` naming what does not fit."""
+    """Return a decoded answer as `form`; raises `AttemptFailed` that names the invalid field."""
     try:
         return form.model_validate(body)
     except ValidationError as exc:
@@ -48,7 +48,7 @@ def read_form(where: str, body: Any, form: type[W]) -> W:
 
 
 def read_usage(raw: Any, form: type[W]) -> W | None:
-    """Return the usage that a server reports; None where it reports none, or nonsense."""
+    """Return the usage that a server reports; None if it is missing or invalid."""
     try:
         return form.model_validate(raw)
     except ValidationError:
@@ -56,13 +56,13 @@ def read_usage(raw: Any, form: type[W]) -> W | None:
 
 
 def read_call(call_id: CallId, name: str | None, written: object) -> ToolCall:
-    """Return a tool call; servers that write arguments as an object or not at all are understood.
+    """Return a tool call; arguments may come as text, as an object or not at all.
 
     Args:
-        call_id: As the server gave it, None where it gave none: then it gets one from us, which
-            only ties the result to the call.
-        name: Of the tool; one that has none is a tool that there is not.
-        written: The arguments: text, or what the text should have said.
+        call_id: The server's id; None: the call gets an id from us, which only ties the result to
+            the call.
+        name: Name of the tool; a missing name is treated like an unknown tool.
+        written: The arguments: JSON text, or the decoded value.
     """
     raw = (
         written if isinstance(written, str) else "" if written is None else arguments_text(written)
@@ -77,7 +77,7 @@ def read_call(call_id: CallId, name: str | None, written: object) -> ToolCall:
 
 
 def arguments_text(arguments: object) -> str:
-    """Return arguments that came as JSON in their text form, which `read_arguments` can judge."""
+    """Return decoded arguments as JSON text, in the form that `read_arguments` takes."""
     try:
         return json.dumps(arguments)
     except RecursionError:
@@ -85,7 +85,7 @@ def arguments_text(arguments: object) -> str:
 
 
 def distinct(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    """Return the calls, those that repeat another's id with one of their own."""
+    """Return the calls; a call that repeats another's id gets a new one."""
     seen: set[str] = set()
     kept = []
     for call in calls:
@@ -102,7 +102,7 @@ def _new_id() -> str:
 
 
 def replayed(replay: tuple[dict[str, Any], ...], wire_format: str) -> Mapping[str, Any]:
-    """Return what a reply of that format left to be sent back; empty where it is another's."""
+    """Return what a reply of that format left for sending back; empty if it is another format."""
     for kept in replay:
         if kept.get("format") == wire_format:
             return kept

@@ -1,4 +1,4 @@
-"""Calls through the client object of a provider's SDK, and our errors for the SDK's."""
+"""Calls through the client object of a provider's SDK, and our errors for the SDK's errors."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from taskdata.errors import ModelRejected
 
 
 class SdkClient:
-    """Sends request bodies through an SDK and returns the answers as they came."""
+    """Sends request bodies through an SDK and returns the answers unchanged."""
 
     def __init__(
         self,
@@ -30,31 +30,31 @@ class SdkClient:
 
         Args:
             endpoint: Where the requests go.
-            new_sdk: Makes the SDK's object; again after a close.
-            module: Has the SDK's error classes.
-            takes_objects: The SDK moves fields of the body to the URL, so it needs them decoded.
-            sign_in_errors: What the SDK raises where the machine's own credentials do not do.
+            new_sdk: Makes the SDK's object; called again after a close.
+            module: The module with the SDK's error classes.
+            takes_objects: Whether the SDK needs decoded bodies, because it moves fields to the URL.
+            sign_in_errors: Errors of the SDK when the machine's own credentials are missing or
+                wrong.
         """
         self._endpoint = endpoint
         self._new_sdk = new_sdk
-        # Made before the first request, whose time is limited.
+        # Made before the first request, so that its import does not count towards a timeout.
         self._sdk: Any = new_sdk(endpoint)
         self._error: type[Exception] = module.APIError
         self._takes_objects = takes_objects
         self._sign_in_errors = sign_in_errors
 
     async def post(self, path: str, body: bytes) -> httpx2.Response:
-        """Return the answer to a JSON request, whatever its status; the caller limits its time.
+        """Return the answer to a JSON request, whatever its status; the caller sets the timeout.
 
         Args:
-            path: Below the base URL, such as `/messages`.
+            path: Path below the base URL, such as `/messages`.
             body: JSON.
 
         Raises:
-            NotSent: There was no connection.
-            AttemptFailed: No whole answer came, though the request may have arrived.
-            ModelRejected: It is larger than any answer is, or would send us elsewhere, or there
-                are no credentials.
+            NotSent: no connection was made.
+            AttemptFailed: no complete answer came, though the request may have arrived.
+            ModelRejected: the answer is too large or a redirect, or there are no credentials.
         """
         if self._sdk is None:
             self._sdk = self._new_sdk(self._endpoint)
@@ -91,9 +91,9 @@ def _sign_in_fault(endpoint: Endpoint, error: Exception) -> NotSent | ModelRejec
 def fault_of(endpoint: Endpoint, error: Exception) -> AttemptFailed | ModelRejected:
     """Return our error for an error of an SDK.
 
-    `APIConnectionError` and `APITimeoutError` are `NotSent` where there was no connection,
-    `ModelRejected` where the answer is too large, and else `AttemptFailed`. `APIStatusError` is
-    `ModelRejected` below 400, and from 400 on what `faults.from_status` says of status and body.
+    `APIConnectionError` and `APITimeoutError` become `NotSent` if no connection was made,
+    `ModelRejected` if the answer is too large, else `AttemptFailed`. `APIStatusError` becomes
+    `ModelRejected` below 400; from 400 on, `faults.from_status` decides by status and body.
     """
     response = getattr(error, "response", None)
     if not isinstance(response, httpx2.Response):

@@ -1,7 +1,7 @@
-"""The readable part of what a model thought, in each wire format.
+"""The readable part of a model's thinking, in each wire format.
 
-Providers show all of it, a summary, or nothing. It is for the record alone: what goes back to the
-model is `ModelReply.replay`. What is odd is left out, since nobody's answer depends on it.
+Providers show all of it, a summary, or nothing. It is only recorded: `ModelReply.replay` is what is
+sent back to the model. Invalid parts are left out, since no answer depends on them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,11 +11,11 @@ from environments.models.wire.arguments import clean_text
 from environments.models.wire.parts import objects_of
 
 MAX_THINKING_CHARS = 200_000
-"""Of one reply; the rest is left out."""
+"""Characters per reply; the rest is left out."""
 
 
 def chat_thinking(message: Mapping[str, Any]) -> str:
-    """Return the thinking in a chat completion's message; servers have four places for it."""
+    """Return the thinking in a chat completion's message; servers use four different fields."""
     for name in ("reasoning_content", "reasoning"):
         if said := _kept([message.get(name)]):
             return said

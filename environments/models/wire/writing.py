@@ -1,4 +1,4 @@
-"""Writing requests as JSON, each part of a growing conversation once."""
+"""Encoding requests as JSON, each part of a growing conversation only once."""
 
 import json
 import re
@@ -15,13 +15,13 @@ _NAME_CHARS = 64
 
 
 def to_json(value: Any) -> bytes:
-    """Return `value` as JSON in UTF-8; lone surrogates, which no request holds, become `?`."""
+    """Return `value` as JSON in UTF-8; lone surrogates, which are invalid there, become `?`."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
 
 
 def message_json(message: Message, wire_format: str, write: Callable[[Message], Any]) -> bytes:
-    """Return what `write` makes of a message as JSON, made once for each format."""
+    """Return the result of `write` for a message as JSON, cached per format."""
     known = message.wire.get(wire_format)
     if known is None:
         known = message.wire[wire_format] = to_json(write(message))
@@ -29,30 +29,30 @@ def message_json(message: Message, wire_format: str, write: Callable[[Message], 
 
 
 def tool_name(called: str) -> str:
-    """Return the name of a called tool as every provider takes it back: models invent others."""
+    """Return a called tool's name in a form that every provider accepts: models invent names."""
     return _NOT_IN_NAMES.sub("_", called)[:_NAME_CHARS] or "_"
 
 
 def with_parts(fields: dict[str, Any], parts: dict[str, bytes]) -> bytes:
-    """Return the JSON object of `fields`, of which there is one at least, and written `parts`."""
+    """Return the JSON object of `fields`, at least one, and the encoded `parts`."""
     pieces = [to_json(fields)[:-1]]
     pieces += [b',"%s":%s' % (name.encode(), part) for name, part in parts.items()]
     return b"".join([*pieces, b"}"])
 
 
 def in_list(parts: Sequence[bytes]) -> bytes:
-    """Return the JSON array of written parts."""
+    """Return the JSON array of encoded parts."""
     return b"[" + b",".join(parts) + b"]"
 
 
 class ToolSets:
-    """Tools as JSON: those of a conversation go out with every turn, and trials share them."""
+    """Tools as JSON, cached: a conversation sends them with every turn, and trials share them."""
 
     def __init__(self, write: Callable[[ToolSpec], Any]) -> None:
-        """Write each tool with `write`."""
+        """Encode each tool with `write`."""
         self._write = write
-        # Keyed by identity, for comparing schemas costs as much as writing them; the tools are
-        # kept with their text so that no other ones can come to have the same identity.
+        # Keyed by identity, because comparing schemas costs as much as encoding them; the tools are
+        # kept beside their JSON so that their identity is not reused.
         self._known: OrderedDict[tuple[int, ...], tuple[Sequence[ToolSpec], tuple[bytes, ...]]] = (
             OrderedDict()
         )

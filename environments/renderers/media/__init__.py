@@ -1,1 +1,1 @@
-"""Renderers of pictures and sound: measured and drawn small, never handed out."""
+"""Renderers of pictures and sound: measurements and small previews."""

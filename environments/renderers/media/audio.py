@@ -56,7 +56,7 @@ def read_audio(path: Path) -> AudioView:
 
 
 def preview_audio(view: AudioView) -> bytes:
-    """Return the envelope drawn as a small PNG."""
+    """Return a small PNG of the volume over time."""
     from PIL import Image, ImageDraw
 
     from environments.renderers.media.image import small_png

@@ -25,7 +25,7 @@ _FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".web
 
 
 def read_image(path: Path) -> ImageView:
-    """Return what can be said of the image; transparent pixels count as on white."""
+    """Return measurements of the image; transparent pixels count as on white."""
     with _open(path) as image:
         image.load()
         has_alpha = "A" in image.getbands() or "transparency" in image.info
@@ -68,7 +68,7 @@ def small_png(image: Image.Image) -> bytes:
 def _open(path: Path) -> Image.Image:
     refuse_beyond(path.stat().st_size, MAX_FILE_BYTES, "bytes")
     expected = _FORMATS[path.suffix.lower()]
-    # Our own limit is checked below, on the size the header states, before any pixel is unpacked.
+    # Our own limit is checked below, on the size in the header, before any pixel is decoded.
     Image.MAX_IMAGE_PIXELS = None
     try:
         image = Image.open(path, formats=sorted(set(_FORMATS.values())))

@@ -1,1 +1,1 @@
-"""Renderers of office files: ZIP archives of XML, read as their viewer shows them."""
+"""Renderers of office files: ZIP archives of XML, shown as their viewers show them."""

@@ -1,4 +1,4 @@
-"""Guards that an office file (a ZIP of XML) must pass before a library opens it."""
+"""Checks that an office file (a ZIP of XML) must pass before a library opens it."""
 
 import zipfile
 from pathlib import Path
@@ -15,11 +15,11 @@ _CHUNK = 1 << 20
 
 
 def require_office_file(path: Path, main_part: str, kind: str) -> None:
-    """Raise `Unreadable` unless `path` is a ZIP of bearable size with `main_part` in it.
+    """Raise `Unreadable` unless `path` is a ZIP of acceptable size that contains `main_part`.
 
-    A ZIP entry is never unpacked beyond the size its header states, so the stated sizes are
-    enough against decompression bombs. Office XML has no document type; entities would only be
-    there to blow up a parser.
+    A ZIP entry is never unpacked beyond the size in its header, so checking these sizes is enough
+    against decompression bombs. Office XML needs no document type; an entity could only serve to
+    exhaust a parser.
     """
     refuse_beyond(path.stat().st_size, MAX_FILE_BYTES, "bytes")
     try:

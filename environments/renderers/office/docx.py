@@ -20,7 +20,7 @@ _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 
 
 class _Reader:
-    """Reads one document: what is seen becomes the view, the rest is counted."""
+    """Reads one document: visible text goes into the view, hidden text is counted."""
 
     def __init__(self, document: DocumentObject) -> None:
         self.document = document
@@ -29,7 +29,7 @@ class _Reader:
         self._sight = Sight(document)
 
     def text(self, element: Any) -> str:
-        """Return the text of a paragraph element that is seen, also inside links and insertions."""
+        """Return the visible text of a paragraph, including links and insertions."""
         parts: list[str] = []
         for node in element.iter(qn("w:t"), qn("w:tab"), qn("w:br")):
             run = node.getparent()
@@ -45,7 +45,7 @@ class _Reader:
 
 
 def read_docx(path: Path) -> DocumentView:
-    """Return the document's visible text; hidden text is counted beside it."""
+    """Return the document's visible text; hidden text is counted separately."""
     require_office_file(path, "word/document.xml", "DOCX")
     document = Document(str(path))
     body = document.element.body
@@ -95,7 +95,8 @@ def _table(element: Any, reader: _Reader) -> Table:
                 continue
             text = "\n".join(reader.text(p) for p in cell.iterchildren(qn("w:p")))
             cells.append(meter.cell(text))
-            # A cell over several columns keeps what follows it in its own column.
+            # A cell that spans several columns is repeated, so that later cells stay in their
+            # columns.
             cells.extend(meter.cell(text) for _ in range(min(cell.grid_span, 64) - 1))
         rows.append(tuple(cells))
     return Table(rows=tuple(rows))

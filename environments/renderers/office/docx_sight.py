@@ -1,4 +1,4 @@
-"""Which text of a DOCX document nobody who opens it sees: formats looked up as Word does."""
+"""Which text of a DOCX document is invisible to its readers: formats resolved as Word does."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from docx.oxml.ns import qn
 from environments.renderers.unseen import BLACK, SMALLEST_POINTS, WHITE, Colour, alike, colour_of
 
 BASE_STYLES = 10
-"""How far a style's ancestors are followed; a file may claim a circle of them."""
+"""How many base styles are followed; a file may contain a circle of them."""
 
 _MC_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _WPS = "{http://schemas.microsoft.com/office/word/2010/wordprocessingShape}"
@@ -18,11 +18,11 @@ _HIGHLIGHTS = {"white": WHITE, "black": BLACK}
 _SMALLEST_TWIPS = SMALLEST_POINTS * 20
 _EMU_PER_TWIP = 635
 _EDGE_EMU = 2 * 914_400
-"""Positions are relative to margins and columns, which may be so far from the edge of the page."""
+"""Positions are relative to margins and columns, which may be this far from the page edge."""
 
 
 class Sight:
-    """Looks at the runs of one document."""
+    """Decides for the runs of one document whether they are visible."""
 
     def __init__(self, document: DocumentObject) -> None:
         styles = document.styles.element
@@ -38,14 +38,14 @@ class Sight:
         self._height = (section.page_height if section is not None else None) or 17_000_000
 
     def why_unseen(self, run: Any) -> str | None:
-        """Return why the text of a run element is not seen, None if it is."""
+        """Return why the text of a run is invisible, None if it is visible."""
         if _is_on(self._property(run, "w:vanish")):
             return "formatted as hidden"
         size = self._property(run, "w:sz")
         if size is not None and _number(size.get(qn("w:val"))) < 2 * SMALLEST_POINTS:
             return "smaller than 3 pt"
         colour = self._property(run, "w:color")
-        # Without a colour of its own text is black on light and white on dark ground.
+        # Text without a colour of its own is black on light and white on dark backgrounds.
         text = None if colour is None else _written(colour, "w:val", "w:themeColor")
         if text is not None:
             background = self._background(run)
@@ -54,7 +54,7 @@ class Sight:
         return self._why_misplaced(run)
 
     def _property(self, run: Any, tag: str) -> Any:
-        """Return the element that sets a property of a run, None if nothing does."""
+        """Return the element that sets a property of a run, None if none does."""
         for properties in self._run_properties(run):
             found = properties.find(qn(tag))
             if found is not None and found.get(qn("w:val")) != "auto":
@@ -73,7 +73,7 @@ class Sight:
             yield self._defaults
 
     def _of_style(self, reference: Any, part: str) -> Iterator[Any]:
-        """Yield a part of a style and of those that it is based on."""
+        """Yield a part of a style and of its base styles."""
         for _ in range(BASE_STYLES):
             style = None if reference is None else self._styles.get(reference.get(qn("w:val")))
             if style is None:
@@ -84,7 +84,7 @@ class Sight:
             reference = style.find(qn("w:basedOn"))
 
     def _background(self, run: Any) -> Colour | None:
-        """Return the colour behind a run, None if it is not known."""
+        """Return the background colour of a run, None if it is unknown."""
         highlight = self._property(run, "w:highlight")
         if highlight is not None and highlight.get(qn("w:val")) != "none":
             return _HIGHLIGHTS.get(highlight.get(qn("w:val")))
@@ -106,7 +106,7 @@ class Sight:
         return self._page
 
     def _shadings(self, run: Any) -> Iterator[Any]:
-        """Yield what shades a run, from the nearest to the farthest."""
+        """Yield the elements that shade a run, from the nearest to the farthest."""
         yield from (p.find(qn("w:shd")) for p in self._run_properties(run) if _has(p, "w:shd"))
         for paragraph in run.iterancestors(qn("w:p")):
             own = paragraph.find(qn("w:pPr"))
@@ -121,7 +121,7 @@ class Sight:
                 yield properties.find(qn("w:shd"))
 
     def _has_shaded_style(self, table: Any) -> bool:
-        """Return whether a table's style shades some cells: which ones is not looked up."""
+        """Return whether a table's style shades cells; which cells is not determined."""
         properties = table.find(qn("w:tblPr"))
         reference = None if properties is None else properties.find(qn("w:tblStyle"))
         for _ in range(BASE_STYLES):

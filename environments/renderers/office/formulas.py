@@ -1,7 +1,7 @@
 """Values of a workbook's formulas, computed, because openpyxl writes formulas without values.
 
 Run as a child process of the XLSX renderer (`python -m environments.renderers.office.formulas
-FILE`), so that a formula that never ends, or crashes the engine, costs the values and not the view.
+FILE`), so that a formula that never ends, or crashes the engine, loses the values and not the view.
 """
 
 import json
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 CPU_SECONDS = 20
-"""Of all formulas of a workbook; beyond it none of them has a value."""
+"""For all formulas of a workbook; beyond it none of them gets a value."""
 _WALL_SECONDS = 200.0
-"""Far more than the CPU time needs on a busy machine."""
+"""Far more than the CPU time takes on a busy machine."""
 
 FormulaValue = str | float | bool
 Values = dict[str, dict[str, FormulaValue]]
@@ -33,13 +33,13 @@ _ERRORS = {
     "Calc": "#CALC!",
     "Circ": "#CIRC!",
 }
-"""Any other kind (an unknown function, a formula that does not parse) is no value at all."""
+"""Any other kind (an unknown function, a formula that does not parse) gives no value."""
 
 
 def computed_values(path: Path, addresses: dict[str, list[str]]) -> Values:
-    """Return the values of the formulas at `addresses` (by sheet); those not computed are absent.
+    """Return the values of the formulas at `addresses` (by sheet); failed ones are missing.
 
-    Dates come as ISO text or as Excel's serial numbers, whichever the formula gives.
+    Dates are ISO text or Excel's serial numbers, depending on the formula.
     """
     request = json.dumps(addresses).encode()
     command = [sys.executable, "-P", "-m", __name__, str(path)]
@@ -54,14 +54,14 @@ def computed_values(path: Path, addresses: dict[str, list[str]]) -> Values:
 
 
 def evaluate(path: Path, addresses: dict[str, list[str]]) -> Values:
-    """Return what the formula engine makes of each address, in this process."""
+    """Return the formula engine's value for each address, computed in this process."""
     import formualizer
     from openpyxl.utils.cell import coordinate_to_tuple
 
     workbook = formualizer.Workbook.from_path(str(path))
     values: Values = {sheet: {} for sheet in addresses}
     open_cells = [(sheet, address) for sheet, cells in addresses.items() for address in cells]
-    # A formula the engine cannot take makes whichever cell is asked for first fail: ask twice.
+    # A formula that the engine cannot handle makes the first request fail, whatever its cell.
     for _ in range(2):
         failed = []
         for sheet, address in open_cells:
@@ -87,7 +87,7 @@ def _plain(value: Any) -> FormulaValue | None:
 
 
 def time_value(value: object) -> str | float | None:
-    """Return a date or time as ISO text, a duration in days; None for what is neither."""
+    """Return a date or time as ISO text, a duration in days, None for other values."""
     if isinstance(value, datetime):
         return (value.date() if value.time() == time() else value).isoformat()
     if isinstance(value, date | time):

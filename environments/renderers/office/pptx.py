@@ -21,7 +21,7 @@ _TITLES = ("title", "ctrTitle")
 
 
 def read_pptx(path: Path) -> SlidesView:
-    """Return the presentation's slides; what is not seen is left out and counted."""
+    """Return the presentation's slides; invisible text is left out and counted."""
     require_office_file(path, "ppt/presentation.xml", "PPTX")
     presentation = Presentation(str(path))
     refuse_beyond(len(presentation.slides), MAX_PAGES, "slides")
@@ -37,7 +37,7 @@ def read_pptx(path: Path) -> SlidesView:
 
 
 class _Reader:
-    """Reads one presentation: what is seen becomes the view, the rest is counted."""
+    """Reads one presentation: visible text goes into the view, the rest is counted."""
 
     def __init__(self, page: Box) -> None:
         self._page = page
@@ -95,8 +95,8 @@ class _Reader:
 
 
 def _title(title: Any, runs: Sequence[tuple[Any, Sequence[TextRun]]]) -> str:
-    """Return a title's text as far as it is seen."""
-    # An id may be there twice, an element is there once.
+    """Return the visible text of a title."""
+    # Ids may repeat in a file, so elements are compared.
     seen = [own for shape, own in runs if title is not None and shape._element is title._element]
     if not seen:
         return ""

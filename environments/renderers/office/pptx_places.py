@@ -1,4 +1,4 @@
-"""Where the shapes of a slide are, and what colour they are filled with."""
+"""Positions of the shapes of a slide, and their fill colours."""
 
 import io
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _GROUP_DEPTH = 16
 _THEME_COLOURS = {"bg1": WHITE, "lt1": WHITE, "tx1": BLACK, "dk1": BLACK}
 _FILLS = ("a:noFill", "a:solidFill", "a:gradFill", "a:blipFill", "a:pattFill", "a:grpFill")
 _FULL_SHAPES = ("rect", "roundRect")
-"""Shapes that fill their box; others leave parts of it open."""
+"""Shapes that fill their box completely."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Box:
 
     @property
     def area(self) -> float:
-        """Its area; 0 where there is none."""
+        """Area; 0 for an empty box."""
         return max(0.0, self.right - self.left) * max(0.0, self.bottom - self.top)
 
     def common(self, other: "Box") -> float:
@@ -45,7 +45,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Placed:
-    """A shape of a slide with its box; None where the file does not say."""
+    """A shape of a slide with its box; None if the file states no position."""
 
     shape: Any
     box: Box | None
@@ -53,7 +53,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class _Scale:
-    """From the coordinates inside a group to those of the slide."""
+    """Converts coordinates inside a group to those of the slide."""
 
     x: float = 1.0
     y: float = 1.0
@@ -81,7 +81,7 @@ class _Scale:
 
 
 def placed_shapes(shapes: Any, scale: _Scale | None = None, depth: int = 0) -> Iterator[Placed]:
-    """Yield the shapes of a slide from the lowest to the topmost, those of groups one by one."""
+    """Yield the shapes of a slide from back to front; shapes of groups one by one."""
     scale = scale or _Scale()
     for shape in shapes:
         if shape.shape_type == MSO_SHAPE_TYPE.GROUP:
@@ -92,18 +92,18 @@ def placed_shapes(shapes: Any, scale: _Scale | None = None, depth: int = 0) -> I
 
 
 def solid_colour(fill: Any) -> Colour | None:
-    """Return the colour of a solid fill element, None if it is not known or not opaque."""
+    """Return the colour of a solid fill, None if it is unknown or not opaque."""
     if fill is None or not len(fill) or fill[0].find(qn("a:alpha")) is not None:
         return None
     if fill[0].tag == qn("a:srgbClr"):
         return None if len(fill[0]) else colour_of(fill[0].get("val"))
-    # Anything below it, such as lumMod, makes another colour of it.
+    # A child element, such as lumMod, modifies the colour.
     is_plain = fill[0].tag == qn("a:schemeClr") and not len(fill[0])
     return _THEME_COLOURS.get(fill[0].get("val")) if is_plain else None
 
 
 def fill_of(shape: Any) -> Any:
-    """Return the element that fills a shape, None if the shape says nothing about it."""
+    """Return the fill element of a shape, None if the shape has none."""
     properties = shape._element.find(qn("p:spPr"))
     for name in _FILLS if properties is not None else ():
         found = properties.find(qn(name))
@@ -113,7 +113,7 @@ def fill_of(shape: Any) -> Any:
 
 
 def is_see_through(shape: Any) -> bool:
-    """Return whether what is below a shape is surely seen, as under a plain text box."""
+    """Return whether what is behind a shape is certainly visible, as behind a plain text box."""
     if shape._element.tag == qn("p:cxnSp"):
         return True
     if shape._element.tag != qn("p:sp"):
@@ -126,7 +126,7 @@ def is_see_through(shape: Any) -> bool:
 
 
 def hides_what_is_below(shape: Any) -> bool:
-    """Return whether nothing below a shape is surely seen."""
+    """Return whether a shape may hide everything behind it."""
     if shape._element.tag == qn("p:pic"):
         return _is_opaque(shape)
     geometry = shape._element.find(f"{qn('p:spPr')}/{qn('a:prstGeom')}")

@@ -1,4 +1,4 @@
-"""Which text of a slide nobody who looks at it sees: by its place, its size and its colours."""
+"""Which text of a slide is invisible: because of its position, size or colours."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,13 +17,13 @@ from environments.renderers.office.pptx_places import (
 from environments.renderers.unseen import SMALLEST_POINTS, WHITE, Colour, alike
 
 _WHOLE = 0.95
-"""Share of a box from which on it counts as covered, or as lying on what is below it."""
+"""Share of a box from which it counts as covered, or as lying on the shape behind."""
 _TRANSPARENT = 10_000
-"""Alpha in thousandths of a per cent, below which text is not seen."""
+"""Alpha in thousandths of a per cent below which text is invisible."""
 
 
 class SlideSight:
-    """Looks at the shapes of one slide, given from the lowest to the topmost."""
+    """Decides for the shapes of one slide, given from back to front, whether they are visible."""
 
     def __init__(self, slide: PptxSlide, shapes: Sequence[Placed], page: Box) -> None:
         self._shapes = shapes
@@ -32,7 +32,7 @@ class SlideSight:
         self._ground = _ground(slide)
 
     def why_unseen(self, placed: Placed) -> str | None:
-        """Return why a whole shape is not seen, None if it is."""
+        """Return why a whole shape is invisible, None if it is visible."""
         names = placed.shape._element.iter(qn("p:cNvPr"))
         if any(name.get("hidden") in ("1", "true") for name in names):
             return "in a hidden shape"
@@ -48,7 +48,7 @@ class SlideSight:
         return None
 
     def why_run_unseen(self, placed: Placed, run: Any, size_pt: float | None) -> str | None:
-        """Return why a run is not seen though its shape is, None if it is."""
+        """Return why a run in a visible shape is invisible, None if it is visible."""
         if size_pt is not None and size_pt < SMALLEST_POINTS:
             return "smaller than 3 pt"
         properties = run._r.find(qn("a:rPr"))
@@ -66,7 +66,7 @@ class SlideSight:
         return None
 
     def _background(self, placed: Placed) -> Colour | None:
-        """Return the colour behind a shape's text, None if it is not known."""
+        """Return the colour behind a shape's text, None if it is unknown."""
         if not is_see_through(placed.shape):
             return solid_colour(fill_of(placed.shape))
         if placed.shape.is_placeholder and fill_of(placed.shape) is None:
@@ -86,10 +86,10 @@ class SlideSight:
 
 
 def _ground(slide: PptxSlide) -> Colour | None:
-    """Return the colour of the slide's ground, None if it is not known."""
+    """Return the colour of the slide's background, None if it is unknown."""
     layout = slide.slide_layout
     for part in (slide, layout, layout.slide_master):
-        # What a layout or master draws lies between the ground and the slide's own shapes.
+        # Shapes of a layout or master lie between the background and the slide's own shapes.
         if part is not slide and any(not s.is_placeholder for s in part.shapes):
             return None
         background = part._element.find(f"{qn('p:cSld')}/{qn('p:bg')}")

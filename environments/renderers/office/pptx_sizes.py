@@ -1,4 +1,4 @@
-"""The size a text run on a slide really has, looked up where PowerPoint looks it up."""
+"""The effective size of a text run on a slide, resolved as PowerPoint does."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,10 +10,11 @@ _TITLES = ("title", "ctrTitle")
 
 
 def size_of_run(run: Any, paragraph: Any, shape: Any, slide: PptxSlide) -> float | None:
-    """Return the run's size in points, None if nothing in the file states one.
+    """Return the run's size in points, None if the file states none.
 
-    In order: the run, the shape's list style, the placeholders it inherits from on layout and
-    master, the master's text style for its kind; then the shrinking that fits text to its box.
+    Looked up in this order: the run, the shape's list style, the placeholders that it inherits from
+    on layout and master, the master's text style for its kind. Then the shrinking is applied that
+    fits text to its box.
     """
     scale = _font_scale(shape)
     if run.font.size is not None:

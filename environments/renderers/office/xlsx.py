@@ -20,15 +20,15 @@ from environments.renderers.office.xlsx_sight import SheetSight
 from environments.renderers.unseen import Unseen
 from taskdata.schema.views import Cell, Sheet, WorkbookView
 
-# formualizer 0.13 takes a list of criteria, as in SUMIFS(A:A,B:B,{"x","y"}), for no match at all.
+# formualizer 0.13 finds no match for a list of criteria, as in SUMIFS(A:A,B:B,{"x","y"}).
 _MISCOMPUTED = re.compile(r"IFS?\([^)]*\{", re.IGNORECASE)
 
 
 def read_xlsx(path: Path) -> WorkbookView:
-    """Return the workbook's sheets; cells that nobody sees are counted beside them.
+    """Return the workbook's sheets; invisible cells are counted separately.
 
-    A formula's value is computed here. The value stored beside it, which whoever wrote the file
-    could choose, never counts: a formula that the engine cannot compute has no value.
+    A formula's value is computed here. The value stored in the file, which its author could choose,
+    never counts: a formula that the engine cannot compute has no value.
     """
     require_office_file(path, "xl/workbook.xml", "XLSX")
     workbook = load_workbook(path)
@@ -46,7 +46,7 @@ def read_xlsx(path: Path) -> WorkbookView:
 
 
 def _cells(sheet: Worksheet) -> dict[tuple[int, int], Any]:
-    """Return only the cells the file holds; walking the claimed dimension could take hours."""
+    """Return the cells that exist in the file; its claimed dimensions could take hours to walk."""
     cells: dict[tuple[int, int], Any] = sheet._cells
     return cells
 
@@ -85,7 +85,7 @@ def _formulas(workbook: Workbook) -> dict[str, dict[str, str]]:
 
 
 def _values(path: Path, formulas: dict[str, dict[str, str]]) -> Values:
-    """Return the computed values; what the file stores beside a formula is nobody's computation."""
+    """Return the computed values; values stored in the file are ignored."""
     return computed_values(
         path,
         {

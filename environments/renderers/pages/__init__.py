@@ -1,1 +1,1 @@
-"""Pictures of a deliverable's pages, for people and for judges that see."""
+"""Pictures of a deliverable's pages, for people and for multimodal judges."""

@@ -1,4 +1,4 @@
-"""The host's side: has pages of a deliverable drawn in a sandbox and checks what comes back."""
+"""Has pages of a deliverable drawn in a sandbox and validates the pictures on the host."""
 
 import base64
 import binascii
@@ -20,14 +20,14 @@ from taskdata.schema.task import Resources
 
 DRAW_RESOURCES = Resources(
     cpu_seconds=60,
-    # Far more than the CPU limit needs: a busy host must not cost a file its pictures.
+    # Far more than the CPU limit needs: on a busy host a file must not lose its pictures.
     wall_seconds=300,
     memory_mb=2048,
     processes=128,
     disk_mb=128,
     output_kb=2 * MAX_DRAWN_PAGES * MAX_PAGE_BYTES // 1024,
 )
-"""What drawing one deliverable may use."""
+"""Resources for drawing one deliverable."""
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _MAX_REASON = 300
 _MOST_PAGES = 100_000
@@ -39,18 +39,18 @@ class DrawnPages:
 
     pictures: tuple[bytes, ...] = ()
     page_count: int = 0
-    """Of the file: there may be more pages than pictures."""
+    """Pages of the file, of which only the first are drawn."""
     reason: str = ""
-    """Why there is no picture."""
+    """Why there are no pictures."""
     needs_converter: bool = False
-    """There is none, because LibreOffice is not installed in the sandbox."""
+    """There are no pictures because LibreOffice is not installed in the sandbox."""
 
 
 async def draw(sandbox: Sandbox, name: str) -> DrawnPages:
     """Return pictures of `input/<name>` in the sandbox's workspace.
 
     Raises:
-        SandboxFailed: The sandbox, or the worker before it looked at the file, failed.
+        SandboxFailed: the sandbox failed, or the worker before it opened the file.
     """
     if ending(name) not in DRAWN:
         return DrawnPages(reason="files of this type have no pages")
@@ -62,7 +62,7 @@ async def draw(sandbox: Sandbox, name: str) -> DrawnPages:
 
 
 def read_reply(completed: Completed) -> DrawnPages:
-    """Turn the worker's output into pictures, whatever it is; see `draw`."""
+    """Turn the worker's output into pictures, validating it; see `draw`."""
     lines = completed.stdout.split(b"\n", 2)
     if lines[0] != b"ready":
         tail = completed.stderr[-300:].decode("utf-8", "replace").strip().replace("\n", " | ")
@@ -86,7 +86,7 @@ def read_reply(completed: Completed) -> DrawnPages:
 
 
 def _picture(encoded: str) -> bytes:
-    """Return the PNG, or raise `ValueError` where it is not one of ours."""
+    """Return the PNG; raises `ValueError` unless it is a small PNG."""
     png = base64.b64decode(encoded, validate=True)
     if len(png) > MAX_PAGE_BYTES or png[:8] != _PNG_SIGNATURE or png[12:16] != b"IHDR":
         raise ValueError("not a small PNG")

@@ -1,9 +1,9 @@
-"""What runs inside the sandbox: draws the first pages of one deliverable.
+"""Runs inside the sandbox: draws the first pages of one deliverable.
 
-`python -m environments.renderers.pages.worker` takes `{"name": ...}` on stdin, looks at that file
-in `input/`, and writes two lines to the stdout it was started with: `ready` once everything of
-ours is imported, and `{"page_count": ..., "pictures": [...], "reason": ...}`, the pictures as PNG
-in base64. Anything else printed on the way goes to stderr.
+`python -m environments.renderers.pages.worker` reads `{"name": ...}` from stdin, opens that file in
+`input/`, and writes two lines to stdout: `ready` once all imports are done, and `{"page_count":
+..., "pictures": [...], "reason": ...}`, the pictures as PNG in base64. Other output of libraries
+goes to stderr.
 """
 
 import base64
@@ -33,11 +33,11 @@ from environments.renderers.pages.formats import (
 _SCRATCH = Path("/tmp/pages")  # noqa: S108 - the sandbox's own
 _COLOURS = 128
 _LONGEST_SHEET = 1.5
-"""Of a sheet that is longer than this many times its width, the top is drawn."""
+"""Of a sheet longer than this many times its width, only the top is drawn."""
 _SHEET_POINTS = (800, 1_600)
-"""Height that is drawn of a narrow sheet, and width of a wide one: more could not be read."""
+"""Least drawn height of a narrow sheet, and most width of a wide one, for readable text."""
 _MOST_ENLARGED = 2.0
-"""Pixels for one point."""
+"""Most pixels per point."""
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ def _pictures(document: pypdfium2.PdfDocument, *, is_sheet: bool) -> Iterator[st
 
 
 def _png(image: Image.Image) -> bytes:
-    """Return the picture as a PNG of at most `MAX_PAGE_BYTES`, smaller where it must be."""
+    """Return the picture as a PNG of at most `MAX_PAGE_BYTES`, scaled down if needed."""
     while True:
         data = io.BytesIO()
         image.quantize(_COLOURS, dither=Image.Dither.NONE).save(data, "PNG", optimize=True)

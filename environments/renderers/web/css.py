@@ -1,7 +1,7 @@
-"""The few parts of CSS that hide text: which declarations hold for which element of a page.
+"""The parts of CSS that hide text: which declarations apply to which element of a page.
 
-Media queries are those of a wide screen. What takes a user's doing (`:hover`, a class that a script
-sets) does not hold, but is remembered: what it would show can be seen.
+Media queries are evaluated for a wide screen. Rules that depend on interaction (`:hover`, a class
+that a script sets) do not apply, but are recorded: what they would show can become visible.
 """
 
 import re
@@ -17,7 +17,7 @@ from environments.renderers.unseen import Colour
 
 MAX_RULES = 5_000
 WIDE_PIXELS = 1_000
-"""A rule for screens of at least so many pixels holds."""
+"""A rule for screens of at least this width in pixels applies."""
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _DECLARATION = re.compile(
@@ -59,7 +59,7 @@ Declarations = Mapping[str, str]
 class _Rule(NamedTuple):
     selector: str
     declarations: dict[str, tuple[bool, str]]
-    """Whether it is important, and the value."""
+    """Whether the declaration is important, and its value."""
 
 
 class Styles:
@@ -80,7 +80,7 @@ class Styles:
         self._scripted = set(re.findall(r"[\w-]+", scripts))
 
     def of(self, tag: Tag) -> Declarations:
-        """Return what holds for an element, its own style attribute last."""
+        """Return the declarations for an element, its own style attribute last."""
         won = self._won.get(id(tag), {})
         found = {name: value for name, (_, value) in won.items()}
         for name, (important, value) in _declarations(str(tag.get("style", ""))).items():
@@ -89,12 +89,12 @@ class Styles:
         return {name: self._resolved(value) for name, value in found.items()}
 
     def inline(self, tag: Tag) -> Declarations:
-        """Return what an element's own style attribute says."""
+        """Return the declarations of an element's own style attribute."""
         declared = _declarations(str(tag.get("style", "")))
         return {name: self._resolved(value) for name, (_, value) in declared.items()}
 
     def can_be_shown(self, tag: Tag) -> bool:
-        """Return whether a reader or a script of the page can show what a style sheet hides."""
+        """Return whether interaction or a script can show what a style sheet hides."""
         if id(tag) in self._shown:
             return True
         names = {*tag.get_attribute_list("class"), str(tag.get("id", ""))}
@@ -134,7 +134,7 @@ class Styles:
 
 
 def _rules(sheet: str, depth: int = 0) -> Iterator[_Rule]:
-    """Yield a rule for each selector, those within media queries of a wide screen too."""
+    """Yield a rule for each selector, including those in media queries for wide screens."""
     place = 0
     while depth < 8 and (opening := sheet.find("{", place)) >= 0:
         head = sheet[place:opening].rpartition(";")[2].rpartition("}")[2].strip()
@@ -194,7 +194,7 @@ def _specificity(selector: str) -> tuple[int, int, int]:
 
 
 def pixels(value: str | None, base: float = 16.0) -> float | None:
-    """Return a length in pixels, em and per cent taken of `base`; None for what is none."""
+    """Return a length in pixels, em and per cent relative to `base`; None if it is invalid."""
     match = _LENGTH.fullmatch((value or "").strip())
     if match is None:
         return None
@@ -205,7 +205,7 @@ def pixels(value: str | None, base: float = 16.0) -> float | None:
 
 
 def paint(value: str | None) -> tuple[Colour, float] | None:
-    """Return a colour and its opacity (0-1), None for what is not a plain colour."""
+    """Return a colour and its opacity (0-1), None if it is not a plain colour."""
     text = (value or "").strip().lower()
     if text == "transparent":
         return (0, 0, 0), 0.0

@@ -1,4 +1,4 @@
-"""HTML pages, read without running anything in them."""
+"""HTML pages, read without running their scripts."""
 
 import re
 from pathlib import Path
@@ -22,12 +22,12 @@ _MAX_ATTRIBUTE = 2_000
 
 
 def read_html(path: Path) -> HtmlView:
-    """Return what a reader of the page sees, and its links, images and ids."""
+    """Return the visible text of the page, its links, images and ids."""
     return html_view(decode(read_bytes(path, MAX_HTML_BYTES)), Meter())
 
 
 def html_view(source: str, meter: Meter) -> HtmlView:
-    """Return the view of a page's source; what is not seen is left out and counted."""
+    """Return the view of a page's source; invisible text is left out and counted."""
     refuse_beyond(len(source), MAX_HTML_BYTES, "characters of HTML")
     page = BeautifulSoup(source, "html.parser")
     title = meter.text(_folded(page.title.get_text()) if page.title else "")
@@ -92,7 +92,7 @@ def _scripts(page: BeautifulSoup) -> int:
 
 
 def _drop_unread(page: BeautifulSoup) -> None:
-    """Remove what no browser shows as text."""
+    """Remove elements that no browser shows as text."""
     for comment in page.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
     for tag in page.find_all(_UNREAD):
@@ -114,7 +114,7 @@ def _table(table: Tag, meter: Meter) -> Table:
 
 
 def _span(cell: Tag) -> int:
-    """Return how many columns the cell covers, so that what follows stays in its column."""
+    """Return how many columns a cell spans, so that later cells stay in their columns."""
     written = str(cell.get("colspan", "1")).strip()
     return (
         min(max(int(written), 1), 64)

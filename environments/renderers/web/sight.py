@@ -1,4 +1,4 @@
-"""Which parts of an HTML page nobody who opens it sees, as far as its styles say."""
+"""Which parts of an HTML page are invisible, judged by its styles."""
 
 import re
 from dataclasses import dataclass, replace
@@ -17,9 +17,9 @@ from environments.renderers.unseen import (
 from environments.renderers.web.css import Declarations, Styles, paint, pixels
 
 _FAR = 500.0
-"""Pixels outside the window from which on nobody scrolls there."""
+"""Pixels outside the window beyond which nobody scrolls."""
 _OFF = 3_000.0
-"""Pixels to the right or below, for what is placed absolutely."""
+"""Pixels to the right or below, for absolutely positioned elements."""
 _FAINT = 0.05
 _SMALLEST_PIXELS = SMALLEST_POINTS * 4 / 3
 _PICTURES = ("img", "svg", "video", "canvas", "picture", "iframe")
@@ -29,21 +29,21 @@ _MOVED = re.compile(r"translate(?:x|y|3d)?\(([^)]*)\)")
 
 @dataclass(frozen=True)
 class _State:
-    """What an element hands on to those within it."""
+    """What an element passes on to its children."""
 
     gone: str | None = None
-    """Why nothing within it is seen."""
+    """Why nothing inside is visible."""
     is_visible: bool = True
     colour: Colour | None = BLACK
-    """None: not known."""
+    """None: unknown."""
     opacity: float = 1.0
-    """Of the text's colour."""
+    """Opacity of the text's colour."""
     ground: Colour | None = WHITE
     font_pixels: float = 16.0
     indent: float = 0.0
 
     def why_unseen(self) -> str | None:
-        """Return why text directly in the element is not seen, None if it is."""
+        """Return why text directly in the element is invisible, None if it is visible."""
         if self.gone is not None:
             return self.gone
         if not self.is_visible:
@@ -60,7 +60,7 @@ class _State:
 
 
 def drop_unseen(page: BeautifulSoup, unseen: Unseen) -> None:
-    """Remove from the page what is not seen, and count its text."""
+    """Remove invisible parts from the page, and count their text."""
     styles = Styles(page)
     states: dict[int, _State] = {}
     gone: list[tuple[Tag, str]] = []
@@ -105,13 +105,13 @@ def _state(tag: Tag, parent: _State, styles: Styles) -> _State:
 
 
 def _why_gone(tag: Tag, found: Declarations, styles: Styles) -> str | None:
-    """Return why an element is not seen, whatever is in it; None if it may be."""
+    """Return why an element and all its content is invisible; None if it may be visible."""
     if tag.has_attr("hidden") or (tag.name == "dialog" and not tag.has_attr("open")):
         return "not displayed"
     why = _why_hidden(found)
     if why is None:
         return _why_outside(found)
-    # Inline, nothing but the page's author hides it.
+    # An inline style comes from the page's author; no rule or script is involved.
     own = _why_hidden(styles.inline(tag))
     return None if own is None and styles.can_be_shown(tag) else why
 
@@ -143,7 +143,7 @@ def _why_outside(found: Declarations) -> str | None:
     moved = [pixels(part) or 0 for part in re.split(r"[\s,]+", found.get("margin", ""))]
     moved += [pixels(found.get(name)) or 0 for name in ("margin-left", "margin-top")]
     for parts in _MOVED.findall(found.get("transform", "")):
-        # Per cent are of the element itself, which is on the screen as often as not.
+        # Per cent refer to the element's own size, and often leave it on the screen.
         moved += [pixels(part.strip()) or 0 for part in parts.split(",") if "%" not in part]
     if found.get("position") in ("absolute", "fixed", "relative"):
         sides = [pixels(found.get(name)) or 0 for name in ("left", "top", "right", "bottom")]
@@ -173,7 +173,7 @@ def _text_colour(found: Declarations, parent: _State) -> tuple[Colour | None, fl
 
 
 def _ground(tag: Tag, found: Declarations, around: Colour | None) -> Colour | None:
-    """Return the colour behind an element's text, None if it is not known."""
+    """Return the background colour of an element's text, None if it is unknown."""
     painted = found.get("background-color")
     whole = found.get("background", "")
     image = found.get("background-image", "none")
@@ -197,7 +197,7 @@ def _ground(tag: Tag, found: Declarations, around: Colour | None) -> Colour | No
 
 
 def _lies_on_something(tag: Tag) -> bool:
-    """Return whether an element that is placed freely may lie on a picture or a coloured one."""
+    """Return whether a freely positioned element may lie on a picture or a coloured element."""
     around = tag.parent
     if around is None:
         return False

@@ -1,1 +1,1 @@
-"""Tools that measure sounds, change them, and write down speech, all without a network."""
+"""Tools that measure, change and transcribe sounds, all without a network."""

@@ -1,4 +1,4 @@
-"""AudioClipTool: a part of a sound, cut to the sample, faded in and out if wanted."""
+"""AudioClipTool: cuts a part out of a sound, exact to the sample, optionally with fades."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ class AudioClipToolArguments(Arguments):
 
 
 def clip_audio(args: AudioClipToolArguments, workspace: Path) -> ToolResult:
-    """Write the part between the two times; the format follows the ending of the result."""
+    """Write the part between the two times; the ending of the path determines the format."""
     media, track = open_sound(workspace, args.audio)
     part = part_of(args.audio, track.seconds, args.start_time, args.end_time)
     if args.fade_in + args.fade_out > part.seconds:
@@ -61,7 +61,7 @@ def clip_audio(args: AudioClipToolArguments, workspace: Path) -> ToolResult:
 
 
 def _filters(part: Part, fade_in: float, fade_out: float) -> str:
-    # Seeking in a file without an index lands beside the asked time, so all before is decoded.
+    # Seeking in a file without an index is inexact, so everything before the start is decoded.
     steps = [f"atrim=start={part.start:.6f}:end={part.end:.6f}", "asetpts=PTS-STARTPTS"]
     if fade_in:
         steps.append(f"afade=t=in:st=0:d={fade_in:.6f}")

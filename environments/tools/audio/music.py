@@ -1,4 +1,4 @@
-"""Pitch, onsets, tempo and key of a sound, as classical methods estimate them."""
+"""Pitch, onsets, tempo and key of a sound, estimated by classical methods."""
 
 import math
 from typing import TYPE_CHECKING, NamedTuple
@@ -38,7 +38,7 @@ _MINOR = (6.33, 2.68, 3.52, 5.38, 2.60, 3.53, 2.54, 4.75, 3.98, 2.69, 3.34, 3.17
 
 
 class Key(NamedTuple):
-    """A key and how well the notes fit it."""
+    """A key, and how well the notes fit it."""
 
     name: str
     correlation: float
@@ -73,7 +73,7 @@ def _pitches_of_frames(frames: "Values") -> "Values":
 
 
 def _normalised_square_difference(frames: "Values") -> "Values":
-    """Return for each frame 1 at lags at which it repeats itself, down to -1."""
+    """Return 1 for lags at which a frame repeats itself, down to -1, for each frame."""
     import numpy as np
 
     lags = RATE // _LOWEST_HZ + 2
@@ -90,16 +90,17 @@ def _normalised_square_difference(frames: "Values") -> "Values":
 
 
 def note_name(hertz: float) -> str:
-    """Return the nearest note with its octave and the cents it is off, such as `A4 +3 cents`."""
+    """Return the nearest note with its octave and the deviation in cents, such as `A4 +3 cents`."""
     number = _A4_NUMBER + 12 * math.log2(hertz / _A4_HZ)
     nearest = round(number)
     return f"{NOTES[nearest % 12]}{nearest // 12 - 1} {100 * (number - nearest):+.0f} cents"
 
 
 def rises(decibels: "Values") -> "Values":
-    """Return by how many dB the mel bands of each frame got louder, as a mean over all bands.
+    """Return by how many dB the mel bands of each frame got louder, averaged over all bands.
 
-    Frames around which the sound gets quieter count as 0: a sudden end has a broad spectrum too.
+    Frames around which the sound gets quieter count as 0, because a sudden end has a broad spectrum
+    too.
     """
     import numpy as np
 
@@ -114,7 +115,7 @@ def rises(decibels: "Values") -> "Values":
 
 
 def onsets(rise: "Values") -> "Values":
-    """Return the times in seconds at which `rise` has its peaks: where sounds begin."""
+    """Return the times in seconds at which `rise` has its peaks: the beginnings of sounds."""
     import numpy as np
     from scipy.ndimage import maximum_filter1d, uniform_filter1d
 
@@ -122,11 +123,11 @@ def onsets(rise: "Values") -> "Values":
     least = max(_LEAST_RISE_DB, _RISE_SHARE * float(rise.max()))
     is_onset = rise >= maximum_filter1d(rise, width, mode="constant")
     is_onset &= rise >= uniform_filter1d(rise, width, mode="constant") + least
-    # Where the sound is cut off at its end, the spectrum gets broad without a new sound.
+    # The spectrum also gets broad where the sound is cut off at its end, which is no onset.
     is_onset[-_FRAMES_PAST_END:] = False
     frames = np.flatnonzero(is_onset)
     frames = frames[np.diff(frames, prepend=-_NEIGHBOURS - 1) > 1]
-    # A frame gets louder as soon as its outer part reaches into the sound.
+    # A frame gets louder as soon as its edge overlaps the sound.
     times: Values = (frames + (frames > 0)) / FRAMES_PER_SECOND
     return times
 

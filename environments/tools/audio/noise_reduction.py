@@ -1,7 +1,7 @@
-"""NoiseReduction: steady noise taken out by spectral gating, as the published tool does it.
+"""NoiseReduction: removes steady noise by spectral gating, like the published tool.
 
-The noise is learned from a stretch where only it is heard. Learned from the whole file, as the
-library does without such a stretch, a note that lasts counts as noise and goes too.
+The noise profile is taken from a stretch with nothing but noise. Taken from the whole file, as the
+library does by default, sustained notes would count as noise and be removed too.
 """
 
 import math
@@ -36,9 +36,9 @@ _STEPS_PER_PROFILE = 6
 _CLEARLY_QUIETER_DB = 6.0
 _SILENT_DB = -120.0
 _LOWEST_RATE = 8_000
-"""Below it the library's frames are longer than the time over which it smooths."""
+"""Below this rate the library's frames are longer than the time over which it smooths."""
 _SMOOTHED_HZ = 100
-"""The library's 500 Hz would thin out every single tone."""
+"""The library's default of 500 Hz would weaken every single tone."""
 
 
 class NoiseReductionArguments(Arguments):
@@ -58,7 +58,7 @@ class NoiseReductionArguments(Arguments):
 
 
 def reduce_noise(args: NoiseReductionArguments, workspace: Path) -> ToolResult:
-    """Write the sound without the noise and say by how much its quiet stretch got quieter."""
+    """Write the sound without the noise and report how much quieter its noise stretch is."""
     media, track = open_sound(workspace, args.audio)
     sound = read_sound(media, track, rate=min(max(track.sample_rate, _LOWEST_RATE), HIGHEST_RATE))
     noise = _noise_part(args, sound)
@@ -91,7 +91,7 @@ def _noise_part(args: NoiseReductionArguments, sound: Sound) -> Part:
 
 
 def quietest_part(sound: Sound) -> Part:
-    """Return the 0.3 s with the least energy, digital silence left aside."""
+    """Return the 0.3 s with the least energy, ignoring digital silence."""
     import numpy as np
 
     if sound.seconds <= _PROFILE_SECONDS:

@@ -1,7 +1,7 @@
-"""PitchShifting: a sound higher or lower by semitones, as long as before.
+"""PitchShifting: raises or lowers a sound by semitones without changing its length.
 
 The sound is played faster or slower and then brought back to its length by overlapping similar
-waves (WSOLA); a tone comes out within a few cents of its new pitch.
+waves (WSOLA); a tone ends up within a few cents of its new pitch.
 """
 
 import math
@@ -60,9 +60,9 @@ def shift_pitch(args: PitchShiftingArguments, workspace: Path) -> ToolResult:
 
 
 def _filters(track: Track, ratio: float) -> str:
-    """Return the steps: played faster or slower, then brought back to its length."""
+    """Return the filters: change of speed, then restoring the length."""
     rate = min(track.sample_rate, HIGHEST_RATE)
-    # One step of atempo makes a sound at most twice as long.
+    # One step of atempo can at most double the length.
     steps = max(1, math.ceil(math.log2(ratio)))
     slower = ",".join([f"atempo={ratio ** (-1 / steps):.9f}"] * steps)
     return (

@@ -1,4 +1,4 @@
-"""SoundCharacteristicExtraction: what can be measured of a sound, each value with its unit."""
+"""SoundCharacteristicExtraction: measurements of a sound, each with its unit."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Sounds as samples: decoded by ffmpeg within limits, and encoded as a file's ending says."""
+"""Sounds as samples: decoded by ffmpeg within limits, encoded by the ending of a file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     Samples = NDArray[np.float32]
 
 MAX_SECONDS = 600
-"""Longest sound that is held in memory."""
+"""Longest sound that is held in memory, in seconds."""
 
 HIGHEST_RATE = 48_000
-"""Sounds with more samples a second are brought down to it."""
+"""Sounds with a higher sample rate are resampled to this one."""
 
 _BYTES_PER_SAMPLE = 4
 ENCODERS: Mapping[str, Sequence[str]] = {
@@ -38,11 +38,11 @@ class Sound:
 
     samples: "Samples"
     rate: int
-    """Samples a second."""
+    """Samples per second."""
 
     @property
     def seconds(self) -> float:
-        """Length of the sound."""
+        """Length of the sound in seconds."""
         return float(self.samples.shape[1] / self.rate)
 
 
@@ -54,10 +54,10 @@ def read_sound(
     start: float = 0.0,
     seconds: float | None = None,
 ) -> Sound:
-    """Return the sound of `media` from `start`, all of it or at most `seconds`.
+    """Return the sound of `media` from `start` on, at most `seconds` of it.
 
     By default it keeps its rate, up to 48 kHz, and its channels, up to two. Raises `ToolRefused`
-    for a sound longer than `MAX_SECONDS` and for one that cannot be decoded.
+    for a sound that is longer than `MAX_SECONDS` or cannot be decoded.
     """
     import numpy as np
 
@@ -84,7 +84,7 @@ def read_sound(
 
 
 def write_sound(sound: Sound, target: Path, path: str) -> None:
-    """Write `sound` as the ending of `target` says; `path` names it in refusals."""
+    """Write `sound` in the format of `target`'s ending; `path` is its name in refusals."""
     import numpy as np
 
     raw = np.ascontiguousarray(sound.samples.T, dtype="<f4").tobytes()

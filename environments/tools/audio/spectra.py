@@ -1,9 +1,9 @@
-"""What a sound's spectrum is like, frame by frame.
+"""Spectral features of a sound, frame by frame.
 
-Frames of 2048 samples every 512 at 22 050 Hz, Hann windows and Slaney's mel scale: the settings
-and definitions of librosa, so that values compare with the published tool's. Librosa itself is not
-used: it compiles its inner loops in every new process, which takes more than 20 s of CPU time where
-no compiled code can be kept, as in a sandbox.
+Frames of 2048 samples every 512 at 22 050 Hz, Hann windows and Slaney's mel scale: the settings and
+definitions of librosa, so that values are comparable with the published tool's. Librosa itself is
+not used: it compiles its inner loops in every new process, which takes more than 20 s of CPU time
+where compiled code cannot be cached, as in a sandbox.
 """
 
 import math
@@ -33,9 +33,9 @@ _HEARD_AS_ZERO = 1e-10
 def in_pieces(
     samples: "Samples", measure: "Callable[[Values], Values]", mode: str = "constant"
 ) -> "Values":
-    """Return `measure` of all frames, taken some at a time to bound the memory.
+    """Return `measure` of all frames, computed in batches to limit the memory.
 
-    Frames are centred: `mode` says how the sound goes on beyond its ends, as in `numpy.pad`.
+    Frames are centred: `mode` says how the sound continues beyond its ends, as in `numpy.pad`.
     """
     import numpy as np
 
@@ -57,7 +57,7 @@ def magnitudes(frames: "Values") -> "Values":
 
 
 def centroid_and_rolloff(frames: "Values") -> "Values":
-    """Return two columns in Hz: the spectrum's centre, and what 85 % of it lies below."""
+    """Return two columns in Hz: the spectral centroid, and the frequency below which 85 % lies."""
     import numpy as np
 
     spectrum = magnitudes(frames)

@@ -1,4 +1,4 @@
-"""SpeechToText: speech written down by Whisper base, in the language that is spoken."""
+"""SpeechToText: transcription by Whisper base, in the language that is spoken."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def transcribe(args: SpeechToTextArguments, workspace: Path) -> ToolResult:
     if args.language not in (None, *model.supported_languages):
         known = ", ".join(sorted(model.supported_languages))
         raise ToolRefused(f"Whisper knows no language {args.language!r}, only: {known}.")
-    # Beam search at temperature 0 in one thread gives the same words for the same sound.
+    # Beam search at temperature 0 in one thread is deterministic.
     segments, info = model.transcribe(
         sound.samples[0],
         language=args.language,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from faster_whisper import WhisperModel
 
 RATE = 16_000
-"""Samples a second of the sound that the model reads."""
+"""Sample rate of the model's input."""
 
 _SHA256 = "d01c3014881c9c6f3133c182f3d2887eb6ca1c789a7538c5c007196857a0a6a9"
 _CHUNK_BYTES = 1 << 20
@@ -27,7 +27,7 @@ def check_model() -> None:
     """Compare the joined weights with the hash of the published file.
 
     Raises:
-        ToolUnavailable: The packages hold other bytes.
+        ToolUnavailable: the packages contain other bytes.
     """
     digest = hashlib.sha256()
     for half in _halves():

@@ -1,1 +1,1 @@
-"""Tools that look at pictures and change them, with classical methods and small local models."""
+"""Tools that analyse and change pictures, with classical methods and small local models."""

@@ -1,4 +1,4 @@
-"""Places in a picture as GTA's tools write them: "(x1, y1, x2, y2)" in pixels from the top left."""
+"""Positions in a picture as GTA's tools write them: "(x1, y1, x2, y2)" in pixels, top left."""
 
 import math
 import re
@@ -13,7 +13,7 @@ _AROUND_NUMBERS = re.compile(r"[\s,;()\[\]]*")
 
 
 class Box(NamedTuple):
-    """A rectangle of pixels, `right` and `bottom` being the first ones outside."""
+    """A rectangle of pixels; `right` and `bottom` are exclusive."""
 
     left: int
     top: int
@@ -34,7 +34,7 @@ class Box(NamedTuple):
         return self.bottom - self.top
 
     def within(self, size: tuple[int, int]) -> Self:
-        """Return the part of the box that lies in a picture of `size`; it may be empty."""
+        """Return the part of the box inside a picture of `size`; it may be empty."""
         width, height = size
         return self._replace(
             left=min(max(self.left, 0), width),
@@ -87,7 +87,7 @@ def read_point(text: str, size: tuple[int, int]) -> tuple[int, int] | None:
 
 
 def _numbers(text: str) -> list[float]:
-    """Return the numbers of `text`, or none at all if it holds words too."""
+    """Return the numbers of `text`, none if it contains words too."""
     if _AROUND_NUMBERS.fullmatch(_NUMBER.sub("", text)) is None:
         return []
     return [float(number) for number in _NUMBER.findall(text)]

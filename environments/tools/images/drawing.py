@@ -1,4 +1,4 @@
-"""DrawBox and AddText: marks on a picture, with the arguments and places of GTA (appendix B.1)."""
+"""DrawBox and AddText: marks on a picture, with the arguments of GTA (appendix B.1)."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,7 +91,7 @@ def draw_box(args: DrawBoxArguments, workspace: Path) -> ToolResult:
 
 
 def _annotate(picture: "Image", box: Box, words: str) -> None:
-    """Write white on red above the box, or inside at its top where there is no room above."""
+    """Write white on red above the box, or inside at its top if there is no space above."""
     from PIL import ImageDraw
 
     size_px = fitting_size(words, _letter_size(picture), picture.size)
@@ -103,7 +103,7 @@ def _annotate(picture: "Image", box: Box, words: str) -> None:
 
 
 def add_text(args: AddTextArguments, workspace: Path) -> ToolResult:
-    """Write a copy of the picture with `text` on it, as large as suits the picture."""
+    """Write a copy of the picture with `text` in a size that suits the picture."""
     picture = open_picture(workspace, args.image)
     color = read_color(args.color)
     if not args.text.strip():
@@ -125,7 +125,7 @@ def _letter_size(picture: "Image") -> int:
 
 
 def _anchor(position: str, size: tuple[int, int]) -> tuple[tuple[float, float], tuple[int, int]]:
-    """Return which point of the text, as shares of its size, comes where in the picture."""
+    """Return the text's anchor, as shares of its size, and its position in the picture."""
     letters = position.strip().lower()
     if len(letters) == 2 and letters[0] in _ACROSS and letters[1] in _DOWN:
         x, y = _ACROSS[letters[0]], _DOWN[letters[1]]

@@ -1,8 +1,8 @@
-"""ImageQualityTest: what can be measured of a picture's quality without a reference.
+"""ImageQualityTest: measurements of a picture's quality without a reference.
 
-Sharpness is the variance of the Laplacian (Pech-Pacheco et al. 2000), noise Immerkær's estimate
-(1996), colourfulness the metric of Hasler and Süsstrunk (2003, equation 15 and table 2). The
-limits of the verdicts are ours, but for colourfulness, where they are those of the paper.
+Sharpness is the variance of the Laplacian (Pech-Pacheco et al. 2000), noise is Immerkær's estimate
+(1996), colourfulness the metric of Hasler and Süsstrunk (2003, equation 15 and table 2). The limits
+of the verdicts are our own, except those for colourfulness, which are from the paper.
 """
 
 import math
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     Pixels = NDArray[np.uint8]
 
 _COMPARED_SIDE = 1_024
-"""Sharpness depends on size, so it is measured at one; noise is not visible in a smaller copy."""
+"""Sharpness depends on size, so it is measured at this one; a smaller copy hides noise."""
 _NOISE_SIDE = 2_000
 _DARKEST, _BRIGHTEST = 2, 253
 _GOOD = ""
 
 Steps = tuple[tuple[float, str, str], ...]
-"""Upper limit, verdict, and the fault it is (empty for none), from the smallest limit."""
+"""Upper limit, verdict, and the fault (empty for none), in ascending order."""
 
 _MEGAPIXELS: Steps = (
     (0.3, "low", "low resolution"),

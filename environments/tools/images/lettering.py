@@ -1,4 +1,4 @@
-"""Lettering on pictures: a font that has the letters, in a size that fits."""
+"""Text on pictures: a font with the needed letters, in a size that fits."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -42,7 +42,7 @@ def write_on(
 
 
 def read_color(name: str) -> tuple[int, ...]:
-    """Return red, green and blue, 0-255, of a color by name or hex value; refuses what is none."""
+    """Return red, green and blue, 0-255, of a colour name or hex value; refuses others."""
     from PIL import ImageColor
 
     try:
@@ -64,7 +64,7 @@ def text_size(text: str, size_px: int) -> tuple[int, int]:
 def fitting_size(text: str, size_px: int, within: tuple[int, int]) -> int:
     """Return the largest size up to `size_px` at which `text` fits; refuses if none does."""
     width, height = text_size(text, size_px)
-    # A step below what proportion says, since hinting rounds widths.
+    # One step smaller than proportional, since hinting rounds widths.
     share = min(within[0] / width, within[1] / height)
     size = size_px if share >= 1 else int(size_px * share * 0.98)
     if size < _SMALLEST_PX:
@@ -76,13 +76,13 @@ def fitting_size(text: str, size_px: int, within: tuple[int, int]) -> int:
 
 
 def place(anchor: tuple[float, float], at: tuple[int, int], text: tuple[int, int]) -> Box:
-    """Return the box of a text of size `text` whose point `anchor` (0 to 1 each) is `at`."""
+    """Return the box of a text of size `text` whose point `anchor` (0 to 1 each) is at `at`."""
     left, top = round(at[0] - anchor[0] * text[0]), round(at[1] - anchor[1] * text[1])
     return Box(left, top, left + text[0], top + text[1])
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of `text`, what cannot be printed replaced by blanks."""
+    """Return the lines of `text`, unprintable characters replaced by blanks."""
     return [
         "".join(letter if letter.isprintable() else " " for letter in line)
         for line in text.splitlines()

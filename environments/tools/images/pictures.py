@@ -1,7 +1,7 @@
-"""Pictures in and out of the workspace: opened with care, brought to one form, written.
+"""Pictures in and out of the workspace: opened safely, normalised, written.
 
-Nothing is decoded before its size is known, and only formats whose readers are plain code are
-tried: no PostScript, no vector graphics.
+Nothing is decoded before its size is known, and only raster formats with simple decoders are tried:
+no PostScript, no vector graphics.
 """
 
 import re
@@ -84,10 +84,10 @@ def _eight_bit(image: "Image") -> "Image":
 
 
 def _grey_of_deep(image: "Image") -> "Image":
-    """Return a picture of 16 or 32 bits a pixel as 8-bit grey.
+    """Return a picture of 16 or 32 bits per pixel as 8-bit grey.
 
-    16 bits keep their meaning (0 black, 65535 white); wider values have no fixed white, so their
-    range is stretched.
+    16-bit values keep their meaning (0 black, 65535 white); wider values have no defined white, so
+    their range is stretched.
     """
     import numpy as np
     from PIL import Image
@@ -101,7 +101,7 @@ def _grey_of_deep(image: "Image") -> "Image":
 
 
 def flat(image: "Image") -> "Image":
-    """Return `image` as RGB; what is transparent becomes white, or black behind light content."""
+    """Return `image` as RGB; transparent parts become white, or black behind light content."""
     from PIL import Image, ImageStat
 
     if image.mode == "RGB":
@@ -115,7 +115,7 @@ def flat(image: "Image") -> "Image":
 
 
 def result_file(workspace: Path, path: str | None, source: str, suffix: str) -> tuple[Path, str]:
-    """Return where to write a picture made from `source`, and that place's path.
+    """Return where to write a picture made from `source`, and the path to report.
 
     Without `path` it is `output/<name of source>_<suffix>.png`, numbered if that exists.
     """
@@ -128,9 +128,9 @@ def result_file(workspace: Path, path: str | None, source: str, suffix: str) -> 
 
 
 def write_picture(image: "Image", target: Path) -> None:
-    """Write `image` as its file's ending says; JPEG, which has no transparency, gets it flat."""
+    """Write `image` in the format of the file's ending; JPEG has no transparency, so it is flat."""
     if target.suffix.lower() == ".png":
-        # A photo gets hardly smaller with more effort, which would take most of the time.
+        # More compression hardly makes a photo smaller, but takes most of the time.
         image.save(target, format="PNG", compress_level=2)
     else:
         flat(image).save(target, format="JPEG", quality=92)

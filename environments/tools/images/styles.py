@@ -1,6 +1,6 @@
-"""Classical picture styles: plain filters, no model; RGB pixels in, RGB pixels of that size out.
+"""Classical picture styles by plain filters, without a model: RGB pixels in and out, same size.
 
-Brush sizes follow the size of the picture, so that a thumbnail and a photo look alike.
+Brush sizes are proportional to the picture, so that a thumbnail and a photo look alike.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Pixels = NDArray[np.uint8]
 
 _MAX_BRUSHED_PIXELS = 2_000_000
-"""Brush styles, slow for each pixel, work on a smaller copy above this."""
+"""Slow brush styles work on a smaller copy of pictures above this size."""
 
 _WIDEST_KERNEL = 4.0
 _BLOCKS = 64
@@ -172,11 +172,11 @@ STYLES: Mapping[str, Callable[["Pixels"], "Pixels"]] = {
     "sharpen": sharpen,
     "black and white": black_and_white,
 }
-"""Style by name, the more telling first: a black and white pencil sketch is a pencil sketch."""
+"""Style by name, specific ones first: a black and white pencil sketch is a pencil sketch."""
 
 
 def _pixels(array: object) -> "Pixels":
-    """Return what OpenCV made, whose own types say only that it is an array."""
+    """Return a result of OpenCV as pixels, which its own types do not say."""
     import numpy as np
 
     return np.asarray(array, dtype=np.uint8)
@@ -202,7 +202,7 @@ def _dodge(grey: "Pixels") -> "Pixels":
 
 
 def _blurred(pixels: "Pixels", radius: float) -> "Pixels":
-    """Return a Gaussian blur; a wide one is made of a smaller copy, where it costs little."""
+    """Return a Gaussian blur; a wide one is computed on a smaller copy to save time."""
     import cv2
 
     height, width = pixels.shape[:2]
@@ -228,7 +228,7 @@ def _odd(pixels: "Pixels", share: int) -> int:
 
 
 def _brushed(pixels: "Pixels", brush: Callable[["Pixels"], "Pixels"]) -> "Pixels":
-    """Return `brush` of the picture, done on a smaller copy of it if it is large."""
+    """Return `brush` of the picture, computed on a smaller copy if the picture is large."""
     import cv2
 
     height, width = pixels.shape[:2]

@@ -1,4 +1,4 @@
-"""ImageStylization: a picture in one of the classical styles that an instruction names."""
+"""ImageStylization: a picture in a classical style that an instruction names."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from taskdata.schema.tool import ToolResult
 
 _MAX_INSTRUCTION_CHARS = 500
 _WORD = re.compile(r"[a-z0-9]+")
-# Phrases as they read without punctuation; American spelling is turned into British before.
+# Phrases without punctuation; American spelling is converted to British first.
 _PHRASES: Mapping[str, tuple[str, ...]] = {
     "colour pencil": (
         *("colour pencil", "coloured pencil", "colour sketch", "coloured sketch", "crayon"),
@@ -65,7 +65,7 @@ class ImageStylizationArguments(Arguments):
 
 
 def stylize(args: ImageStylizationArguments, workspace: Path) -> ToolResult:
-    """Write the picture in the style named; one it does not know is refused."""
+    """Write the picture in the named style; refuses unknown styles."""
     import numpy as np
     from PIL import Image
 

@@ -33,7 +33,7 @@ def calculate(args: CalculatorArguments, workspace: Path) -> ToolResult:
 
 
 def value_of(expression: str) -> int | float | bool:
-    """Return the value of `expression`, or raise `ToolRefused` that says why it has none."""
+    """Return the value of `expression`; raises `ToolRefused` that says why it has none."""
     try:
         value = _WALKER.value(parse_expression(expression))
     except RecursionError as exc:
@@ -61,7 +61,7 @@ def _checked(value: Any) -> Any:
 
 def _power(base: Any, exponent: Any) -> Any:
     is_exact = isinstance(base, int) and isinstance(exponent, int) and abs(base) > 1
-    # Checked before, since Python would compute 9 ** 9 ** 9 for hours.
+    # Checked first, because Python would compute 9 ** 9 ** 9 for hours.
     if is_exact and abs(exponent) * base.bit_length() > 2 * MAX_INTEGER_BITS:
         raise ToolRefused("The power is too large to calculate exactly.")
     return base**exponent

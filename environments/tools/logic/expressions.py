@@ -1,6 +1,6 @@
-"""Reading an arithmetic expression without `eval`: parsed to a syntax tree, walked by a caller.
+"""Parsing an arithmetic expression to a syntax tree, without `eval`.
 
-Shared by the Calculator, which walks with Python numbers, and the Solver, with SymPy's.
+Used by the Calculator, which evaluates with Python numbers, and the Solver, with SymPy's.
 """
 
 import ast
@@ -14,14 +14,14 @@ from taskdata.errors import ToolRefused
 
 MAX_EXPRESSION_CHARS = 5_000
 MAX_INTEGER_BITS = 13_000
-"""About 3,900 digits; Python prints no more than 4,300."""
+"""About 3,900 digits; Python prints at most 4,300."""
 
 _LOOKALIKES = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-"})
 _THOUSANDS = re.compile(r"(?<![\w.])\d{1,3}(,\d{3})+(?![\d,])")
 
 
 def parse_expression(text: str) -> ast.expr:
-    """Return the syntax tree of `text`; raises `ToolRefused` where it is no expression."""
+    """Return the syntax tree of `text`; raises `ToolRefused` if it is not an expression."""
     if len(text) > MAX_EXPRESSION_CHARS:
         raise ToolRefused(
             f"The expression has {len(text)} characters; "
@@ -75,11 +75,11 @@ class Walker:
     number: Callable[[int | float], Any]
     power: Callable[[Any, Any], Any]
     check: Callable[[Any], Any]
-    """Passes each intermediate result on, or raises `ToolRefused`."""
+    """Returns each intermediate result unchanged, or raises `ToolRefused`."""
     allow_comparisons: bool
 
     def value(self, node: ast.expr) -> Any:
-        """Return the value of `node`; raises `ToolRefused` for what is not arithmetic."""
+        """Return the value of `node`; raises `ToolRefused` if it is not arithmetic."""
         match node:
             case ast.Constant(value=int() | float() as value):
                 return self.check(self.number(value))

@@ -1,4 +1,4 @@
-"""Formulas as people write them, `x > 3 and not p`, read without `eval` and built for Z3."""
+"""Formulas as people write them, `x > 3 and not p`, parsed without `eval` into Z3's terms."""
 
 import ast
 import operator
@@ -29,7 +29,7 @@ _HINT = (
 
 
 class Formulas:
-    """Reads formulas over the same variables; raises `ToolRefused` for what is none."""
+    """Parses formulas over the same variables; raises `ToolRefused` for anything else."""
 
     def __init__(self, variables: Mapping[str, Kind]) -> None:
         import z3
@@ -43,7 +43,7 @@ class Formulas:
         self._values = {name: sorts[kind](name) for name, kind in variables.items()}
 
     def read(self, text: str) -> Any:
-        """Return the formula as Z3 has it."""
+        """Return the formula as a term of Z3."""
         import z3
 
         if len(text) > MAX_FORMULA_CHARS:
@@ -90,7 +90,7 @@ class Formulas:
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
                 numbers = self._numbers(left, right)
                 if isinstance(op, ast.Div):
-                    # Z3 divides whole numbers without remainder; people do not mean that.
+                    # Z3's division of integers drops the remainder, which people do not mean.
                     numbers = [z3.ToReal(n) if z3.is_int(n) else n for n in numbers]
                 return _ARITHMETIC[type(op)](*numbers)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
@@ -106,14 +106,14 @@ class Formulas:
         return self._values[name]
 
     def _numbers(self, *nodes: ast.expr) -> list[Any]:
-        """Return Z3's values of the nodes; raises TypeError for a truth value among them."""
+        """Return Z3's values of the nodes; raises TypeError if one is a truth value."""
         values = self._typed(*nodes)
         if any(kind is bool for kind, _ in values):
             raise TypeError("a truth value is no number")
         return [value for _, value in values]
 
     def _typed(self, *nodes: ast.expr) -> list[tuple[type, Any]]:
-        """Return the kind of each node, bool or int for any number, and Z3's value of it."""
+        """Return the kind of each node, bool or int for any number, and its value in Z3."""
         import z3
 
         typed: list[tuple[type, Any]] = []

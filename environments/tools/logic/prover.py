@@ -1,4 +1,4 @@
-"""Prover: whether a conclusion follows from what is given, with Z3."""
+"""Prover: whether a conclusion follows from assumptions, by Z3."""
 
 from pathlib import Path
 from typing import Any, Self
@@ -58,7 +58,7 @@ class ProverArguments(Arguments):
 
 
 def prove(args: ProverArguments, workspace: Path) -> ToolResult:
-    """Return whether the goal is proved, a counterexample, or that it stays unknown."""
+    """Return whether the goal is proved, a counterexample, or that neither was found."""
     import z3
 
     z3.set_param("memory_max_size", _MAX_MEMORY_MB)
@@ -72,7 +72,7 @@ def prove(args: ProverArguments, workspace: Path) -> ToolResult:
 
 
 def _problem(args: ProverArguments) -> tuple[list[Any], Any]:
-    """Return what is given, and the denial of the goal, which is None where there is no goal."""
+    """Return the assumptions, and the negated goal, which is None if there is no goal."""
     import z3
 
     if args.smtlib is None:

@@ -1,6 +1,6 @@
-"""SMT-LIB 2 text, taken apart so that only what declares and asserts reaches the solver.
+"""SMT-LIB 2 text, split so that only declarations and assertions reach the solver.
 
-Z3's reader also obeys commands that open files (`include`, `set-option` of an output channel).
+Z3's parser also executes commands that open files (`include`, `set-option` of an output channel).
 """
 
 import re
@@ -39,7 +39,7 @@ _TOKEN = re.compile(
 def problem_of(text: str) -> str:
     """Return the declarations and assertions of `text`, up to `(exit)`.
 
-    Raises `ToolRefused` for text that is no SMT-LIB, and for commands that do anything else.
+    Raises `ToolRefused` for invalid SMT-LIB, and for any other command.
     """
     kept = []
     for command, written in _commands(text):
@@ -68,7 +68,7 @@ def require_term(text: str) -> None:
 
 
 def _commands(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each command's name and the whole of it as written, comments included."""
+    """Yield each command's name and its full text, comments included."""
     depth = start = 0
     name = ""
     for kind, at, end in _tokens(text):
@@ -91,7 +91,7 @@ def _commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield kind and place of each token that means something."""
+    """Yield kind and position of each significant token."""
     if len(text) > MAX_CHARS:
         raise ToolRefused(f"The SMT-LIB text is too long: at most {MAX_CHARS} characters are read.")
     at = 0

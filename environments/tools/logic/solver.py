@@ -21,7 +21,7 @@ _ALIASES = {"abs": "Abs", "ln": "log", "min": "Min", "max": "Max"}
 _CONSTANTS = {"pi": "pi", "e": "E"}
 _MAX_EXPONENT = 1_000
 
-# 2x and 2(x + 1) and (x + 1)(x - 1) as people write them; 1e5 and log2(x) stay as they are.
+# 2x, 2(x + 1) and (x + 1)(x - 1) as people write them; 1e5 and log2(x) are left alone.
 _NUMBER_THEN_NAME = re.compile(r"(?<![\w.])(\d+\.?\d*|\.\d+)\s*(?![eE][+-]?\d)(?=[A-Za-z_(])")
 _BRACKETS = re.compile(r"\)\s*\(")
 
@@ -68,7 +68,7 @@ def solve(args: SolverArguments, workspace: Path) -> ToolResult:
 
 
 def _zero_form(equation: str, walker: Walker) -> Any:
-    """Return the equation as an expression that is to be zero."""
+    """Return the equation as an expression that must be zero."""
     sides = re.split(r"==?", equation)
     if len(sides) > 2 or re.search(r"[<>!]", equation):
         raise ToolRefused(f"{equation!r} is not an equation with one '=' in it.")
@@ -117,7 +117,7 @@ def _walker(unknowns: set[str]) -> Walker:
 def _solutions(zeros: list[Any], unknowns: list[Any]) -> list[dict[Any, Any]]:
     import sympy
 
-    # SymPy finds roots of a lone polynomial that it misses in a system of one.
+    # SymPy finds roots of a single polynomial that it misses in a system of one.
     asked = zeros[0] if len(zeros) == 1 else zeros
     try:
         exact: list[dict[Any, Any]] = sympy.solve(asked, unknowns, dict=True)

@@ -1,9 +1,9 @@
-"""Calls of ffmpeg on files that nobody vouches for.
+"""Calls of ffmpeg on untrusted files.
 
-Only local files are opened, and only by readers of containers that hold their own data: a
-playlist, an image sequence or a concat script names other files or addresses and is no input.
-Every call has one thread where ffmpeg lets us choose, a limit on the pixels of a frame, which
-holds while decoding whatever the header says, and a limit on its CPU time.
+Only local files are opened, and only by readers of containers that hold their own data: a playlist,
+an image sequence or a concat script names other files or addresses and is refused. Every call has
+one thread if ffmpeg allows it, a limit on the pixels of a frame, which applies while decoding
+whatever the header says, and a limit on its CPU time.
 """
 
 import errno
@@ -22,7 +22,7 @@ from typing import IO
 from taskdata.errors import ToolRefused
 
 MAX_FRAME_PIXELS = 9_000_000
-"""Largest frame that is decoded: cinema 4K."""
+"""Largest frame that is decoded: 4K cinema."""
 
 _CONTAINERS = (
     *("wav", "w64", "aiff", "au", "caf", "mp3", "flac", "ogg", "aac", "amr"),
@@ -54,13 +54,13 @@ def picture_input(source: Path) -> list[str]:
 
 
 def raw_input(*options: str) -> list[str]:
-    """Return the options that make standard input one, in the raw format of `options`."""
+    """Return the options that make standard input an input, in the raw format of `options`."""
     return ["-protocol_whitelist", "pipe", *options, "-i", "pipe:0"]
 
 
 @contextmanager
 def reading(arguments: Sequence[str], path: str) -> Iterator[IO[bytes]]:
-    """Yield what ffmpeg writes for the file shown as `path`; the reader may stop early.
+    """Yield ffmpeg's output for the file called `path`; the reader may stop early.
 
     Raises `ToolRefused` when ffmpeg fails on the file.
     """
@@ -82,9 +82,9 @@ def reading(arguments: Sequence[str], path: str) -> Iterator[IO[bytes]]:
 
 
 def write(arguments: Sequence[str], target: Path, path: str, raw: bytes | None = None) -> None:
-    """Let ffmpeg write `target` from the inputs of `arguments`; `path` is shown in refusals.
+    """Let ffmpeg write `target` from the inputs of `arguments`; `path` is its name in refusals.
 
-    `raw` goes to its standard input. What stood at `target` is replaced only by a whole file, so
+    `raw` goes to its standard input. An existing `target` is replaced only by a complete file, so
     an input may be the target.
     """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as complaints:
@@ -120,7 +120,7 @@ def _check(code: int, complaints: IO[bytes], path: str) -> None:
 
 
 def _first_complaint(said: str) -> str:
-    """Return the first line of what ffmpeg said, which names the cause, without our paths."""
+    """Return the first line of ffmpeg's error output, which names the cause, without our paths."""
     if "not on whitelist" in said:
         return "this kind of file is not one of those that are opened"
     lines = (_SOURCE_OF_LINE.sub("", line).strip() for line in said.splitlines())

@@ -1,4 +1,4 @@
-"""Parts of a recording as arguments name them, and the files that tools make of them."""
+"""Parts of a recording as arguments, and the files that tools make of them."""
 
 import re
 from itertools import count
@@ -63,7 +63,7 @@ VideoResultPath = Annotated[
 
 
 class Part(NamedTuple):
-    """A stretch of a recording, in seconds from its beginning."""
+    """A part of a recording, in seconds from its beginning."""
 
     start: float
     end: float
@@ -78,7 +78,7 @@ class Part(NamedTuple):
 
 
 def part_of(path: str, whole: float, start: float, end: float | None) -> Part:
-    """Return the asked part of a recording of `whole` seconds; an end past its end is its end.
+    """Return the requested part of a recording of `whole` seconds; its end is cut to the end.
 
     Raises `ToolRefused` for a part that is empty or begins after the end.
     """
@@ -93,10 +93,10 @@ def part_of(path: str, whole: float, start: float, end: float | None) -> Part:
 def result_file(
     workspace: Path, path: str | None, source: str, suffix: str, endings: tuple[str, ...]
 ) -> tuple[Path, str]:
-    """Return where to write what is made of `source`, and that place's path.
+    """Return where to write what is made from `source`, and the path to report.
 
     Without `path` it is `output/<name of source>_<suffix>`, numbered if that exists, with the
-    ending of `source` if that is one of `endings` and else the first of them.
+    ending of `source` if it is one of `endings`, else the first of them.
     """
     if path is not None:
         return output_file(workspace, path, endings), path

@@ -1,4 +1,4 @@
-"""What a sound or video file holds, counted from its packets, since a header may say anything."""
+"""The tracks of a sound or video file, counted from its packets: headers may be wrong."""
 
 import math
 from collections.abc import Iterable
@@ -24,29 +24,29 @@ class Track:
     kind: Literal["audio", "video"]
     codec: str = "unknown"
     sample_rate: int = 0
-    """Of sound, in Hz."""
+    """Of a sound track, in Hz."""
     layout: str = ""
-    """Of sound: mono, stereo, 5.1."""
+    """Of a sound track: mono, stereo, 5.1."""
     width: int = 0
     height: int = 0
-    """Of pictures, in pixels as stored: a phone's may be shown turned."""
+    """Of a video track, in stored pixels: videos of phones may be shown rotated."""
     packets: int = 0
     seconds: float = 0.0
 
     @property
     def channels(self) -> int:
-        """Number of channels of sound; 2 where the layout is an unusual one."""
+        """Number of sound channels; 2 for an unusual layout."""
         return _CHANNELS.get(self.layout, 2)
 
     @property
     def frames_per_second(self) -> float:
-        """Mean number of pictures a second."""
+        """Mean number of frames per second."""
         return self.packets / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True)
 class Media:
-    """A file that can be decoded: its place, what it is called, and its first tracks."""
+    """A file that can be decoded: its location, its name for messages, and its first tracks."""
 
     source: Path
     path: str
@@ -87,9 +87,9 @@ def open_video(workspace: Path, path: str) -> tuple[Media, Track]:
 
 
 def open_media(workspace: Path, path: str) -> Media:
-    """Return what the file at `path` holds.
+    """Return the tracks of the file at `path`.
 
-    Raises `ToolRefused` for other files, damaged ones, and ones that last longer than six hours.
+    Raises `ToolRefused` for other files, damaged ones, and ones longer than six hours.
     """
     source = input_file(workspace, path)
     options = ("-map", "0:V:0?", "-map", "0:a:0?", "-c", "copy", "-f", "framecrc")
@@ -109,7 +109,7 @@ def open_media(workspace: Path, path: str) -> Media:
 
 
 def _read_packets(lines: Iterable[bytes]) -> dict[int, Track]:
-    """Return the tracks by number from ffmpeg's framecrc format, which quotes no metadata."""
+    """Return the tracks by number from ffmpeg's framecrc format, which contains no metadata."""
     reading_ = _Reading()
     for line in lines:
         if line.startswith(b"#"):

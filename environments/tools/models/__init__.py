@@ -1,1 +1,1 @@
-"""Tools that ask a model to see or to draw."""
+"""Tools that ask a model to describe or to generate."""

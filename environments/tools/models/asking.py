@@ -1,6 +1,7 @@
-"""Questions to the multimodal model: in words, or with an answer that must fit a form.
+"""Questions to the multimodal model, answered in free text or in a form.
 
-An answer that does not fit is asked for again; then the call is an error, never a guess.
+An answer that does not fit its form is requested once more; then the call fails, nothing is
+guessed.
 """
 
 import re
@@ -21,7 +22,7 @@ _FENCED = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
 
 
 class AnswerForm(BaseModel):
-    """Base of the forms that answers must fit: exactly, types included."""
+    """Base of the forms: answers must match exactly, types included."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -30,7 +31,7 @@ F = TypeVar("F", bound=AnswerForm)
 
 
 async def described(call: HostCall, question: str, pictures: tuple[Picture, ...]) -> str:
-    """Return what the model says in words; raises `ToolRefused` if it says nothing."""
+    """Return the model's answer in free text; raises `ToolRefused` if it is empty."""
     reply = await call.ask(_request(question, pictures))
     if not reply.text.strip():
         raise ToolRefused(f"The model behind {call.tool} gave no answer; ask again.")
@@ -40,9 +41,9 @@ async def described(call: HostCall, question: str, pictures: tuple[Picture, ...]
 async def filled(
     call: HostCall, question: str, picture: Picture, form: type[F], schema: dict[str, Any]
 ) -> F:
-    """Return the model's answer as `form`; `schema` is the same as JSON schema.
+    """Return the model's answer as `form`; `schema` is the same as a JSON schema.
 
-    Raises `ToolRefused` if it does not fit twice.
+    Raises `ToolRefused` if the second answer does not fit either.
     """
     asked = question
     for _ in range(MAX_ASKS):
@@ -52,7 +53,7 @@ async def filled(
         except ValidationError as exc:
             first = exc.errors(include_input=False, include_url=False)[0]
             fault = str(first["msg"])
-        # A kept reply would come again: the second question must differ.
+        # The second question must differ, otherwise a recorded reply would be replayed.
         asked = f"{question}\nYour last answer did not fit: {fault}."
     raise ToolRefused(f"The model behind {call.tool} gave no usable answer: {fault}.")
 

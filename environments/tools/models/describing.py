@@ -1,4 +1,4 @@
-"""ImageDescription, RegionAttributeDescription, VideoDescription: what a multimodal model sees.
+"""ImageDescription, RegionAttributeDescription, VideoDescription, by a multimodal model.
 
 Names and arguments are those of GTA (appendix B.1) and GTA-2 (table 17).
 """
@@ -51,7 +51,7 @@ async def describe_image(args: ImageDescriptionArguments, call: HostCall) -> Too
 
 
 async def describe_region(args: RegionArguments, call: HostCall) -> ToolResult:
-    """Return one attribute of what is in a box of the picture."""
+    """Return one attribute of what is inside a box of the picture."""
     shown = await media.picture(call, args.image, args.bbox)
     question = (
         "This is a part cut out of a picture. Describe this attribute of what it shows, in a "
@@ -61,7 +61,7 @@ async def describe_region(args: RegionArguments, call: HostCall) -> ToolResult:
 
 
 async def describe_video(args: VideoDescriptionArguments, call: HostCall) -> ToolResult:
-    """Return a description of the video from a few of its pictures."""
+    """Return a description of the video from a few of its frames."""
     shown = await media.video(call, args.video)
     times = ", ".join(f"{frame.shown.second:.1f} s" for frame in shown.frames)
     question = (

@@ -1,4 +1,4 @@
-"""CountGivenObject and TextToBbox: how many, and where (GTA, appendix B.1)."""
+"""CountGivenObject and TextToBbox: counting and locating objects (GTA, appendix B.1)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""MathOCR: a formula in a picture, read by the multimodal model.
+"""MathOCR: formulas in a picture, read by the multimodal model.
 
 The name and its argument are those of GTA (appendix B.1).
 """
@@ -34,14 +34,14 @@ class MathOCRArguments(Arguments):
 
 
 class Reading(AnswerForm):
-    """What the model reads."""
+    """The model's answer."""
 
     latex: str
     plain: str | None
 
 
 async def read_formulas(args: MathOCRArguments, call: HostCall) -> ToolResult:
-    """Return the formulas as LaTeX and, where there is one, in the form that Solver takes."""
+    """Return the formulas as LaTeX and, if they have one, in the form that Solver takes."""
     shown = await media.picture(call, args.image)
     reading = await filled(call, _QUESTION, shown, Reading, _SCHEMA)
     if not reading.latex.strip():

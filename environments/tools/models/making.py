@@ -1,4 +1,4 @@
-"""TextToImage and TextToVideoTool: what a model makes from words (GTA, B.1; GTA-2, table 17)."""
+"""TextToImage and TextToVideoTool: media generated from words (GTA, B.1; GTA-2, table 17)."""
 
 from pydantic import Field
 
@@ -41,14 +41,14 @@ class TextToVideoArguments(Arguments):
 
 
 async def text_to_image(args: TextToImageArguments, call: HostCall) -> ToolResult:
-    """Write a picture that a model draws."""
+    """Write a picture that a model generates."""
     media.require_place("picture", args.path)
     made = await call.draw(args.keywords)
     return await media.keep(call, "picture", made.data, args.path, args.keywords)
 
 
 async def text_to_video(args: TextToVideoArguments, call: HostCall) -> ToolResult:
-    """Write a short clip that a model films."""
+    """Write a short video that a model generates."""
     media.require_place("clip", args.path)
     made = await call.film(args.prompt)
     return await media.keep(call, "clip", made.data, args.path, args.prompt)

@@ -1,6 +1,6 @@
-"""The outside half: files of the workspace as media for a model, and back.
+"""Files of the workspace as media for a model, and back: the part that runs on the host.
 
-What comes out of the sandbox was made beside code that an agent wrote: it is parsed strictly.
+Replies from the sandbox may be forged by code that an agent wrote: they are parsed strictly.
 """
 
 import base64
@@ -32,31 +32,31 @@ _WORKER = "environments.tools.models.media_worker"
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of the workspace as a model gets it."""
+    """A picture of the workspace in the form in which a model gets it."""
 
     media: Media
     shown: Shown
 
     @property
     def sent_size(self) -> tuple[int, int]:
-        """Width and height in pixels of what the model gets."""
+        """Width and height in pixels of the picture that is sent."""
         return self.shown.sent_width, self.shown.sent_height
 
     def in_file(self, box: tuple[int, int, int, int]) -> Box:
-        """Return a box of what the model got in pixels of the file."""
+        """Convert a box from pixels of the sent picture to pixels of the file."""
         return scaled_box(box, self.shown)
 
 
 @dataclass(frozen=True)
 class Video:
-    """A video of the workspace as a model gets it: a few of its pictures."""
+    """A video of the workspace in the form in which a model gets it: a few of its frames."""
 
     frames: tuple[Picture, ...]
     seconds: float
 
 
 async def picture(call: HostCall, path: str, box: str | None = None) -> Picture:
-    """Return the picture at `path`, or the part of it in `box`; raises `ToolRefused`."""
+    """Return the picture at `path`, or its part in `box`; raises `ToolRefused`."""
     reply = await _inside(call, PictureRequest(path=path, box=box))
     if len(reply.shown) != 1:
         raise ToolRefused(f"{path} could not be read.")
@@ -64,7 +64,7 @@ async def picture(call: HostCall, path: str, box: str | None = None) -> Picture:
 
 
 async def video(call: HostCall, path: str) -> Video:
-    """Return a few pictures of the video at `path`; raises `ToolRefused`."""
+    """Return a few frames of the video at `path`; raises `ToolRefused`."""
     reply = await _inside(call, FramesRequest(path=path))
     if not reply.shown:
         raise ToolRefused(f"{path} could not be read.")
@@ -72,7 +72,7 @@ async def video(call: HostCall, path: str) -> Video:
 
 
 def require_place(kind: Kind, path: str | None) -> None:
-    """Raise `ToolRefused` for a place where nothing can be written, before it is paid for."""
+    """Raise `ToolRefused` for a path that cannot be written, before the result is paid for."""
     if path is None:
         return
     endings = ENDINGS[kind]
@@ -85,7 +85,7 @@ def require_place(kind: Kind, path: str | None) -> None:
 
 
 async def keep(call: HostCall, kind: Kind, data: bytes, path: str | None, words: str) -> ToolResult:
-    """Write what a model made to the workspace, and say where; raises `ToolRefused`."""
+    """Write what a model made to the workspace, and report the path; raises `ToolRefused`."""
     request = KeepRequest(
         kind=kind, data=base64.b64encode(data).decode(), path=path, words=words[:200]
     )

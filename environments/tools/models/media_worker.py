@@ -1,8 +1,8 @@
-"""The inside half of host tools: `python -m environments.tools.models.media_worker` in the sandbox.
+"""The part of host tools in the sandbox: `python -m environments.tools.models.media_worker`.
 
-Files of the workspace are opened here and never on the host: pictures are decoded, cut, made small
-enough for a model and encoded anew; what a model made is decoded and written to the workspace.
-One JSON request on standard input, one JSON reply on standard output.
+Files of the workspace are opened here and never on the host: pictures are decoded, cropped, scaled
+for a model and encoded again; what a model made is decoded and written to the workspace. One JSON
+request comes on standard input, one JSON reply goes to standard output.
 """
 
 import base64
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FRAMES = 8
-"""Pictures taken of a video."""
+"""Frames taken from a video."""
 
 MAX_REPLY_BYTES = 480_000
-"""Of all pictures of one reply: as base64 they fit what a sandbox lets a program write."""
+"""Of all pictures in one reply: as base64 they fit into the output that a sandbox captures."""
 
 Kind = Literal["picture", "clip"]
 ENDINGS: Mapping[Kind, tuple[str, ...]] = {"picture": (".png", ".jpg", ".jpeg"), "clip": (".mp4",)}
-"""What models make, and how its files may end."""
+"""What models make, and the endings of such files."""
 
 _MAX_SIDE = 1_568
 _MAX_PIXELS = 1_150_000
-# Larger pictures are made smaller by the providers themselves, and coordinates would not fit.
+# Providers scale larger pictures down themselves, and coordinates would not match.
 _FRAME_PIXELS = 400_000
 _LEAST_SIDE = 64
 _QUALITIES = (90, 80, 70, 60)
@@ -56,7 +56,7 @@ class _Form(BaseModel):
 
 
 class PictureRequest(_Form):
-    """Show a picture, or a box of it."""
+    """Return a picture, or a box of it."""
 
     do: Literal["picture"] = "picture"
     path: str
@@ -64,7 +64,7 @@ class PictureRequest(_Form):
 
 
 class FramesRequest(_Form):
-    """Show a few pictures of a video, evenly spread."""
+    """Return a few frames of a video, evenly spaced."""
 
     do: Literal["frames"] = "frames"
     path: str
@@ -79,7 +79,7 @@ class KeepRequest(_Form):
     """Base64."""
     path: str | None
     words: str
-    """What the file is named after where there is no path."""
+    """Words for the file name if there is no path."""
 
 
 class Shown(_Form):
@@ -89,25 +89,25 @@ class Shown(_Form):
     data: str = Field(max_length=2_000_000)
     """Base64."""
     width: int = Field(ge=1, le=100_000)
-    """Of what is shown, in pixels of the file; the picture sent may be smaller."""
+    """Size of the picture in pixels of the file; the sent picture may be smaller."""
     height: int = Field(ge=1, le=100_000)
     sent_width: int = Field(ge=1, le=100_000)
     sent_height: int = Field(ge=1, le=100_000)
     second: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    """Of a video: when it is shown."""
+    """Time of the frame in a video."""
 
 
 class Reply(_Form):
-    """What came of a request."""
+    """The result of a request."""
 
     refused: str | None = Field(default=None, max_length=2_000)
     shown: tuple[Shown, ...] = Field(default=(), max_length=FRAMES)
     seconds: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    """Length of the video, or of the clip."""
+    """Length of the video."""
     path: str = Field(default="", max_length=240)
-    """Where something was written."""
+    """Path of the file that was written."""
     note: str = Field(default="", max_length=200)
-    """Its size."""
+    """Size of the file's content."""
 
 
 Request = Annotated[PictureRequest | FramesRequest | KeepRequest, Field(discriminator="do")]
@@ -134,7 +134,7 @@ def main() -> int:
 
 
 def answer(request: PictureRequest | FramesRequest | KeepRequest, workspace: Path) -> Reply:
-    """Return what came of `request`; raises `ToolRefused` to say no to the agent."""
+    """Return the result of `request`; raises `ToolRefused` to refuse the agent's request."""
     if isinstance(request, PictureRequest):
         return _picture(request, workspace)
     if isinstance(request, FramesRequest):
@@ -153,7 +153,7 @@ def _frames(request: FramesRequest, workspace: Path) -> Reply:
     media, track = open_video(workspace, request.path)
     shown = []
     for number in range(FRAMES):
-        # The middle of each eighth: the very ends of a video are often black.
+        # The middle of each eighth: the ends of a video are often black.
         second = track.seconds * (number + 0.5) / FRAMES
         frame = _frame(media.source, request.path, second)
         if frame is not None:
@@ -165,7 +165,7 @@ def _frames(request: FramesRequest, workspace: Path) -> Reply:
 
 
 def _frame(source: Path, path: str, second: float) -> "Image | None":
-    """Return the picture at a time, or None where the video has none there."""
+    """Return the frame at a time, None if the video has none there."""
     from PIL import Image
 
     options = ("-frames:v", "1", "-an", "-c:v", "png", "-f", "image2pipe")
@@ -178,7 +178,7 @@ def _frame(source: Path, path: str, second: float) -> "Image | None":
 
 
 def _shown(picture: "Image", max_pixels: int, max_bytes: int) -> Shown:
-    """Return the picture encoded within the limits, made smaller, or larger if it is tiny."""
+    """Return the picture encoded within the limits, scaled down, or up if it is tiny."""
     width, height = picture.size
     scale = min(1.0, _MAX_SIDE / max(picture.size), (max_pixels / (width * height)) ** 0.5)
     if min(picture.size) < _LEAST_SIDE:
@@ -208,7 +208,7 @@ def _resized(picture: "Image", scale: float) -> "Image":
 
 
 def _encodings(picture: "Image") -> Iterator[tuple[Literal["image/png", "image/jpeg"], bytes]]:
-    """Yield the picture as a file, without loss first, then smaller and smaller."""
+    """Yield encodings of the picture, lossless first, then smaller and smaller."""
     target = BytesIO()
     picture.save(target, format="PNG")
     yield "image/png", target.getvalue()
@@ -256,7 +256,7 @@ def _place(workspace: Path, request: KeepRequest, endings: tuple[str, ...]) -> t
 
 
 def scaled_box(box: tuple[int, int, int, int], shown: Shown) -> Box:
-    """Return a box of the picture that was sent in pixels of the file."""
+    """Convert a box from pixels of the sent picture to pixels of the file."""
     across, down = shown.width / shown.sent_width, shown.height / shown.sent_height
     left, top, right, bottom = box
     return Box(round(left * across), round(top * down), round(right * across), round(bottom * down))

@@ -1,4 +1,4 @@
-"""ReadCSV: rows of a delimited file, with its dialect found out."""
+"""ReadCSV: rows of a delimited file, with its dialect detected."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ class ReadCSVArguments(Arguments):
 
 
 def read_csv(args: ReadCSVArguments, workspace: Path) -> ToolResult:
-    """Return shape, dialect, header and the asked rows, as they stand in the file."""
+    """Return shape, dialect, header and the requested rows, unchanged."""
     source = input_file(workspace, args.path)
     encoding = detect_encoding(source)
     with _text(source, encoding) as stream:
@@ -118,7 +118,7 @@ def detect_encoding(source: Path) -> str:
 
 
 def detect_delimiter(sample: str) -> str:
-    """Return the delimiter under which most rows of `sample` have one width above 1."""
+    """Return the delimiter with which most rows of `sample` have the same width, above 1."""
 
     def agreement(delimiter: str) -> tuple[float, int]:
         rows = list(islice(csv.reader(io.StringIO(sample), delimiter=delimiter), _SAMPLE_ROWS))

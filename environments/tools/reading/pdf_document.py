@@ -27,7 +27,7 @@ class ReadPDFArguments(Arguments):
 
 
 def read_pdf(args: ReadPDFArguments, workspace: Path) -> ToolResult:
-    """Return the text of the asked pages, followed by the tables found on each."""
+    """Return the text of the requested pages, each followed by its tables."""
     source = input_file(workspace, args.path)
     with _open(source, args.path) as pdf:
         total = len(pdf.pages)

@@ -1,4 +1,4 @@
-"""ReadDOCX: the text of a Word document, its tables in their places."""
+"""ReadDOCX: the text of a Word document, including its tables in order."""
 
 from collections.abc import Iterator
 from pathlib import Path

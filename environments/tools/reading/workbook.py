@@ -1,4 +1,4 @@
-"""ReadXLSX: sheets of a workbook, with formulas beside their cached values."""
+"""ReadXLSX: sheets of a workbook, with formulas and their cached values."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ class ReadXLSXArguments(Arguments):
 
 
 def read_xlsx(args: ReadXLSXArguments, workspace: Path) -> ToolResult:
-    """Return the list of sheets and the asked rows."""
+    """Return the list of sheets and the requested rows."""
     source = input_file(workspace, args.path)
     formulas = _open(source, args.path, values=False)
     cached = _open(source, args.path, values=True)

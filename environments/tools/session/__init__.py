@@ -1,1 +1,1 @@
-"""Tools about the trial itself: its end, waiting, long results, what has happened."""
+"""Tools around the trial itself: ending it, waiting, searching, long results, history."""

@@ -13,7 +13,7 @@ from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
 FINISH = "finish"
 CLAIM_DONE = "claim_done"
 ENDING_TOOLS = (FINISH, CLAIM_DONE)
-"""A call of one of these, without error, is the last of a trial; its text is the final answer."""
+"""A successful call of one of these ends the trial; its text is the final answer."""
 
 
 class FinishArguments(Arguments):

@@ -1,4 +1,4 @@
-"""history: search what has happened in this trial, also what has left the model's context."""
+"""history: search the events of this trial, including those that have left the context."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""manage_context: the model sees how full its context is, and drops turns of its own choice.
+"""manage_context: the model sees how full its context is, and drops turns that it chooses.
 
 Toolathlon, appendix B. Dropped turns stay in the record of the trial, where `history` finds them.
 """
@@ -38,7 +38,7 @@ class ManageContextArguments(Arguments):
 
 
 async def manage_context(args: ManageContextArguments, call: HostCall) -> ToolResult:
-    """Return the state of the context, or what was dropped from it."""
+    """Return the state of the context, and what was dropped from it."""
     context = call.context.agent
     if context is None:
         raise ToolRefused("This agent's context is not kept here: nothing can be dropped.")
@@ -56,7 +56,7 @@ async def manage_context(args: ManageContextArguments, call: HostCall) -> ToolRe
 
 
 def _chosen(args: ManageContextArguments, turns: Sequence[TurnSize]) -> tuple[int, ...]:
-    """Return the numbers of the turns to drop; the current turn, the newest, is never one."""
+    """Return the numbers of the turns to drop; never the current turn, which is the newest."""
     numbers = [turn.number for turn in turns]
     if args.action == "drop_range":
         if args.first is None or args.last is None:

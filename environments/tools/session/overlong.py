@@ -1,7 +1,7 @@
 """handle_overlong_tool_outputs: read and search results that are too long to be shown whole.
 
-A long result is shown up to a length and kept; this tool is then there, whether the task lists it
-or not (Toolathlon, appendix B).
+The beginning of a long result is shown and the whole is kept; from then on this tool is offered,
+whether the task lists it or not (Toolathlon, appendix B).
 """
 
 import asyncio
@@ -21,12 +21,12 @@ from taskdata.schema.tool import ToolResult
 OVERLONG = "handle_overlong_tool_outputs"
 
 _NOTICE_CHARS = 300
-"""More than the notice of a cut takes."""
+"""More than the length of the notice at a cut."""
 _MAX_PLACES = 20
 _AROUND = 120
 
 Place = tuple[int, int]
-"""Where something begins and ends."""
+"""Start and end of a match."""
 
 
 class OverlongArguments(Arguments):
@@ -53,7 +53,7 @@ class OverlongArguments(Arguments):
 
 
 def cut_overlong(result: ToolResult, kept: KeptResults) -> ToolResult:
-    """Return `result`, or if it is too long its beginning, the whole being kept."""
+    """Return `result`; if it is too long, keep it and return its beginning."""
     if len(result.text) <= kept.shown_chars:
         return result
     number, chars = kept.keep(result.text), len(result.text)
@@ -69,7 +69,7 @@ def cut_overlong(result: ToolResult, kept: KeptResults) -> ToolResult:
 
 
 async def read_overlong(args: OverlongArguments, call: HostCall) -> ToolResult:
-    """Return a page of a kept result, or the places where something occurs in it."""
+    """Return a page of a kept result, or the positions of matches in it."""
     kept = call.context.kept
     text, page_chars = kept.find(args.result), kept.page_chars
     if text is None:

@@ -1,7 +1,7 @@
-"""Regular expressions that somebody else wrote, over texts that somebody else wrote.
+"""Untrusted regular expressions over untrusted texts.
 
-RE2 takes time in proportion to the text, whatever the expression, so no expression can hang us. It
-comes with Arrow, which shows where the matches are only by marking them.
+RE2 takes time proportional to the text, whatever the expression, so no expression can block us. It
+comes with Arrow, which can only mark matches, not list their positions.
 """
 
 from itertools import islice
@@ -16,12 +16,12 @@ _MAX_FAULT_CHARS = 200
 
 
 def matches(pattern: str, text: str, start: int = 0) -> list[tuple[int, int]]:
-    """Return where `pattern` matches in `text` from `start` on, whatever the letter case.
+    """Return where `pattern` matches in `text` from `start` on, ignoring case.
 
-    At most `MAX_MATCHES`; `^` and `$` are those of a line.
+    At most `MAX_MATCHES`; `^` and `$` match at lines.
 
     Raises:
-        ToolRefused: RE2 cannot read the pattern, or it matches nothing at all.
+        ToolRefused: RE2 cannot parse the pattern, or it matches the empty text.
     """
     # Arrow takes a third of a second to import.
     import pyarrow as pa
@@ -51,5 +51,5 @@ def matches(pattern: str, text: str, start: int = 0) -> list[tuple[int, int]]:
 
 
 def _plain(text: str) -> str:
-    """Return `text` with half surrogates, which no UTF-8 has, as question marks."""
+    """Return `text` with lone surrogates, which UTF-8 cannot encode, as question marks."""
     return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""GoogleSearch (GTA, appendix B.1) and web_search (Toolathlon, appendix B): one search."""
+"""GoogleSearch (GTA, appendix B.1) and web_search (Toolathlon, appendix B): the same search."""
 
 from pydantic import Field
 
@@ -30,12 +30,12 @@ class WebSearchArguments(Arguments):
 
 
 async def google_search(args: GoogleSearchArguments, call: HostCall) -> ToolResult:
-    """Return title, address and a piece of each result."""
+    """Return title, address and excerpt of each result."""
     return _shown(args.query, await call.search(args.query, args.k))
 
 
 async def web_search(args: WebSearchArguments, call: HostCall) -> ToolResult:
-    """Return title, address and a piece of each result."""
+    """Return title, address and excerpt of each result."""
     return _shown(args.query, await call.search(args.query, args.num_results))
 
 

@@ -1,4 +1,4 @@
-"""sleep: wait for a moment, for something outside to get on (Toolathlon, appendix B)."""
+"""sleep: wait until something outside has progressed (Toolathlon, appendix B)."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ class SleepArguments(Arguments):
 
 
 async def sleep(args: SleepArguments, call: HostCall) -> ToolResult:
-    """Return after that many seconds; they count against the time of the trial."""
+    """Return after that many seconds, which count towards the time of the trial."""
     await asyncio.sleep(args.seconds)
     return ToolResult(text=f"Waited {args.seconds:g} s.")
 

@@ -1,1 +1,1 @@
-"""Tools that cut videos, write on them, read what is written in them and find what moves."""
+"""Tools that cut videos, write on them, read their text and detect moving objects."""

@@ -1,4 +1,4 @@
-"""AddTextVideoTool: captions burned into a video, drawn by Pillow and laid over by ffmpeg."""
+"""AddTextVideoTool: captions burned into a video, drawn by Pillow and overlaid by ffmpeg."""
 
 import tempfile
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ _PADDING = 0.3
 
 
 class Caption(Arguments):
-    """A text and when it is shown."""
+    """A text and the time at which it is shown."""
 
     text: str = Field(min_length=1, max_length=_MAX_CHARS)
     start_time: Seconds = Field(default=0.0, description="When it appears, in seconds.")
@@ -69,7 +69,7 @@ class _Lettering(NamedTuple):
 
 
 def add_text(args: AddTextVideoToolArguments, workspace: Path) -> ToolResult:
-    """Write the video with the captions in its pictures; its sound stays."""
+    """Write the video with the captions in its frames; its sound stays."""
     media, track = open_video(workspace, args.video)
     refuse_long(media, track, Part(0.0, track.seconds))
     color = read_color(args.color)
@@ -159,7 +159,7 @@ def _wrapped(text: str, letter_px: int, room: int) -> list[str]:
 
 
 def _overlays(letterings: Sequence[_Lettering]) -> str:
-    """Return the filter graph; it holds numbers only, since the letters are in the pictures."""
+    """Return the filter graph; it contains only numbers, since the texts are in pictures."""
     steps = [f"[0:V:0]{EVEN_SIDES}[v0]"]
     for number, (_, left, top, (start, end)) in enumerate(letterings):
         when = f"gte(t,{start:.3f})*lt(t,{end:.3f})"

@@ -1,4 +1,4 @@
-"""Frames of a video as pixels, and how a video is encoded again."""
+"""Frames of a video as pixels, and encoding of videos."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     Pixels = NDArray[np.uint8]
 
 _MAX_PIXELS_ENCODED = 2_000_000_000
-"""What one processor encodes in a call even when nothing compresses: 32 s of 1080p at 30 Hz."""
+"""What one CPU encodes in a call in the worst case: 32 s of 1080p at 30 Hz."""
 _MAX_PIXELS_SAMPLED = 5_000_000_000
-"""What it decodes twice in a call: 80 s of 1080p at 30 Hz."""
+"""What one CPU decodes twice in a call: 80 s of 1080p at 30 Hz."""
 
 _X264 = (
     *("-c:v", "libx264", "-preset", "superfast", "-crf", "20", "-pix_fmt", "yuv420p"),
@@ -37,11 +37,11 @@ ENCODERS: Mapping[str, Sequence[str]] = {
 """How ffmpeg writes a video file of each ending."""
 
 EVEN_SIDES = "crop=trunc(iw/2)*2:trunc(ih/2)*2"
-"""Filter that takes off the last row or column where the encoders' colours need even sides."""
+"""Filter that crops the last row or column, because encoders need even sides."""
 
 
 class Frame(NamedTuple):
-    """A picture that is shown at `time`, seconds from the beginning of the video."""
+    """A frame shown at `time`, in seconds from the beginning of the video."""
 
     time: float
     pixels: "Pixels"
@@ -56,10 +56,10 @@ def frame_at_start(media: Media) -> Frame:
 def sampled_frames(
     media: Media, track: Track, part: Part, interval: float, longest_side: int
 ) -> Iterator[Frame]:
-    """Yield the frames shown at the start of `part` and every `interval` seconds of it.
+    """Yield the frames at the start of `part` and every `interval` seconds of it.
 
-    They are shrunk where a side is longer than `longest_side` pixels. Raises `ToolRefused` for
-    a part with more pixels than can be decoded in the time of a call.
+    They are scaled down if a side is longer than `longest_side` pixels. Raises `ToolRefused` for a
+    part with more pixels than can be decoded in the time of a call.
     """
     _refuse_heavy(media.path, track, part, _MAX_PIXELS_SAMPLED)
     steps = [f"fps=fps={1 / interval:.9f}:round=up:start_time=0"]

@@ -1,7 +1,7 @@
-"""What moves before a still camera: each frame compared with the background, blobs followed.
+"""Moving objects before a still camera: changed regions are compared to the background.
 
-The background is the median over the whole time, so nothing has to stand still first, and what
-stays in one place for most of the time belongs to it.
+The background is the median over the whole time, so no initial still time is needed, and an object
+that stays in one place for most of the time belongs to it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,20 +33,20 @@ _LEAST_WAY = 0.25
 
 @dataclass
 class Moving:
-    """An object on its way."""
+    """A moving object."""
 
     times: list[float]
     boxes: list[Box]
 
     @property
     def way(self) -> tuple[float, float]:
-        """How far its middle went in x and y, in pixels."""
+        """Movement of its centre in x and y, in pixels."""
         (x0, y0), (x1, y1) = _middle(self.boxes[0]), _middle(self.boxes[-1])
         return x1 - x0, y1 - y0
 
 
 def moving_objects(frames: Sequence[Frame]) -> list[Moving] | None:
-    """Return what moves in `frames`, by time; None if most of the picture changes all the time."""
+    """Return the moving objects in `frames`, by time; None if most of the picture changes."""
     background, noise = _background(frames)
     if noise > _RESTLESS:
         return None
@@ -65,7 +65,7 @@ def moving_objects(frames: Sequence[Frame]) -> list[Moving] | None:
 
 
 def _background(frames: Sequence[Frame]) -> "tuple[Pixels, float]":
-    """Return the median picture and how far pixels usually lie from it, in steps of 255."""
+    """Return the median picture and the usual deviation of pixels from it, in steps of 255."""
     import numpy as np
 
     step = max(1, len(frames) // _BACKGROUND_FRAMES)
@@ -76,7 +76,7 @@ def _background(frames: Sequence[Frame]) -> "tuple[Pixels, float]":
 
 
 def _changed(pixels: "Pixels", background: "Pixels", noise: float) -> "Pixels":
-    """Return 1 where the picture is not its background, small gaps closed and specks removed."""
+    """Return 1 where a frame differs from the background, gaps closed and specks removed."""
     import cv2
     import numpy as np
 
@@ -100,7 +100,7 @@ def _blobs(mask: "Pixels") -> Iterator[Box]:
 
 
 def _follow(followed: list[Moving], blobs: list[Box], time: float, oldest: float) -> None:
-    """Give each blob to the object that was last seen nearest to it, or begin a new one."""
+    """Assign each region to the object last seen nearest to it, or start a new object."""
     pairs = sorted(
         (distance, number, index)
         for number, moving in enumerate(followed)
@@ -121,14 +121,14 @@ def _follow(followed: list[Moving], blobs: list[Box], time: float, oldest: float
 
 
 def _distance(one: Box, other: Box) -> float:
-    """Return how far two boxes are apart, in sizes of the larger."""
+    """Return the distance of two boxes, in sizes of the larger."""
     (x0, y0), (x1, y1) = _middle(one), _middle(other)
     size = max(one.width, one.height, other.width, other.height)
     return float(((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5 / size)
 
 
 def _goes(moving: Moving) -> bool:
-    """Return whether it got anywhere, as flicker does not."""
+    """Return whether an object has moved from its place, which flicker does not."""
     xs, ys = zip(*(_middle(box) for box in moving.boxes), strict=True)
     size = max(moving.boxes[0].width, moving.boxes[0].height)
     return bool(max(max(xs) - min(xs), max(ys) - min(ys)) >= _LEAST_WAY * size)

@@ -1,4 +1,4 @@
-"""VideoObjectDetection: what can be found in a video without a trained model."""
+"""VideoObjectDetection: objects that can be found in a video without a trained model."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -51,7 +51,7 @@ class VideoObjectDetectionArguments(Arguments):
 
 
 def detect_objects(args: VideoObjectDetectionArguments, workspace: Path) -> ToolResult:
-    """Return one line per object: when it is seen, where, and which way it goes or what it says."""
+    """Return one line per object: time, place, and its direction or content."""
     wanted = {_known(name) for name in args.objects}
     media, track = open_video(workspace, args.video)
     part = part_of(args.video, track.seconds, args.start_time, args.end_time)

@@ -1,4 +1,4 @@
-"""VideoClip: a part of a video with its sound, cut at the asked frames."""
+"""VideoClip: a part of a video with its sound, cut at the requested frames."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ class VideoClipArguments(Arguments):
 
 
 def clip_video(args: VideoClipArguments, workspace: Path) -> ToolResult:
-    """Write the part between the two times, encoded anew so that it begins at the asked frame."""
+    """Write the part between the two times, encoded again to start at the requested frame."""
     media, track = open_video(workspace, args.video)
     part = part_of(args.video, track.seconds, args.start_time, args.end_time)
     refuse_long(media, track, part)

@@ -1,4 +1,4 @@
-"""VideoOCR: the text that a video shows, each once with the times at which it is seen."""
+"""VideoOCR: the texts in a video, each once with the times at which it is visible."""
 
 import difflib
 from collections.abc import Iterator
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 _LONGEST_SIDE = 960
 _DETECTED_SIDE = 480
-"""Enough for texts 9 pixels high, in half the time that a page is given."""
+"""Enough for texts 9 pixels high, in half the time that a page takes."""
 _MAX_FRAMES = 300
 _MAX_READ = 20
-"""Frames in one call on which the recogniser runs, about a second each."""
+"""Frames per call on which the recogniser runs, about a second each."""
 _BLOCK_PX = 8
 _CHANGED = 12
 _SAME_TEXT = 0.7
@@ -50,18 +50,18 @@ class VideoOCRArguments(Arguments):
 
 @dataclass
 class SeenText:
-    """A text that stays in its place over some frames."""
+    """A text that stays in its place over several frames."""
 
     line: TextLine
-    """Its surest reading."""
+    """Its most confident reading."""
     first: float
     last: float
-    """Times in seconds of the first and the last frame that showed it."""
+    """Times in seconds of the first and last frame that showed it."""
 
 
 @dataclass
 class _Reader:
-    """Reads frames one after another; a frame like the one before is not read again."""
+    """Reads frames one after another; a frame like the previous one is not read again."""
 
     seen: list[SeenText] = field(default_factory=list)
     frames: int = 0
@@ -69,12 +69,12 @@ class _Reader:
     lines: list[TextLine] = field(default_factory=list)
     before: "Pixels | None" = None
     latest: float | None = None
-    """Time of the frame before."""
+    """Time of the previous frame."""
     stopped: float | None = None
-    """Time of the first frame that was one too many."""
+    """Time of the first frame that was not read, because the limit was reached."""
 
     def take(self, frame: Frame) -> bool:
-        """Read `frame`; returns whether there is room for more."""
+        """Read `frame`; return whether another frame may be read."""
         blocks = _blocks(frame.pixels)
         if self.before is None or _differ(self.before, blocks):
             if self.read == _MAX_READ:
@@ -100,7 +100,7 @@ class _Reader:
 
 
 def read_video(args: VideoOCRArguments, workspace: Path) -> ToolResult:
-    """Return one line per text: when it is seen, its box in pixels of the video, what it reads."""
+    """Return one line per text: its times, its box in pixels of the video, and its content."""
     media, track = open_video(workspace, args.video)
     part = part_of(args.video, track.seconds, args.start_time, args.end_time)
     if part.seconds / args.interval > _MAX_FRAMES:

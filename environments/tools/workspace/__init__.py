@@ -1,1 +1,1 @@
-"""Tools over the workspace itself: its files, and code that runs in it."""
+"""Tools for the workspace: its files, and code that runs in it."""

@@ -81,7 +81,7 @@ def list_files(args: ListFilesArguments, workspace: Path) -> ToolResult:
 
 
 def read_file(args: ReadFileArguments, workspace: Path) -> ToolResult:
-    """Return a piece of a text file and where to go on."""
+    """Return a piece of a text file and the offset of the next one."""
     source = input_file(workspace, args.path)
     with source.open("rb") as stream:
         is_binary = b"\0" in stream.read(_BINARY_PROBE_BYTES)
@@ -90,7 +90,7 @@ def read_file(args: ReadFileArguments, workspace: Path) -> ToolResult:
         hint = f"; read it with {better}" if better else ""
         raise ToolRefused(f"{args.path} is not a text file{hint}.")
     text = source.read_text(encoding="utf-8-sig", errors="replace")
-    # Leaves room for the closing line within the longest observation.
+    # Leaves space for the closing line within the longest observation.
     piece = text[args.offset : args.offset + min(args.limit, MAX_TEXT_CHARS - 200)]
     end = args.offset + len(piece)
     if not text:

@@ -1,6 +1,6 @@
-"""Paths in tool arguments: found below the workspace, or refused with the way out.
+"""Paths in tool arguments: resolved below the workspace, or refused with an explanation.
 
-The sandbox is what keeps a program in; these checks are for clear observations.
+The sandbox confines the program; these checks make for clear observations.
 """
 
 import difflib
@@ -14,9 +14,9 @@ _MAX_LISTED = 30
 
 
 def workspace_path(workspace: Path, path: str) -> Path:
-    """Return where `path` is, or raise `ToolRefused` if that lies outside the workspace.
+    """Return the absolute path; raises `ToolRefused` if it lies outside the workspace.
 
-    `/workspace/input/a.csv` is taken for `input/a.csv`.
+    `/workspace/input/a.csv` is read as `input/a.csv`.
     """
     relative = path.removeprefix("/workspace").lstrip("/") if _is_rooted(path) else path
     if "\0" in relative:
@@ -36,7 +36,7 @@ def _is_rooted(path: str) -> bool:
 
 
 def input_file(workspace: Path, path: str) -> Path:
-    """Return the existing file at `path`, or raise `ToolRefused` that names what there is."""
+    """Return the existing file at `path`; raises `ToolRefused` that lists the existing files."""
     target = workspace_path(workspace, path)
     if target.is_file():
         return target
@@ -51,9 +51,9 @@ def input_file(workspace: Path, path: str) -> Path:
 
 
 def output_file(workspace: Path, path: str, suffixes: tuple[str, ...] = ()) -> Path:
-    """Return where to write `path`, its folder made; it must lie below `output/`.
+    """Return where to write `path`, after making its folder; it must lie below `output/`.
 
-    Raises `ToolRefused` for other places, and for endings that are not in `suffixes`.
+    Raises `ToolRefused` for other locations, and for endings that are not in `suffixes`.
     """
     target = workspace_path(workspace, path)
     output = workspace.resolve() / "output"

@@ -1,8 +1,8 @@
-"""python_execute: the agent's code, in a process of its own below the worker.
+"""python_execute: the agent's code, in a child process of the worker.
 
-The code gets pipes instead of the worker's output, so that what it prints cannot pass for a
-result, and the worker is marked undumpable, so that the code cannot open the worker's files
-through /proc. It may still kill the worker: that shows as a failed call.
+The code gets pipes instead of the worker's output, so that its output cannot pass for a result, and
+the worker is marked undumpable, so that the code cannot open the worker's files through /proc. It
+may still kill the worker, which shows as a failed call.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ from taskdata.schema.tool import ToolErrorKind, ToolResult
 
 _HEAD_BYTES, _TAIL_BYTES = 250_000, 250_000
 _END_CHARS = 30_000
-"""Of what a failed program printed, at either end: its traceback stands at the very end."""
+"""Characters of a failed program's output kept at either end: tracebacks are at the end."""
 
 _DEFAULT_TIMEOUT_SECONDS = 60.0
 NOTHING_PRINTED = "The code ran and printed nothing."
@@ -121,7 +121,7 @@ def _run(script: Path, timeout_seconds: float, workspace: Path) -> ToolResult:
     except subprocess.TimeoutExpired:
         code = None
     _kill_group(process)
-    # A process that left the group may hold the pipe open: it is not waited for.
+    # A process that left the process group may hold the pipe open: it is not waited for.
     capture.join(timeout=1)
     return _outcome(code, capture.text(), time.monotonic() - started, str(script))
 

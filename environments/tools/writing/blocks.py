@@ -1,4 +1,4 @@
-"""The blocks that documents are made of, for DOCX and PDF alike, and their inline markup."""
+"""The blocks of documents, for both DOCX and PDF, and their inline markup."""
 
 import re
 from collections.abc import Iterator
@@ -95,7 +95,7 @@ def bold_runs(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def blocks_summary(blocks: list[Block]) -> str:
-    """Return what the blocks are, such as `2 headings, 5 paragraphs, 1 table`."""
+    """Return a summary of the blocks, such as `2 headings, 5 paragraphs, 1 table`."""
     names = {"heading": "heading", "paragraph": "paragraph", "table": "table", "image": "image"}
     names |= {"bullets": "bulleted list", "numbered": "numbered list", "page_break": "page break"}
     kinds = [block.type for block in blocks]

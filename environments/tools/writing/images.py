@@ -1,4 +1,4 @@
-"""Images that go into documents: checked before a library stumbles over them."""
+"""Images for documents: checked before a library opens them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""PdfFileGenerator: PDF documents from blocks, in fonts that have most of Unicode's letters."""
+"""PdfFileGenerator: PDF documents from blocks, in fonts with most letters of Unicode."""
 
 from collections.abc import Iterator
 from functools import cache

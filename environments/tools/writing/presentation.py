@@ -83,7 +83,7 @@ class SlideChart(Arguments):
 
 
 class SlideSpec(Arguments):
-    """One slide; text stands on the left, whatever else there is beside it."""
+    """One slide; text is on the left, other content beside it."""
 
     title: str
     bullets: list[str] = Field(default_factory=list, description="**bold** is the only markup.")
@@ -156,7 +156,7 @@ def _add_slide(
 def _visuals(
     slide: "Slide", spec: SlideSpec, args: PptxFileGeneratorArguments, files: Path
 ) -> Iterator[Callable[[Box], None]]:
-    """Yield what draws each table, chart and image into the place it is given."""
+    """Yield functions that draw each table, chart and image into a given box."""
     if spec.table and max(map(len, spec.table)):
         rows = spec.table
         yield lambda box: _add_table(slide, rows, args.body_size_pt, box)
@@ -173,7 +173,7 @@ def _place(shape: Any, box: Box) -> None:
 
 
 def _write_lines(frame: Any, lines: list[str], size_pt: float) -> None:
-    """Write a paragraph per line, each run with its size, since checks and viewers read runs."""
+    """Write a paragraph per line, with a size for each run, since checks and viewers read runs."""
     from pptx.util import Pt
 
     frame.word_wrap = True

@@ -1,4 +1,4 @@
-"""HtmlFileGenerator: a complete page around the agent's own HTML."""
+"""HtmlFileGenerator: a complete page around the HTML that the agent gives."""
 
 import re
 from html import escape

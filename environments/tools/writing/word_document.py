@@ -90,7 +90,7 @@ def _write_runs(paragraph: "Paragraph", text: str, *, all_bold: bool = False) ->
 
 
 def _add_numbered(document: "Document", block: Numbered) -> None:
-    """Add a list with a numbering of its own, since a style's numbering runs on to the end."""
+    """Add a list with its own numbering, since a style's numbering would continue to the end."""
     numbering = document.part.numbering_part.element
     style_numbering = document.styles["List Number"].element.pPr.numPr.numId.val
     abstract = numbering.num_having_numId(style_numbering).abstractNumId.val

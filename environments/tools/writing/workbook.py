@@ -98,7 +98,7 @@ def _fill(sheet: "Worksheet", spec: SheetSpec) -> None:
             ) from exc
     if spec.columns:
         for cell in sheet[1]:
-            # A header is a text, even one that starts with "=".
+            # A header is text, even if it starts with "=".
             cell.data_type = "s"
             cell.font = Font(bold=True)
         if spec.freeze_header:
@@ -150,7 +150,7 @@ def _add_chart(sheet: "Worksheet", spec: ChartSpec) -> None:
         coordinate_to_tuple(spec.anchor)
     except ValueError as exc:
         raise ToolRefused(f"anchor {spec.anchor!r} is not a cell such as E2.") from exc
-    # Categories along one row mean a series per row, else a series per column.
+    # Categories along one row mean one series per row, else one series per column.
     along = 0 if labels[1] == labels[3] and labels[0] != labels[2] else 1
     length, named = (area[along + 2] - area[along] + 1 for area in (labels, numbers))
     if named not in (length, length + 1):
@@ -162,7 +162,7 @@ def _add_chart(sheet: "Worksheet", spec: ChartSpec) -> None:
     if spec.title:
         chart.title = spec.title
     if spec.kind != "pie":
-        # Since openpyxl 3.1 axes are left out unless told otherwise.
+        # Since openpyxl 3.1 axes are hidden unless told otherwise.
         chart.x_axis.delete = chart.y_axis.delete = False
     chart.add_data(
         Reference(sheet, *numbers), from_rows=along == 0, titles_from_data=named > length

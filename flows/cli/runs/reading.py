@@ -138,7 +138,8 @@ def report(
     data_docs = (
         write_gate_docs(store.artifacts, summary.gates, page.parent) if output is None else ()
     )
-    page.write_text(build(store, summary, data_docs), encoding="utf-8")
+    morning = store.find_morning(run.id)
+    page.write_text(build(store, summary, data_docs, morning), encoding="utf-8")
     if output is None:
         store.set_dashboard(run.id, str(page))
     if as_json:

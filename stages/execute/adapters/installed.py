@@ -7,7 +7,7 @@ from taskdata.installing import extra_command
 from taskdata.schema.agent import AgentSpec
 
 _PACKAGES = {"openai_agents": "agents", "pydantic_ai": "pydantic_ai"}
-"""What each harness imports; all of it comes with the extra `adapters`."""
+"""The module that each harness imports; the extra `adapters` installs all of them."""
 
 
 def require_adapter(agent: AgentSpec) -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from stages.execute.adapters.lending import PROMPT, SdkSession
+from stages.execute.adapters.sdk_session import PROMPT, SdkSession
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from taskdata.schema.agent import AgentSpec
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class OpenAIAgents:
-    """Runs the SDK's own loop in this process; its tracing, which would go to OpenAI, is off."""
+    """Runs the SDK's own loop in this process; its tracing, which sends to OpenAI, is off."""
 
     @property
     def prompt_version(self) -> str | None:

@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-from stages.execute.adapters.lending import PROMPT, SdkSession
+from stages.execute.adapters.sdk_session import PROMPT, SdkSession
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
 from taskdata.schema.agent import AgentSpec

@@ -1,1 +1,1 @@
-"""What every harness over a model shares: conversation, budgets, record, prompts."""
+"""What the harnesses over a model share: conversation, budgets, journal, prompts."""

@@ -1,8 +1,8 @@
-"""When one of our own harnesses may make another call of a trial.
+"""Decides when one of our own harnesses may make another model call in a trial.
 
 Turns, tokens and time are counted as they are used, and the call or tool that reaches a limit is
-the last one. Money is reserved: a call is made only if the most that it can cost is left, and until
-it is settled nothing else is paid.
+the last one. Money is reserved: a call is made only if its upper bound is left, and nothing else is
+paid until it is settled.
 """
 
 import time
@@ -21,13 +21,13 @@ from taskdata.schema.transcript import Ending
 from taskdata.schema.usage import FailedAttempt
 
 _SHORTEST_REPLY = 256
-"""Tokens; no agent gets further with less, so what is left for it is not spent."""
+"""Tokens; no agent makes progress with less, so a smaller rest is not spent."""
 _SHORTEST_WITH_THOUGHT = 2048
-"""The same for one that was told to reason."""
+"""Tokens, for an agent whose model was asked to reason."""
 
 
 class HarnessBudget(TrialBudget):
-    """The budget of one trial of an agent of ours; time runs from its creation."""
+    """The budget of one trial with a harness of ours; time runs from its creation."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class HarnessBudget(TrialBudget):
         clock: Callable[[], float] = time.monotonic,
         price: Price | None = None,
     ) -> None:
-        """Hold `budget`; `price` is that of the agent's model, None where it is unknown."""
+        """Hold `budget`; `price` is the price of the agent's model, None if it is unknown."""
         super().__init__(budget, AwaitedBudget(max_usd=budget.max_usd), price, clock)
         self.begin()
 
@@ -43,18 +43,18 @@ class HarnessBudget(TrialBudget):
     async def reserved(self, request: ModelRequest) -> AsyncIterator[ModelRequest | Ending]:
         """Reserve the money that is left for one call, for the length of the block.
 
-        Yields and raises as `afford` returns and raises; the block counts what the call used.
+        Yields and raises what `afford` returns and raises; the block counts what the call used.
         """
         async with self.hold():
             yield self.afford(request)
 
     def afford(self, request: ModelRequest) -> ModelRequest | Ending:
-        """Return the request as the rest of the budget allows it, or what allows none.
+        """Return the request within the rest of the budget, or the limit that allows none.
 
-        Its reply may have become shorter, and its attempts may together cost what is left.
+        Its reply limit may be lower than before, and its `max_usd` is what is left.
 
         Raises:
-            ModelUnavailable: The money would suffice, had the provider answered every attempt.
+            ModelUnavailable: the money would suffice if the provider had answered every attempt.
         """
         thinks = request.reasoning_effort not in (None, "none")
         shortest = _SHORTEST_WITH_THOUGHT if thinks else _SHORTEST_REPLY
@@ -62,7 +62,7 @@ class HarnessBudget(TrialBudget):
             return Ending.OUT_OF_TOKENS
         if self.budget.max_usd is None:
             return request
-        # What is reserved now is this call's.
+        # The current reservation belongs to this call.
         spent = self.spent.usd
         left = 0.0 if spent is None else max(0.0, self.budget.max_usd - spent)
         needed = min(shortest, request.max_tokens)
@@ -74,7 +74,7 @@ class HarnessBudget(TrialBudget):
         return replace(request, max_tokens=longest, max_usd=left)
 
     def count(self, request: ModelRequest, reply: ModelReply) -> None:
-        """Add a model call, with the attempts before its reply and the time it waited."""
+        """Count a model call, with the failed attempts before its reply and its waiting time."""
         self.wait(reply.waited_seconds)
         tokens, usd = reply.usage.total, reply.cost_usd
         if not tokens or (usd is None and self.budget.max_usd is not None):
@@ -85,23 +85,23 @@ class HarnessBudget(TrialBudget):
             self.count_failed(reply.failed_attempts)
 
     def count_failed(self, attempts: Sequence[FailedAttempt]) -> None:
-        """Add what attempts at a model call may be charged though they brought no reply."""
+        """Count what failed attempts at a model call may cost, when there was no reply."""
         for attempt in attempts:
             self.lose(attempt.cost_at_most_usd)
 
     @property
     def turns_left(self) -> int:
-        """Turns left, never below 0."""
+        """Turns left, at least 0."""
         return max(0, self.budget.max_turns - self.spent.calls)
 
     @property
     def reply_tokens(self) -> int:
-        """Most tokens the next reply may have, at least 1; less money may make it fewer."""
+        """Most tokens of the next reply, at least 1; lack of money may lower it further."""
         left = self.budget.max_tokens - self.spent.tokens
         return max(1, min(self.budget.max_reply_tokens, left))
 
     def exhausted(self) -> Ending | None:
-        """Return the ending of the first limit reached; None while another call is allowed."""
+        """Return the ending for the first limit reached; None if another call is allowed."""
         budget, spent = self.budget, self.spent
         if self.seconds_left <= 0:
             return Ending.OUT_OF_TIME

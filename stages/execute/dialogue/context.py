@@ -1,6 +1,6 @@
-"""The messages sent to a model: the task, the turns, which may be dropped, and the context window.
+"""The messages sent to a model: the task, the turns (which may be dropped), the window size.
 
-A turn is a reply and everything up to the next one, so a call is never parted from its result.
+A turn is a reply and everything up to the next one, so a call is never separated from its result.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,24 +11,24 @@ from environments.toolkit.turns import TurnSize
 from taskdata.schema.usage import Usage
 
 KEPT_TURNS = 10
-"""How many turns stay of a conversation that is too long (Toolathlon, appendix B)."""
+"""How many turns are kept of a conversation that is too long (Toolathlon, appendix B)."""
 
 _SHORTEST = 400
 _CHARS_PER_TOKEN = 3
-"""A cautious estimate for text and code; used only for what the provider has not counted yet."""
+"""A low estimate for text and code; used only for text that the provider has not counted yet."""
 _MARK = "\n[... {count} characters left out ...]\n"
 
 
 class ContextWindow:
-    """Estimates the tokens of the next request; unknown where the provider counts none."""
+    """Estimates the tokens of the next request; unknown if the provider reports no usage."""
 
     def __init__(self, tokens: int | None) -> None:
         self.tokens = tokens
-        """Longest input; None: unknown."""
+        """Longest input of the model; None: unknown."""
         self._counted: tuple[int, int] | None = None
 
     def count(self, usage: Usage, chars: int) -> None:
-        """Note the provider's token count of a request and its reply, together `chars` long."""
+        """Record the provider's token count for a request and its reply, together `chars` long."""
         if usage.input_tokens:
             self._counted = (usage.total, chars)
 
@@ -42,12 +42,12 @@ class ContextWindow:
         return tokens + (chars - counted_chars) // _CHARS_PER_TOKEN
 
     def holds(self, chars: int, reply_tokens: int = 0) -> bool:
-        """Whether a conversation fits with its reply, as far as is known."""
+        """Whether a conversation and its reply fit, as far as that is known."""
         estimate = self.estimate(chars)
         return self.tokens is None or estimate is None or estimate + reply_tokens <= self.tokens
 
     def is_half_full(self, chars: int) -> bool:
-        """Whether a conversation takes half of the window, as far as is known."""
+        """Whether a conversation fills half of the window, as far as that is known."""
         estimate = self.estimate(chars)
         return self.tokens is not None and estimate is not None and 2 * estimate >= self.tokens
 
@@ -64,7 +64,7 @@ class _Turn:
 
 
 class Context:
-    """The opening and the turns of one conversation; sizes are computed once."""
+    """The opening and the turns of one conversation; message sizes are cached."""
 
     def __init__(self, opening: Sequence[Message]) -> None:
         self._opening = list(opening)
@@ -76,12 +76,12 @@ class Context:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The conversation as it is sent."""
+        """The conversation in the form in which it is sent."""
         return tuple(self._messages)
 
     @property
     def turns(self) -> tuple[TurnSize, ...]:
-        """The turns in order, the current one last."""
+        """The turns in order; the last is the current one."""
         return tuple(TurnSize(turn.number, turn.chars) for turn in self._turns)
 
     def begin_turn(self, reply: Message) -> None:
@@ -97,14 +97,14 @@ class Context:
         self.chars += _size(message)
 
     def replace_turn(self, messages: Sequence[Message]) -> None:
-        """Put other messages in the place of the current turn."""
+        """Replace the messages of the current turn."""
         self._turns[-1] = _Turn(self._number, list(messages), sum(map(_size, messages)))
         self._rebuild()
 
     def note(self, text: str) -> None:
-        """Tell the model something at the end of the newest message.
+        """Append a notice for the model to the newest message.
 
-        It gets no message of its own, because some servers insist that roles alternate.
+        A message of its own would break the alternation of roles, which some servers require.
         """
         messages = self._turns[-1].messages if self._turns else self._opening
         noted = replace(messages[-1], text=f"{messages[-1].text}\n\n[{text}]")
@@ -115,7 +115,7 @@ class Context:
             self._turns[-1].chars += more
 
     def drop(self, numbers: Collection[int]) -> int:
-        """Leave out turns, but never the current one; returns how many characters they had."""
+        """Remove turns, but never the current one; return how many characters they had."""
         before = self.chars
         self._turns = [
             turn
@@ -126,7 +126,7 @@ class Context:
         return before - self.chars
 
     def keep_newest(self, count: int = KEPT_TURNS) -> str | None:
-        """Leave out all but the newest turns; returns what went, None if there were no more."""
+        """Remove all but the newest turns; return a description, None if there were no more."""
         old = [turn.number for turn in self._turns[:-count]]
         if not old:
             return None
@@ -134,10 +134,10 @@ class Context:
         return f"all turns but the last {count} were left out"
 
     def shorten(self) -> str | None:
-        """Keep the newer half of the turns, and of their long texts the beginnings and ends.
+        """Keep the newer half of the turns, and only beginning and end of their long texts.
 
-        Together they are then about a quarter of what they were. Returns what went; None if
-        nothing could.
+        Together they are then about a quarter as long. Returns a description; None if nothing could
+        be removed.
         """
         kept = self._turns[len(self._turns) // 2 :]
         messages = sum(len(turn.messages) for turn in kept)
@@ -153,7 +153,7 @@ class Context:
         return f"all but the last {len(kept)} turns, and the middle of long texts, were left out"
 
     def hide_media(self) -> bool:
-        """Take out the files that the opening shows; returns whether there were any."""
+        """Remove the files that the opening shows; return whether there were any."""
         if not any(message.media for message in self._opening):
             return False
         self._opening = [replace(message, media=()) for message in self._opening]
@@ -171,7 +171,7 @@ def _size(message: Message) -> int:
 
 
 def _shortened(message: Message, longest: int) -> Message:
-    # A replayed part must go back to the provider unchanged, and may hold the same text.
+    # A replayed part must go back to the provider unchanged, and may contain the same text.
     if len(message.text) <= longest or message.replay:
         return message
     half = longest // 2

@@ -1,4 +1,4 @@
-"""One agent's conversation with its model: budgets, tools, context, and the record of it all."""
+"""One agent's conversation with its model: budget, tools, context, and journal."""
 
 import asyncio
 import time
@@ -27,8 +27,8 @@ from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.transcript import Ending, GivenStep, Prediction, ToolCall, Transcript
 
 MAX_REPLY_SECONDS = 3600.0
-"""Longest wait for one reply with all its retries, even where the trial has more time left: no
-model thinks for longer, so a longer wait is the provider's fault."""
+"""Longest wait for one reply with all its retries, even if the trial has more time left: no model
+thinks longer, so a longer wait is the provider's fault."""
 
 _REFUSED = "the model refused to answer"
 _LOOK_BACK = f"{HISTORY} finds what happened in them."
@@ -48,9 +48,9 @@ _HIDDEN = "The provider does not take the files that were shown: they are not. T
 
 
 class Conversation:
-    """Instructions, task and turns; every exchange is recorded and counted.
+    """Instructions, task and turns; every reply and result is recorded and counted.
 
-    To the tools of the trial it is the agent's context (`AgentContext`).
+    For the trial's tools it is the agent's context (`AgentContext`).
     """
 
     def __init__(
@@ -83,9 +83,9 @@ class Conversation:
         self._window = ContextWindow(known)
         self._was_warned = False
         self.refusal = _REFUSED
-        """What the last `Ending.REFUSED` stands for."""
+        """The reason for the last `Ending.REFUSED`."""
         self._remedies = 0
-        """How often the conversation was made shorter since the last reply."""
+        """How often the conversation was shortened since the last reply."""
         self._was_asked = False
         """Whether the agent was asked if it is done."""
         assignment.tools.attach(self)
@@ -94,7 +94,7 @@ class Conversation:
     def _opened(
         self, opening: Sequence[Message], shown: Sequence[ShownInput]
     ) -> tuple[Message, ...]:
-        """Record the opening, its last message with the files that go with it; return it."""
+        """Record and return the opening; files are attached to its last message."""
         *before, task = opening
         if shown:
             names = ", ".join(item.file.name for item in shown)
@@ -102,7 +102,8 @@ class Conversation:
             task = replace(task, text=text, media=tuple(item.media for item in shown))
         for message in before:
             role: Literal["system", "user"] = "user" if message.role == "user" else "system"
-            # The transcript has no place for a reply that no model gave: an example's is a notice.
+            # A reply in the opening is part of an example, so the transcript records it as a
+            # notice.
             example = message.role == "assistant"
             self._journal.message(
                 role, f"Example reply: {message.text}" if example else message.text
@@ -111,14 +112,14 @@ class Conversation:
         return (*before, task)
 
     def tell(self, text: str) -> None:
-        """Give the agent a message of ours."""
+        """Send the agent a message of ours."""
         self._context.add(Message("user", text))
         self._journal.message("user", text)
 
     async def asks_if_done(self, how: str) -> bool:
-        """Ask, once in a trial, whether a reply is the last one though files are missing.
+        """Ask, once per trial, whether a reply is really the last one, if files are missing.
 
-        Returns whether it was asked; `how` says what to reply in order to go on.
+        Returns whether the question was asked; `how` says what to reply in order to continue.
         """
         if self._was_asked or self._meter.exhausted() is not None:
             return False
@@ -132,23 +133,23 @@ class Conversation:
         return True
 
     def stuck(self, cause: str) -> Transcript:
-        """Return the transcript of an agent that repeats a fault; the record says which."""
+        """Return the transcript of an agent that repeats a fault; the journal states the fault."""
         self._journal.message("system", cause)
         return self.end(Ending.STUCK)
 
     def observe(self, *results: tuple[ToolResult, Callable[[ToolResult], str]]) -> None:
-        """Give the agent tools' results as one text; the journal has them with the calls."""
+        """Send the agent several tool results as one text; the journal has them by call."""
         shown = self._assignment.tools.shown
         text = "\n\n".join(worded(shown(result)) for result, worded in results)
         self._context.add(Message("user", text))
 
     def answer_call(self, call: ToolCall, result: ToolResult) -> None:
-        """Give the agent a tool's result as the answer to its native call."""
+        """Send the agent a tool's result as the answer to its native call."""
         text = self._assignment.tools.shown(result).text
         self._context.add(Message("tool", text, call_id=call.id, is_error=result.error is not None))
 
     def replace_turn(self, messages: Sequence[Message], given: GivenStep) -> None:
-        """Go on as if the model's last turn had been these messages, which stand for `given`."""
+        """Replace the model's last turn with these messages, which represent the step `given`."""
         self._context.replace_turn(messages)
         call = given.call
         self._journal.message(
@@ -165,12 +166,12 @@ class Conversation:
         return self._journal.close(ending, final_answer, predictions)
 
     async def ask(self) -> ModelReply | Ending:
-        """Return the model's next reply, or why there is none.
+        """Return the model's next reply, or the ending that prevents one.
 
         Raises:
-            ModelUnavailable: The provider does not answer, or its failures have used up the money.
-            ModelRejected: The provider refuses the request for a reason that is not the agent's.
-            BudgetExhausted: The run's money is used up.
+            ModelUnavailable: the provider does not answer, or its failures have used up the money.
+            ModelRejected: the provider refuses the request for a reason that is not the agent's.
+            BudgetExhausted: the run's money is used up.
         """
         self._watch_window()
         self.refusal = _REFUSED
@@ -189,7 +190,7 @@ class Conversation:
     async def _asked(
         self, request: ModelRequest, seconds: float, started_at: datetime
     ) -> ModelReply | Ending | None:
-        """Return the reply to one request, or why there is none; None: ask another way."""
+        """Return the reply to a request or the ending; None: the request was changed, ask again."""
         try:
             reply = await self._model.reply(request)
         except (ModelRejected, ModelUnavailable, BudgetExhausted) as exc:
@@ -205,9 +206,9 @@ class Conversation:
     def _without_reply(
         self, fault: ModelRejected | ModelUnavailable | BudgetExhausted, seconds: float
     ) -> Ending | None:
-        """Return how the trial ends without a reply; None: the request was changed, ask again.
+        """Return the ending of a trial without a reply; None: the request was changed, ask again.
 
-        Raises the fault where it is not the agent's.
+        Raises the fault if it is not the agent's.
         """
         if isinstance(fault, ConversationTooLong):
             if self._shorten() or self._hide_files():
@@ -216,11 +217,11 @@ class Conversation:
             return self._refused(f"The conversation cannot go on: {fault}")
         if isinstance(fault, ConversationRefused):
             return self._refused(f"The provider refused: {fault}")
-        # No attempt failed: the model is slow, and the agent's own time ran out.
+        # No attempt failed: the model is slow, and the agent's own time is up.
         own_time = isinstance(fault, NoAnswerInTime) and seconds < MAX_REPLY_SECONDS
         if own_time and not is_hung(seconds, self._journal.slowest_reply_seconds):
             return Ending.OUT_OF_TIME
-        # A provider that has answered before does accept the files, so they are not the reason.
+        # A provider that has answered before accepts the files, so they are not the reason.
         turned_down = isinstance(fault, ModelRejected) and not self._context.turns
         if turned_down and self._hide_files():
             return None
@@ -233,7 +234,7 @@ class Conversation:
         return Ending.REFUSED
 
     async def use(self, call: ToolCall) -> ToolResult | Ending:
-        """Return the whole result of a tool call, or that the trial's time ran out during it."""
+        """Return the whole result of a tool call, or the ending if the trial's time is up."""
         started_at, started = datetime.now(UTC), time.monotonic()
         try:
             async with asyncio.timeout(self._meter.seconds_left) as limit:
@@ -246,16 +247,16 @@ class Conversation:
         return result
 
     def cut_off(self, call: ToolCall) -> ToolResult:
-        """Return the result of a tool call that is not run because its end is missing."""
+        """Return the result for a tool call that is not run because it is incomplete."""
         result = ToolResult(text=_CUT_OFF, error=ToolErrorKind.BAD_ARGUMENTS)
         self._journal.tool_call(call, result, datetime.now(UTC), 0.0)
         return result
 
     async def play(self, call: ToolCall) -> ToolResult:
-        """Return what the agent is shown of the result of a call that is not its own.
+        """Return the result of a call of the reference solution, as the agent is shown it.
 
-        It uses the trial's money, but neither its turns nor its time. It is recorded where it cost
-        something.
+        It uses the trial's money, but neither its turns nor its time. It is recorded only if it
+        cost something.
         """
         started = time.monotonic()
         result = await self._assignment.tools.call(call)
@@ -271,11 +272,11 @@ class Conversation:
         return self._window.tokens
 
     def turns(self) -> Sequence[TurnSize]:
-        """Return the turns that the model has before it, the current one last."""
+        """Return the turns in the model's context; the last is the current one."""
         return self._context.turns
 
     def input_tokens(self) -> int | None:
-        """Return about how many tokens the next request has; None: the provider counts none."""
+        """Return about how many tokens the next request has; None if usage is not reported."""
         return self._window.estimate(self._context.chars)
 
     def turns_left(self) -> int:
@@ -283,7 +284,7 @@ class Conversation:
         return self._meter.turns_left
 
     def drop(self, numbers: Collection[int]) -> int:
-        """Take whole turns out; returns how many characters they had."""
+        """Remove whole turns; return how many characters they had."""
         self._assignment.tools.offer(HISTORY)
         return self._context.drop(numbers)
 
@@ -310,7 +311,7 @@ class Conversation:
         self._window.count(reply.usage, self._context.chars)
 
     def _watch_window(self) -> None:
-        """Before a request: warn once when the window is half full, make room when it is full."""
+        """Before a request: warn once if the window is half full, make space if it is full."""
         if self._is_full():
             while self._is_full() and self._shorten():
                 pass
@@ -322,7 +323,7 @@ class Conversation:
         return not self._window.holds(self._context.chars, self._meter.reply_tokens)
 
     def _shorten(self) -> bool:
-        """Leave something out, the second time in a row more; returns whether there was a way."""
+        """Remove something, more at the second time in a row; return whether that was possible."""
         ways = (self._context.keep_newest, self._context.shorten)
         while self._remedies < len(ways):
             left_out = ways[self._remedies]()
@@ -333,7 +334,7 @@ class Conversation:
         return False
 
     def _tell_beside(self, text: str) -> None:
-        """Add a notice to what the model is told next; the tools it names are there from now on."""
+        """Append a notice to the next message; the tools that it names are offered from now on."""
         self._assignment.tools.offer(MANAGE_CONTEXT, HISTORY)
         self._context.note(text)
         self._journal.message("system", text)
@@ -347,9 +348,9 @@ class Conversation:
 
 
 def is_cut_off(call: ToolCall, reply: ModelReply) -> bool:
-    """Return whether the end of one of the reply's calls may be missing.
+    """Return whether one of the reply's calls may be incomplete.
 
-    What is left of it may look whole: some providers then hand out empty arguments.
+    An incomplete call may look complete, because some providers then return empty arguments.
     """
     return reply.stop_reason == "length" and call is reply.tool_calls[-1]
 

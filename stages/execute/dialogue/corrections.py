@@ -1,28 +1,28 @@
-"""When a reply is not taken as it is: it repeats a fault, or promised files are missing."""
+"""Replies that are corrected: those that repeat a fault, or that end without promised files."""
 
 from stages.execute.assignment import Assignment
 
 MOST_ALIKE = 3
-"""Replies in a row with the same fault; the last of them ends the trial."""
+"""Consecutive replies with the same fault; the last of them ends the trial."""
 _LOOK_SECONDS = 20.0
-# Run inside the sandbox: the host must not follow paths that untrusted programs made.
+# Run inside the sandbox: the host must not follow paths made by untrusted programs.
 _LOOK = 'for name; do [ -f "output/$name" ] || printf "%s\\n" "$name"; done'
 
 
 class Corrections:
-    """Counts replies in a row with the same fault."""
+    """Counts consecutive replies with the same fault."""
 
     def __init__(self) -> None:
         self._fault = ""
         self._count = 0
 
     def next(self, fault: str, first: str, again: str) -> str | None:
-        """Return what to answer to a reply with this fault; None: the agent is stuck.
+        """Return the correction for a reply with this fault; None: the agent is stuck.
 
         Args:
-            fault: What is wrong; replies with equal texts have the same fault.
+            fault: The fault; replies with equal texts have the same fault.
             first: The correction after the first such reply.
-            again: The correction after the second one, in other words.
+            again: The correction after the second such reply, in other words.
         """
         self._count = self._count + 1 if fault == self._fault else 1
         self._fault = fault
@@ -31,12 +31,12 @@ class Corrections:
         return first if self._count == 1 else again
 
     def clear(self) -> None:
-        """Forget what was counted: a reply could be used."""
+        """Reset the count, because a reply was usable."""
         self._count = 0
 
     @property
     def cause(self) -> str:
-        """Why the trial ends where the agent is stuck."""
+        """Why the trial of a stuck agent ends."""
         return (
             f"The agent is stuck: {self._count} replies in a row had the same fault, though it was "
             f"told each time what to write instead. {self._fault}"
@@ -44,10 +44,10 @@ class Corrections:
 
 
 async def missing_files(assignment: Assignment) -> tuple[str, ...]:
-    """Return the deliverables that output/ does not hold, as they are named in the task.
+    """Return the deliverables that are missing in output/, by their names in the task.
 
     Raises:
-        SandboxFailed: The sandbox was lost.
+        SandboxFailed: the sandbox was lost.
     """
     names = [file.name for file in assignment.brief.deliverables]
     if not names or assignment.sandbox is None:

@@ -1,4 +1,4 @@
-"""The input files that a model is shown itself: pictures, recordings and PDFs it can take."""
+"""The input files that are shown to a model directly: pictures, recordings and PDFs."""
 
 import asyncio
 import hashlib
@@ -14,9 +14,9 @@ from taskdata.schema.transcript import ShownFile
 
 MAX_FILES = 10
 MAX_TOGETHER_BYTES = 12_000_000
-"""Limited because the files are sent again at every turn, and every trial in flight holds them."""
+"""Limited because files are sent again with every turn, and held in memory by every trial."""
 
-# Below the smallest limit of the providers: 5 MB of base64 for a picture.
+# Below the lowest limit of any provider: 5 MB of base64 per picture.
 _MAX_BYTES: dict[InputKind, int] = {"image": 3_600_000, "audio": 10_000_000, "pdf": 10_000_000}
 _KINDS: dict[str, InputKind] = {
     ".png": "image",
@@ -33,16 +33,16 @@ _KIND_OF_TYPE: dict[str, InputKind] = {"image": "image", "audio": "audio", "appl
 
 @dataclass(frozen=True)
 class ShownInput:
-    """One file, as it goes to the model and as the transcript names it."""
+    """One file, with its names for the model and for the transcript."""
 
     media: Media
     file: ShownFile
 
 
 async def shown_inputs(assignment: Assignment) -> tuple[ShownInput, ...]:
-    """Return the task's files that the agent's model takes, in the task's order.
+    """Return the task's files that the agent's model reads, in the task's order.
 
-    Those that are too large or too many stay out; tools read them all.
+    Files that are too large or too many are left out; tools can read all of them.
     """
     agent, folder = assignment.agent, assignment.input_folder
     if folder is None:
@@ -62,7 +62,7 @@ def _read(folder: Path, paths: Sequence[str]) -> tuple[ShownInput, ...]:
     for path in paths:
         kind = _kind(path)
         place = folder / path
-        # A task's own program may have taken a file away, or put something else in its place.
+        # A task's own program may have removed a file, or replaced it with something else.
         if kind is None or place.is_symlink() or not place.is_file():
             continue
         size = place.stat().st_size

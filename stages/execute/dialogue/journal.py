@@ -21,22 +21,22 @@ from taskdata.schema.transcript import (
 from taskdata.schema.usage import FailedAttempt
 
 MAX_ANSWER_CHARS = 100_000
-"""A longer final answer is cut: it is stored in the database."""
+"""A longer final answer is cut, because it is stored in the database."""
 MAX_RESULT_CHARS = 100_000
-"""A longer result is cut: every trial in flight holds its record in memory."""
+"""A longer result is cut, because every running trial keeps its record in memory."""
 
 
 class Journal:
     """Ordered events of one trial."""
 
     def __init__(self, answered: Callable[[], None] | None = None) -> None:
-        """Begin a record; `answered` is called for each reply that is not a replayed one."""
+        """Begin a record; `answered` is called for each reply that is not replayed."""
         self.events: list[Event] = []
         self.slowest_reply_seconds: float | None = None
-        """How long the model took for its slowest reply; None: it gave none yet."""
+        """Time of the model's slowest reply; None before the first reply."""
         self._answered = answered
         self.calls_are_seen = True
-        """Whether every tool call of the agent is recorded; a program's own tools are not seen."""
+        """Whether every tool call of the agent is recorded; a program's own tools are not."""
         self._tools: list[ToolSpec] = []
 
     def message(
@@ -47,7 +47,7 @@ class Journal:
         cost_usd: float | None = 0.0,
         given: GivenStep | None = None,
     ) -> None:
-        """Record text and files given to the agent, or a notice of ours (`system`)."""
+        """Record text and files for the agent, or a notice of ours (`system`)."""
         self.events.append(
             MessageEvent(role=role, text=text, shown=shown, cost_usd=cost_usd, given=given)
         )
@@ -104,7 +104,7 @@ class Journal:
         )
 
     def offered(self, tools: Sequence[ToolSpec]) -> None:
-        """Record tools that the agent's model was offered, beside those recorded before."""
+        """Record tools that the model was offered, in addition to those recorded before."""
         self._tools += tools
 
     def close(

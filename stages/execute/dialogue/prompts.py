@@ -1,8 +1,8 @@
-"""Prompts from `stages/execute/prompts/`: one file each, its version in its name.
+"""Prompts from `stages/execute/prompts/`: one file each, with the version in its name.
 
 A prompt file is the opening of a conversation: the system message, then further messages, each
-after a line `=== user` or `=== assistant`. The file is taken apart before its blanks are filled, so
-no task can add a message.
+after a line `=== user` or `=== assistant`. The file is split before its placeholders are filled in,
+so no task can add a message.
 """
 
 import re
@@ -20,7 +20,7 @@ from taskdata.schema.task import TaskBrief
 from taskdata.schema.tool import ToolSpec
 
 TASK_PROMPT = "task_v1"
-"""What the user says in every opening: query, files, deliverables, feedback."""
+"""The user's message in every opening: query, files, deliverables, feedback."""
 
 _FOLDER = Path(__file__).parents[1] / "prompts"
 _ROLE_LINE = re.compile(r"^=== (user|assistant)\n", re.MULTILINE)
@@ -31,7 +31,7 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True)
 class DescribedTool:
-    """A tool as prompts show it."""
+    """A tool in the form in which prompts show it."""
 
     name: str
     description: str
@@ -40,11 +40,11 @@ class DescribedTool:
     required: tuple[str, ...]
     """Names of the arguments that must be given."""
     arguments: tuple[str, ...]
-    """`name: type` each; `name?: type` may be left out."""
+    """Each as `name: type`; an optional argument as `name?: type`."""
 
     @classmethod
     def of(cls, spec: ToolSpec) -> "DescribedTool":
-        """Describe a tool from its schema."""
+        """Return the description of a tool from its schema."""
         required = tuple(spec.parameters.get("required", ()))
         clause = _FIRST_CLAUSE.match(spec.description)
         return cls(

@@ -1,1 +1,1 @@
-"""Harnesses of our own: how an agent is asked, and what becomes of its answers."""
+"""Harnesses of our own: how a model is asked, and how its answers are interpreted."""

@@ -1,4 +1,4 @@
-"""Actions written as code, such as `read_file(path="input/a.csv")`: read as data, never run."""
+"""Actions written as code, such as `read_file(path="input/a.csv")`: parsed, never executed."""
 
 import ast
 import json
@@ -13,7 +13,7 @@ _CALL = re.compile(r"(?P<name>[A-Za-z_][\w.:-]{0,100})\s*\((?P<inside>.*)\)\s*;?
 
 
 def code_call(text: str) -> Act | Unreadable | None:
-    """Return the call that `text` is, or what keeps it from being read; None of other text."""
+    """Return the call in `text`, or why it is unreadable; None if `text` is not code."""
     if len(text) > _MAX_CHARS or (match := _CALL.fullmatch(text)) is None:
         return None
     name, inside = match["name"], match["inside"].strip()
@@ -36,7 +36,7 @@ def _parsed(inside: str) -> ast.Call | None:
         expression = ast.parse(f"f({inside}\n)", mode="eval").body
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
-    # `a) + g(b` parses, too, and is no call of one tool.
+    # `a) + g(b` parses too, but is not a call of one tool.
     return expression if isinstance(expression, ast.Call) and _is_plain(expression) else None
 
 

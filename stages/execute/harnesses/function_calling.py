@@ -25,7 +25,7 @@ _GO_ON = "call a tool"
 
 
 class FunctionCalling:
-    """Works turn by turn: any number of calls, each answered before the next turn."""
+    """Works turn by turn: each reply may have several calls, all answered before the next turn."""
 
     @property
     def prompt_version(self) -> str | None:
@@ -64,7 +64,7 @@ class FunctionCalling:
 def calls_in_text(
     reply: ModelReply, agent: AgentSpec, specs: Sequence[ToolSpec], numbers: Iterator[int]
 ) -> tuple[ToolCall, ...]:
-    """Return the calls that a reply without native ones is, where the agent may write them so."""
+    """Return the calls that the model wrote as text, if the agent allows that."""
     if reply.tool_calls or not agent.reads_text_calls:
         return ()
     return tuple(
@@ -74,7 +74,7 @@ def calls_in_text(
 
 
 def _fault(reply: ModelReply) -> tuple[str, str, str] | None:
-    """Return what is wrong with a reply without a call, and what to say to it; None: nothing."""
+    """Return the fault of a reply without a call, and two corrections; None: there is none."""
     if reply.stop_reason == "length":
         return "The reply was cut at its length limit.", _CUT, _CUT_AGAIN
     if not reply.text.strip():
@@ -98,7 +98,7 @@ async def _use_written(
 ) -> Transcript | None:
     results = []
     for call in calls:
-        # Arguments that can be read are whole, wherever the reply was cut.
+        # Arguments that can be parsed are complete, wherever the reply was cut.
         lacks_end = reply.stop_reason == "length" and call.arguments is None
         result = talk.cut_off(call) if lacks_end else await talk.use(call)
         if isinstance(result, Ending):
@@ -106,7 +106,7 @@ async def _use_written(
         if (answer := final_answer(call, result)) is not None:
             return talk.end(Ending.FINISHED, answer)
         results.append((result, partial(_worded, call.tool)))
-    # The provider has seen no call, so its format has no place for a result.
+    # The provider has seen no native call, so its format has no place for a result.
     talk.observe(*results)
     return None
 

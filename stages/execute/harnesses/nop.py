@@ -1,4 +1,4 @@
-"""The agent that does nothing: any score it gets, a task gives to everybody."""
+"""The agent that does nothing: a task that gives it points gives them to everybody."""
 
 from stages.execute.assignment import Assignment
 from taskdata.schema.transcript import Ending, Transcript

@@ -21,11 +21,11 @@ _COMPACT = "react_compact_v3"
 _GO_ON = "write your next step"
 _STRUCTURED = "react_structured_v2"
 _COMPACT_SHOWN_CHARS = 1200
-"""Of a result, to a small local model: reading them takes it seconds."""
+"""Length of a result shown to a small local model, which needs seconds to read more."""
 
 
 def text_prompt(agent: AgentSpec) -> str:
-    """Return the name of the prompt for steps in plain text: local models need it short."""
+    """Return the name of the prompt for steps in plain text; local models get a short one."""
     return _COMPACT if _is_local(agent) else _FULL
 
 
@@ -34,7 +34,7 @@ def _is_local(agent: AgentSpec) -> bool:
 
 
 def reply_schema(assignment: Assignment) -> Callable[[int], dict[str, Any]] | None:
-    """Return what gives the schema of the next step, where the agent is asked for such.
+    """Return a function for the schema of the next step, if the agent uses structured steps.
 
     With its last turn an agent of which only an answer is wanted has to give one.
     """
@@ -94,7 +94,7 @@ class React:
                 return talk.end(Ending.FINISHED, step.text)
             number += 1
             call = _call(step, number)
-            # Arguments that can be read are whole: what was cut came after them.
+            # Arguments that can be parsed are complete: only text after them was cut.
             lacks_end = reply.stop_reason == "length" and call.arguments is None
             result = talk.cut_off(call) if lacks_end else await talk.use(call)
             if isinstance(result, Ending):
@@ -111,7 +111,7 @@ def _call(step: Act, number: int) -> ToolCall:
 def _told(
     assignment: Assignment, reply: ModelReply, step: Unreadable, corrections: Corrections
 ) -> str | None:
-    """Return what the model is told of a reply without a step; None: it is stuck."""
+    """Return the correction for a reply without a step; None: the agent is stuck."""
     cut = "The reply was cut at its length limit. " * (reply.stop_reason == "length")
     files, specs = assignment.brief.files, assignment.tools.specs
     told = corrections.next(

@@ -1,8 +1,8 @@
-"""The ReAct text protocol: reading a model's reply, and writing what it observes.
+"""The ReAct text protocol: parsing a model's reply, and formatting its observations.
 
-Reading is tolerant in form (letter case, bold labels, quotes around names, fenced JSON, calls
-written as code or as one JSON object) and strict in content: what is not there is not made up, and
-what cannot be read is said back.
+Parsing is tolerant in form (letter case, bold labels, quotes around names, fenced JSON, calls
+written as code or as one JSON object) and strict in content: nothing is invented, and the model is
+told what could not be parsed.
 """
 
 import json
@@ -16,13 +16,13 @@ from stages.execute.harnesses.written_calls import call_in, without_thoughts, wr
 from taskdata.schema.tool import ToolResult
 
 OBSERVATION = "Observation:"
-"""What a result begins with."""
+"""The beginning of a result."""
 STOP = f"\n{OBSERVATION}"
-"""Where the model's part ends: what follows would be a result it made up."""
+"""The end of the model's part: text after it would be a result that the model invented."""
 
 _MAX_RAW_CHARS = 100_000
 _INPUT_LABEL = r"action[ _-]?input|arguments"
-# Runs of blanks are bounded: a reply that is nothing else must not cost the square of its length.
+# Runs of blanks are limited: a reply of blanks only must not take quadratic time.
 _LABEL = re.compile(
     rf"^[ \t>*_#]{{0,20}}(?P<label>thought|{_INPUT_LABEL}|action|observation|final[ _]answer)"
     r"[ \t]{0,8}(?:[*_]{0,8}[ \t]{0,8}:[*_]{0,8}|(?P<bare>[*_]{0,8}[ \t]{0,8}$))",
@@ -42,7 +42,7 @@ def read_step(text: str, tools: Collection[str] = ()) -> Step:
 
     Args:
         text: The reply.
-        tools: Names on offer, by which a reply that is one JSON object is known to be a call.
+        tools: Names of offered tools, which identify a reply that is one JSON object as a call.
     """
     text = without_thoughts(text)
     parts = _parts(text)
@@ -58,7 +58,7 @@ def read_step(text: str, tools: Collection[str] = ()) -> Step:
 
 
 def observation(result: ToolResult) -> str:
-    """Return what the model reads of a tool's result."""
+    """Return a tool's result in the form that the model reads."""
     mark = "" if result.error is None else "Error: "
     return f"{OBSERVATION} {mark}{result.text}"
 
@@ -96,7 +96,7 @@ def _kind(match: re.Match[str]) -> str:
 
 
 def _parts(text: str) -> list[tuple[str, str]]:
-    """Return (label, content) in order, up to the first observation the model made up."""
+    """Return pairs of label and content in order, up to the first invented observation."""
     found = _labels(text)
     parts: list[tuple[str, str]] = []
     for index, match in enumerate(found):
@@ -109,7 +109,7 @@ def _parts(text: str) -> list[tuple[str, str]]:
 
 
 def _rest_of(text: str, parts: list[tuple[str, str]], index: int) -> str:
-    """Return a final answer whole, labels that occur inside it included."""
+    """Return a final answer in full, including labels inside it."""
     found = _labels(text)
     end = found[len(parts)].start() if len(found) > len(parts) else len(text)
     return text[found[index].end() : end].strip().removeprefix("**").strip()
@@ -148,7 +148,7 @@ def _named(name: str, written: str) -> Step:
 
 
 def _json_step(body: str) -> Step | None:
-    """Return the step that one JSON object is: a call, or a final answer as LangChain writes it."""
+    """Return the step in one JSON object: a call, or a final answer in LangChain's form."""
     value = read_arguments(body)
     if value is None:
         return None
@@ -163,7 +163,7 @@ def _json_step(body: str) -> Step | None:
 
 
 def _json_part(written: str) -> str:
-    """Return the JSON object at the start of the text, without fence and without what follows."""
+    """Return the JSON object at the start of the text, without fence and following text."""
     body = _FENCE.sub("", written).strip()
     try:
         _, end = json.JSONDecoder().raw_decode(body)

@@ -1,4 +1,4 @@
-"""The agent that plays a task's reference solution; it must earn the full score."""
+"""The agent that plays a task's reference solution, which must reach the full score."""
 
 import json
 import time
@@ -11,12 +11,12 @@ from taskdata.schema.transcript import Ending, ToolCall, Transcript
 
 
 class Reference:
-    """Plays the steps through the same tools and sandbox as any agent."""
+    """Plays the steps with the same tools and sandbox as any agent."""
 
     prompt_version: str | None = None
 
     def __init__(self, task: Task) -> None:
-        """Take the solution from the task: a brief, which agents get, has none."""
+        """Take the solution from the task, because the brief that agents get does not have it."""
         if task.reference is None:
             raise BadTaskData(f"task {task.id!r}: has no reference solution to play")
         self._solution: ReferenceSolution = task.reference
@@ -24,8 +24,8 @@ class Reference:
     async def run(self, assignment: Assignment) -> Transcript:
         """Return the transcript of the solution.
 
-        A step that fails is recorded like any agent's and the rest is played: the task then
-        scores below 10 and the gate on scores names it.
+        A step that fails is recorded like any agent's and the rest is played: the task then scores
+        below 10 and the gate on scores reports it.
         """
         journal = assignment.journal
         for number, step in enumerate(self._solution.steps, start=1):
@@ -38,6 +38,6 @@ class Reference:
             started_at, started = datetime.now(UTC), time.monotonic()
             result = await assignment.tools.call(call)
             journal.tool_call(call, result, started_at, time.monotonic() - started)
-            # As an agent's would be, a long result is kept: a later step may read on in it.
+            # Long results are kept as for any agent, since a later step may read more of one.
             assignment.tools.shown(result)
         return journal.close(Ending.FINISHED, self._solution.final_answer)

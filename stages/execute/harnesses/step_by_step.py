@@ -1,8 +1,8 @@
-"""Step by step mode (GTA, section 4.1): what a model would do next, given the reference so far.
+"""Step by step mode (GTA, section 4.1): a model predicts each next step of the reference.
 
-One model call for each step of the reference and one for the final answer. Nothing that the model
-asks for is run. A result that the chain was not recorded with comes from playing the reference with
-the trial's own tools: that needs nothing which the trial has not, and most banks record none.
+It makes one model call for each step of the reference and one for the final answer. No call that
+the model predicts is run. If the result of a reference step was not recorded, as in most banks, the
+step is played with the trial's own tools, which needs nothing else.
 """
 
 import json
@@ -29,21 +29,21 @@ from taskdata.schema.transcript import Ending, GivenStep, Prediction, ToolCall, 
 
 @dataclass(frozen=True)
 class StepProtocol:
-    """How a harness puts steps into messages, and reads them."""
+    """How a harness writes steps into messages, and parses them."""
 
     prompt: Callable[[AgentSpec], str]
     native_tools: bool
     stop: tuple[str, ...]
     read: Callable[[ModelReply, Assignment], Prediction]
     given: Callable[[ToolCall, ReferenceStep, str], tuple[Message, ...]]
-    """The messages of a step and its result."""
+    """Returns the messages of a step and its result."""
 
 
 class StepByStep:
     """Predicts every step of a task's reference in the protocol of another harness."""
 
     def __init__(self, protocol: StepProtocol, agent: AgentSpec, task: Task) -> None:
-        """Take the reference from the task: a brief, which agents get, has none."""
+        """Take the reference from the task, because the brief that agents get does not have it."""
         if task.reference is None:
             raise BadTaskData(f"task {task.id!r}: has no reference to predict")
         self._task_id = task.id
@@ -57,7 +57,7 @@ class StepByStep:
         return prompts.version(self._prompt)
 
     async def run(self, assignment: Assignment) -> Transcript:
-        """Return the transcript with a prediction for each step, as far as the budget went."""
+        """Return the transcript with a prediction for each step, as far as the budget allows."""
         protocol, predictions = self._protocol, list[Prediction]()
         talk = Conversation(
             assignment,
@@ -81,7 +81,7 @@ class StepByStep:
             if number > len(results):
                 ending = reply if isinstance(reply, Ending) else Ending.FINISHED
                 return talk.end(ending, predictions[-1].answer or "", predictions)
-            # What comes next follows from the reference, whatever became of this step.
+            # The next step follows from the reference, whatever the model predicted here.
             step, result = self._solution.steps[number - 1], results[number - 1]
             call = _call(number, step)
             talk.replace_turn(
@@ -90,12 +90,12 @@ class StepByStep:
             )
 
     async def _results(self, talk: Conversation) -> list[str]:
-        """Return what the steps brought: as recorded, else as the tools answer now."""
+        """Return the results of the steps: the recorded one, else what the tool returns now."""
         steps = self._solution.steps
         if all(step.result is not None for step in steps):
             return [step.result or "" for step in steps]
         results = []
-        # All of them are played, for a step may need what an earlier one has written.
+        # All steps are played, because a step may need what an earlier one has written.
         for number, step in enumerate(steps, start=1):
             played = await talk.play(_call(number, step))
             if played.error is not None and step.result is None:
@@ -118,7 +118,7 @@ def _call(number: int, step: ReferenceStep) -> ToolCall:
 
 
 def _checked(prediction: Prediction, specs: Sequence[ToolSpec]) -> Prediction:
-    """Return the prediction with what is wrong with its call: by name, as GTA looks at it."""
+    """Return the prediction with the fault of its call, by name, as GTA checks it."""
     call = prediction.call
     if call is None or prediction.error is not None:
         return prediction
@@ -140,7 +140,7 @@ def _fault(call: ToolCall, specs: Sequence[ToolSpec]) -> str | None:
 
 
 def _ending(call: ToolCall) -> Prediction | None:
-    """Return what a call that would end the trial answers; None of any other call."""
+    """Return the answer in a call that would end the trial; None for any other call."""
     if call.tool not in ENDING_TOOLS or call.arguments is None:
         return None
     return Prediction(answer=str(call.arguments.get("answer", "")))
@@ -158,7 +158,7 @@ def _read_text(reply: ModelReply, assignment: Assignment) -> Prediction:
 
 def _read_calls(reply: ModelReply, assignment: Assignment) -> Prediction:
     if reply.tool_calls:
-        # One step is predicted: the first of several calls is it.
+        # One step is predicted: of several calls, the first counts.
         first = reply.tool_calls[0]
         if is_cut_off(first, reply):
             return Prediction(call=first, error="the reply was cut at its length limit")

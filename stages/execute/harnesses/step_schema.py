@@ -1,4 +1,4 @@
-"""The JSON schema of one step: by it a server keeps a small model to what can be carried out."""
+"""The JSON schema of one step, by which a server keeps a small model to valid steps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,16 +8,16 @@ from taskdata.schema.tool import ToolSpec
 
 _THOUGHT = {"type": "string", "maxLength": 100}
 _KEPT = ("type", "enum", "const", "minItems", "maxItems", "minLength", "maxLength")
-"""What every server that takes schemas can turn into a grammar, beside what holds other schemas."""
+"""Keywords, besides those with nested schemas, that every server can turn into a grammar."""
 
 
 def step_schema(tools: Sequence[ToolSpec], files: Sequence[str]) -> dict[str, Any]:
     """Return the schema of a call of one of `tools`, or of a final answer.
 
     Args:
-        tools: Those on offer.
-        files: Input files of the task, below input/: no other can be named where a tool reads one.
-            Files in output/, which the agent makes itself, can.
+        tools: The offered tools.
+        files: Input files of the task, below input/: a reading tool can name no other input file.
+            Files in output/, which the agent makes itself, are allowed.
     """
     calls = [
         _object(
@@ -31,9 +31,9 @@ def step_schema(tools: Sequence[ToolSpec], files: Sequence[str]) -> dict[str, An
 
 
 def narrowed(schema: Any, files: Sequence[str]) -> dict[str, Any]:
-    """Return the part of a schema that a grammar can hold, its file paths bound to `files`."""
+    """Return the part of a schema that fits into a grammar, with file paths limited to `files`."""
     if not isinstance(schema, Mapping):
-        # `true`, which takes anything.
+        # `true` is a schema that accepts anything.
         return {}
     if reads_a_file(schema):
         return _path(files)

@@ -1,4 +1,4 @@
-"""What one reply in the ReAct text protocol says."""
+"""The content of one reply in the ReAct text protocol."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Act:
-    """The model asks for a tool."""
+    """The model calls a tool."""
 
     tool: str
     raw: str
@@ -17,14 +17,14 @@ class Act:
 
 @dataclass(frozen=True)
 class FinalAnswer:
-    """The model says that it is done."""
+    """The model gives its final answer."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Neither; `reason` goes back to the model."""
+    """Neither a call nor a final answer; `reason` is sent back to the model."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""How a model is told the form of a step: by an example that works in its own task."""
+"""Explains the form of a step to a model by an example that works in its own task."""
 
 import json
 from collections.abc import Sequence
@@ -6,13 +6,13 @@ from pathlib import PurePosixPath
 
 from taskdata.schema.tool import ToolSpec
 
-# What read_file takes whatever it holds; for other files the task may have no tool.
+# read_file reads these; for other files the task may have no tool.
 _TEXT_FILES = frozenset({".txt", ".md", ".csv", ".tsv", ".json", ".html", ".xml", ".yaml", ".log"})
 _QUOTED_CHARS = 60
 
 
 def example_step(files: Sequence[str]) -> str:
-    """Return an action and its input, of a tool that every trial has, over a file of the task."""
+    """Return an action with its input, for a tool that every trial has and a file of the task."""
     texts = [path for path in files if PurePosixPath(path).suffix.lower() in _TEXT_FILES]
     if texts:
         path = json.dumps(f"input/{texts[0]}", ensure_ascii=False)
@@ -21,8 +21,8 @@ def example_step(files: Sequence[str]) -> str:
 
 
 def correction(reason: str, files: Sequence[str]) -> str:
-    """Return what to say of a reply without a step."""
-    # An example, not placeholders: small models copy what they are shown.
+    """Return the correction for a reply without a step."""
+    # An example instead of placeholders, because small models copy what they are shown.
     return (
         f"{reason} Write one step, such as\n"
         "Thought: I look at what I was given.\n"
@@ -34,7 +34,7 @@ def correction(reason: str, files: Sequence[str]) -> str:
 def correction_again(
     reason: str, files: Sequence[str], written: str, tools: Sequence[ToolSpec]
 ) -> str:
-    """Return what to say where the same fault follows the first correction."""
+    """Return the correction if the same fault follows the first correction."""
     begins = " ".join(written.split())[:_QUOTED_CHARS]
     names = ", ".join(spec.name for spec in tools)
     return (

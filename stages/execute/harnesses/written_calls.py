@@ -1,8 +1,8 @@
 """Tool calls that a model writes as text: one JSON object with a tool's name and its arguments.
 
-Open models answer so where their server does not turn their text into native calls. Reading is
-strict: the call is the reply, or ends it in a block of its own. JSON that is no call of an offered
-tool, and prose that mentions one, are left to be what they are: an answer.
+Open models answer like this if their server does not convert their text into native calls. Parsing
+is strict: the call must be the whole reply, or a block of its own at its end. JSON that is no call
+of an offered tool, and prose that mentions one, count as an answer.
 """
 
 import json
@@ -18,7 +18,7 @@ from environments.tool_runtime.naming import nearest_name
 _NAMES = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input")
 _BESIDE = frozenset({"id", "type", "call_id", "tool_call_id", "thought", "reasoning"})
-"""What may stand beside name and arguments; with any other key the object is no call."""
+"""Keys allowed beside name and arguments; with any other key the object is no call."""
 
 _MAX_CHARS = 200_000
 _MORE_FOLLOWS = "Extra data"
@@ -31,7 +31,7 @@ _NAMED = re.compile(r'"(?:name|tool|tool_name|function|action)"\s*:\s*"([^"\\]{1
 
 @dataclass(frozen=True)
 class WrittenCall:
-    """One call as it was written."""
+    """One call as the model wrote it."""
 
     tool: str
     """May be a misspelling of an offered tool."""
@@ -39,20 +39,20 @@ class WrittenCall:
     arguments: dict[str, Any] | None
     """None: the call is not one JSON object, or its arguments are not."""
     has_arguments: bool = True
-    """Whether they were written at all."""
+    """Whether the call has arguments at all."""
 
 
 def without_thoughts(text: str) -> str:
-    """Return `text` without the `<think>` blocks that it begins with."""
+    """Return `text` without `<think>` blocks at its beginning."""
     while match := _THOUGHTS.match(text):
         text = text[match.end() :]
-    # Templates that open the block themselves leave its end alone.
+    # Templates that write the opening tag themselves leave only the closing tag in the reply.
     before, end, after = text.partition("</think>")
     return after if end and "<think>" not in before else text
 
 
 def written_calls(text: str, tools: Collection[str]) -> tuple[WrittenCall, ...]:
-    """Return the calls of `tools` that a reply is; none where it is anything else."""
+    """Return the calls of `tools` in a reply; empty if the reply is anything else."""
     body = without_thoughts(text).strip()
     if not body or len(body) > _MAX_CHARS:
         return ()
@@ -64,7 +64,7 @@ def written_calls(text: str, tools: Collection[str]) -> tuple[WrittenCall, ...]:
 
 
 def call_in(value: Mapping[str, Any]) -> WrittenCall | None:
-    """Return the call that a JSON object has the form of, whatever its tool; None of any other."""
+    """Return the call in a JSON object of any tool; None if the object is not a call."""
     inner = value.get("function")
     if isinstance(inner, Mapping) and set(value) - {"function"} <= _BESIDE:
         return call_in(inner)
@@ -84,9 +84,9 @@ def call_in(value: Mapping[str, Any]) -> WrittenCall | None:
 def _call(name: str, arguments: Any) -> WrittenCall:
     if arguments is None:
         return WrittenCall(name, "{}", {}, has_arguments=False)
-    # Providers send the arguments as text that holds JSON, and models copy that.
+    # Providers send arguments as a JSON text, and models copy that.
     raw = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    # What JSON escapes may stand for half of a surrogate pair, which no store takes.
+    # JSON escapes may stand for lone surrogates, which no store accepts.
     return WrittenCall(name, clean_text(raw), read_arguments(raw))
 
 
@@ -106,11 +106,11 @@ def _unfenced(body: str) -> str:
 
 
 def _whole(body: str, tools: Collection[str]) -> tuple[WrittenCall, ...]:
-    """Return the calls that a text is from its first character to its last."""
+    """Return the calls if the whole text consists of calls."""
     try:
         value = json.loads(body)
     except json.JSONDecodeError as exc:
-        # What follows a whole object is prose, and the object an example in it.
+        # Text after a complete object is prose, and the object an example in it.
         return () if exc.msg == _MORE_FOLLOWS else _broken(body, tools)
     except (ValueError, RecursionError):
         return _broken(body, tools)
@@ -125,12 +125,12 @@ def _offered(value: Any, tools: Collection[str]) -> WrittenCall | None:
         return None
     if call.tool in tools:
         return call
-    # A record such as {"name": "read files"} is no call, however much its name is like a tool's.
+    # A record such as {"name": "read files"} is no call, even if its name is like a tool's.
     return call if call.has_arguments and nearest_name(call.tool, tools) else None
 
 
 def _broken(body: str, tools: Collection[str]) -> tuple[WrittenCall, ...]:
-    """Return a call that was meant, but is no JSON: its fault is said back, it is not run."""
+    """Return a call in invalid JSON: it is not run, and the model is told the fault."""
     named = _NAMED.search(body)
     has_arguments = any(f'"{key}"' in body for key in _ARGUMENTS)
     if not body.startswith("{") or named is None or not has_arguments or named[1] not in tools:
@@ -139,7 +139,7 @@ def _broken(body: str, tools: Collection[str]) -> tuple[WrittenCall, ...]:
 
 
 def _after_prose(body: str, tools: Collection[str]) -> tuple[WrittenCall, ...]:
-    """Return the call in a fence that ends the reply, where it is one to the letter."""
+    """Return the call in a fence at the end of the reply, if it is exactly a call."""
     opened = list(_LAST_FENCE.finditer(body))
     if not opened or not body.endswith("```") or "```" in body[: opened[-1].start()]:
         return ()

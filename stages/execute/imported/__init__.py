@@ -1,1 +1,1 @@
-"""Results of systems that ran elsewhere, taken in as trials of harness `import`."""
+"""Results of systems that ran elsewhere, imported as trials of harness `import`."""

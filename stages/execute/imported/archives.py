@@ -1,4 +1,4 @@
-"""Archives among imported files: those that unpack to too much stay outside."""
+"""ZIP archives among imported files: decompression bombs are refused."""
 
 import zipfile
 
@@ -7,7 +7,7 @@ from taskdata.archives import archive_fault
 
 
 def without_bombs(collected: Collected) -> Collected:
-    """Return what was collected but for ZIP archives that must not be opened, with reasons."""
+    """Return the collected files without ZIP archives that must not be opened, with reasons."""
     faults = {file.name: _fault(file) for file in collected.files}
     reasons = [f"{name!a} {fault}" for name, fault in faults.items() if fault]
     return Collected(
@@ -17,5 +17,5 @@ def without_bombs(collected: Collected) -> Collected:
 
 
 def _fault(file: CollectedFile) -> str | None:
-    # Looked at first without its bytes: most files are no archive, and may be large.
+    # Checked by name and header first: most files are no archive, and may be large.
     return archive_fault(file.path.read_bytes()) if zipfile.is_zipfile(file.path) else None

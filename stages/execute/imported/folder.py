@@ -27,15 +27,16 @@ _MAX_META_BYTES = 1 << 16
 def read_folder(root: Path, task: Task, destination: Path) -> Result | None:
     """Return the result for `task` below `root`; None if there is none.
 
-    Links are not followed, and files are taken under the limits that hold for any agent's output.
+    Links are not followed, and files are copied under the limits for any agent's output.
 
     Args:
         root: The folder of results.
-        task: Whose folder is named by its id, or by its key in the data set it was imported from.
-        destination: Copies of the files are put here.
+        task: Its folder is named by its id, or by its key in the data set that it was imported
+            from.
+        destination: Folder for the copies.
 
     Raises:
-        BadTaskData: if a file cannot be read as what it should be.
+        BadTaskData: if a file is invalid.
     """
     place = _place(root, task)
     if place is None:
@@ -67,7 +68,7 @@ def _place(root: Path, task: Task) -> Path | None:
 
 
 def _read(path: Path, most: int) -> bytes | None:
-    """Return the bytes of a plain file; None if it is not there."""
+    """Return the bytes of a regular file; None if it does not exist."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:

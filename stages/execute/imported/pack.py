@@ -1,4 +1,4 @@
-"""Results as a GTA eval pack: the JSON that GTA-2's scorer of agent applications takes.
+"""Results as a GTA eval pack: the JSON input of GTA-2's scorer of agent applications.
 
 Its `tasks` hold `task_id`, `assistant_outputs` (traces of messages, of which the first counts),
 `attached_files` (paths) and `meta`.
@@ -36,12 +36,12 @@ def read_pack(pack: Path, root: Path, task: Task, destination: Path) -> Result |
 
     Args:
         pack: The JSON file.
-        root: Folder that the paths in it are relative to, beyond which none may lead.
-        task: Whose `task_id` is its id, or its key in the data set it was imported from.
-        destination: Copies of the files are put here.
+        root: Folder that the paths in the pack are relative to; no path may lead out of it.
+        task: Its `task_id` is its id, or its key in the data set that it was imported from.
+        destination: Folder for the copies.
 
     Raises:
-        BadTaskData: if the pack, or its entry for the task, is none.
+        BadTaskData: if the pack, or its entry for the task, is invalid.
     """
     status = pack.stat()
     entries = _entries(pack, status.st_mtime_ns, status.st_size)
@@ -94,7 +94,7 @@ def _answer(where: str, traces: Any) -> str:
 
 
 def _effort(where: str, meta: Any) -> Effort:
-    """Return what the entry says of its effort; whatever else packs keep there is left alone."""
+    """Return the effort that the entry states; other metadata is ignored."""
     if not isinstance(meta, dict):
         return Effort()
     found = {name: meta[name] for name in Effort.model_fields if meta.get(name) is not None}
@@ -117,7 +117,7 @@ def _files(
 
 
 def _stage(paths: list[str], root: Path, resources: Resources, staged: Path) -> list[str]:
-    """Copy what lies within `root` under the names that deliverables have; return the rest."""
+    """Copy the files within `root` under their names as deliverables; return the refused ones."""
     folder, left = Folder(root), resources.disk_mb << 20
     refused = []
     for path in paths[: resources.max_files]:
@@ -144,13 +144,13 @@ def _stage(paths: list[str], root: Path, resources: Resources, staged: Path) -> 
 
 
 def _relative(path: str, root: Path) -> str:
-    """Return the path as seen from `root`; one that does not lead there stays as it is."""
+    """Return the path relative to `root`; unchanged if it does not lead there."""
     is_below = path.startswith("/") and PurePosixPath(path).is_relative_to(root)
     return str(PurePosixPath(path).relative_to(root)) if is_below else path
 
 
 def _delivered_as(path: str) -> str:
-    """Return what follows the folder `files`, as packs are built, else the last part alone."""
+    """Return the path below the folder `files` of a pack, else the file name alone."""
     parts = PurePosixPath(path).parts
     if FILES in parts[:-1]:
         last = len(parts) - 1 - parts[::-1].index(FILES)

@@ -1,4 +1,4 @@
-"""What is known of a result that was made elsewhere: answer, files, and what it took."""
+"""A result that was made elsewhere: answer, files, and effort."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +17,11 @@ from taskdata.schema.usage import Usage
 
 MAX_ANSWER_BYTES = 1 << 20
 _MOST = (1 << 31) - 1
-"""What a column of the database holds."""
+"""Largest value of a database column."""
 
 
 class Effort(Value):
-    """What a result took, as its maker states it; None: unknown, never 0."""
+    """Effort for a result as its maker states it; None: unknown, never 0."""
 
     model_config = ConfigDict(strict=True)
 
@@ -44,7 +44,7 @@ class Effort(Value):
 
     @property
     def counts(self) -> Counts:
-        """The same as the counts of an outcome."""
+        """The effort as the counts of an outcome."""
         known = self.input_tokens is not None and self.output_tokens is not None
         tokens = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
         return Counts(
@@ -62,7 +62,7 @@ class Result:
     """One system's work on one task."""
 
     final_answer: str
-    """Empty where it gave none."""
+    """Empty if there is none."""
     files: Collected
     effort: Effort
 
@@ -71,7 +71,7 @@ def read_effort(where: str, fields: Any) -> Effort:
     """Return the effort that a mapping states.
 
     Raises:
-        BadTaskData: if it does not fit; names the file and the field.
+        BadTaskData: if the mapping is invalid; names the file and the field.
     """
     try:
         return Effort.model_validate(fields)
@@ -80,7 +80,7 @@ def read_effort(where: str, fields: Any) -> Effort:
 
 
 def read_json(where: str, data: bytes) -> Any:
-    """Return the value of a JSON document that somebody else wrote.
+    """Return the value of an untrusted JSON document.
 
     Raises:
         BadTaskData: if it is not JSON in UTF-8, or nests too deeply.
@@ -94,12 +94,12 @@ def read_json(where: str, data: bytes) -> Any:
 
 
 def answer_text(data: bytes) -> str:
-    """Return a final answer as text; what is no UTF-8, and NUL, is replaced."""
+    """Return a final answer as text; invalid UTF-8 and NUL are replaced."""
     return data.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
 
 
 def names_of(task: Task) -> tuple[str, ...]:
-    """Return the names a task has in results: its id, then its key in the data set it is from."""
+    """Return the names of a task in results: its id, then its key in its original data set."""
     keys = (
         kept["key"]
         for kept in task.extras.values()

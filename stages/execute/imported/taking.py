@@ -1,4 +1,4 @@
-"""Where an agent's results are, and taking in the one for a task."""
+"""Finds an agent's results, and reads the result for a task."""
 
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from taskdata.schema.task import Task
 
 
 def require_results(agent: AgentSpec) -> None:
-    """Raise `Misuse` unless the agent names itself and results that are there."""
+    """Raise `Misuse` unless the agent has a label and existing results."""
     if agent.label is None:
         raise Misuse(
             "agent 'import': whose results are these? --import NAME=PATH, or `label` under "
@@ -32,15 +32,16 @@ def require_results(agent: AgentSpec) -> None:
 
 @contextmanager
 def taken_in(agent: AgentSpec, task: Task, folder: Path) -> Iterator[Result]:
-    """Yield the agent's result for the task; copies of its files last as long as the block.
+    """Yield the agent's result for the task; copies of its files last until the block ends.
 
     Args:
-        agent: Of harness `import`.
+        agent: An agent of harness `import`.
         task: The task that was worked on.
-        folder: Copies are made below it.
+        folder: Copies are made below this folder.
 
     Raises:
-        NightshiftError: if there is no result for the task; it is not known to have failed.
+        NightshiftError: if there is no result for the task, which does not mean that the task
+            failed.
         BadTaskData: if the result cannot be read.
     """
     place = _place(agent)
@@ -51,7 +52,7 @@ def taken_in(agent: AgentSpec, task: Task, folder: Path) -> Iterator[Result]:
             root = Path(agent.results_root) if agent.results_root else place.parent
             found = read_pack(place, root, task, Path(copies))
         if found is None:
-            # The same words for every task, so that a summary counts them together.
+            # The same text for every task, so that a summary can group them.
             raise NightshiftError(
                 f"{place} holds no result for this task; put it there and carry the run on with "
                 "--resume"

@@ -149,7 +149,7 @@ def program(wire):
             records_instructions=records_instructions,
         )
         async with metering_proxy(terms) as proxy, aiohttp.ClientSession() as session:
-            terms.ledger.begin()
+            terms.budget.begin()
             yield Program(proxy, session, terms.record)
 
     return opened

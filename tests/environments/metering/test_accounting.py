@@ -67,15 +67,15 @@ async def test_a_call_that_may_have_been_worked_on_is_counted_at_its_most(wire, 
     wire.then(lost, wire.says("there", input_tokens=100, output_tokens=10))
     async with program(max_turns=1) as agent:
         await agent.chat(**ASKED)
-        lost_usd = agent.proxy.ledger.spent.usd
+        lost_usd = agent.proxy.budget.spent.usd
         # Turns and tokens are the agent's: it still has them all.
-        assert (agent.proxy.ledger.spent.calls, agent.proxy.ledger.spent.tokens) == (0, 0)
+        assert (agent.proxy.budget.spent.calls, agent.proxy.budget.spent.tokens) == (0, 0)
         status, _ = await agent.chat(**ASKED)
     assert status == 200
     assert lost_usd > 500 * 100e-6
     (reply,) = agent.replies
     assert reply.failed_attempts[0].cost_at_most_usd == pytest.approx(lost_usd)
-    assert agent.proxy.ledger.spent.usd == pytest.approx(lost_usd + reply.cost_usd)
+    assert agent.proxy.budget.spent.usd == pytest.approx(lost_usd + reply.cost_usd)
 
 
 async def test_a_call_that_was_turned_down_or_never_sent_costs_nothing(wire, program):
@@ -84,7 +84,7 @@ async def test_a_call_that_was_turned_down_or_never_sent_costs_nothing(wire, pro
         async with program(url=url) as agent:
             await agent.chat()
         ((attempt,),) = agent.recorded.unanswered
-        assert (attempt.cost_at_most_usd, agent.proxy.ledger.spent.usd) == (0, 0)
+        assert (attempt.cost_at_most_usd, agent.proxy.budget.spent.usd) == (0, 0)
 
 
 async def test_calls_that_are_lost_cannot_spend_more_than_there_is(wire, program):
@@ -92,7 +92,7 @@ async def test_calls_that_are_lost_cannot_spend_more_than_there_is(wire, program
     async with program(max_usd=0.2) as agent:
         statuses = [(await agent.chat(**ASKED))[0] for _ in range(5)]
     assert statuses == [502, 502, 502, 429, 429]
-    assert 0.15 < agent.proxy.ledger.spent.usd <= 0.2
+    assert 0.15 < agent.proxy.budget.spent.usd <= 0.2
 
 
 async def test_of_very_many_failures_the_rest_is_counted(wire, program, monkeypatch):
@@ -119,7 +119,7 @@ async def test_what_may_be_charged_is_the_runs_money(
                 await agent.chat(**ASKED)
             with pytest.raises(ModelUnavailable):
                 agent.proxy.require_provider()
-    lost_usd = agent.proxy.ledger.spent.usd
+    lost_usd = agent.proxy.budget.spent.usd
     assert lost_usd > 0
     assert spent_usd(budget) == pytest.approx(lost_usd)
     assert store.spent_usd(run.id) == pytest.approx(lost_usd)

@@ -101,7 +101,7 @@ async def test_what_is_answered_again_counts_as_it_did_the_first_time(wire, atte
     assert status == 429
     assert second.replies == [replace(r, waited_seconds=0.0) for r in first.replies]
     assert second.replies[0].seconds >= 0.05
-    assert second.proxy.ledger.spent == first.proxy.ledger.spent
+    assert second.proxy.budget.spent == first.proxy.budget.spent
 
 
 @pytest.mark.parametrize(("provider", "path", "events"), STREAMS)
@@ -268,9 +268,9 @@ async def test_usage_that_is_not_reported_is_kept_as_unknown(wire, attempt, stor
         async with attempt(number, max_reply_tokens=100) as agent:
             await said(agent, "a")
         assert agent.replies[0].cost_usd is None
-        assert agent.proxy.ledger.spent.tokens > 100
+        assert agent.proxy.budget.spent.tokens > 100
     assert store.paid(trial.run_id) == (1, None)
-    assert store.spent_usd(trial.run_id) == agent.proxy.ledger.spent.usd > 0
+    assert store.spent_usd(trial.run_id) == agent.proxy.budget.spent.usd > 0
 
 
 @pytest.mark.parametrize("is_stream", [False, True])
@@ -392,5 +392,5 @@ async def test_an_answer_that_counts_no_tokens_is_kept_at_its_most(wire, attempt
     assert reply.cost_usd is None
     (call,) = store.paid_calls(trial.id)
     assert call.cost_usd is None
-    assert call.cost_at_most_usd == pytest.approx(agent.proxy.ledger.spent.usd)
+    assert call.cost_at_most_usd == pytest.approx(agent.proxy.budget.spent.usd)
     assert store.spent_usd(trial.run_id) > 500 * 100e-6

@@ -43,7 +43,7 @@ async def test_a_refusal_for_a_rate_limit_does_not_reach_the_program(wire, progr
         status, body = await agent.chat()
         agent.proxy.require_provider()
     assert (status, body["choices"][0]["message"]["content"]) == (200, "There.")
-    assert agent.proxy.ledger.spent.calls == 1
+    assert agent.proxy.budget.spent.calls == 1
     (reply,) = agent.replies
     assert [attempt.status for attempt in reply.failed_attempts] == [429, 503]
     assert {attempt.cost_at_most_usd for attempt in reply.failed_attempts} == {0}
@@ -59,7 +59,7 @@ async def test_one_that_is_refused_to_the_end_is_the_providers_fault_and_no_turn
         assert (status, body["error"]["code"]) == (429, "rate_limit_exceeded")
         with pytest.raises(ModelUnavailable, match="Rate limit reached"):
             agent.proxy.require_provider()
-    assert agent.proxy.ledger.spent.calls == 0
+    assert agent.proxy.budget.spent.calls == 0
     assert len(wire.seen) == 3
     ((*attempts,),) = agent.recorded.unanswered
     assert [attempt.status for attempt in attempts] == [429] * 3
@@ -81,7 +81,7 @@ async def test_a_request_that_will_never_fit_is_not_asked_again(wire, program):
         assert (await agent.chat())[0] == 429
         agent.proxy.require_provider()
     assert len(wire.seen) == 1
-    assert agent.proxy.ledger.spent.calls == 1
+    assert agent.proxy.budget.spent.calls == 1
 
 
 async def test_other_faults_are_the_programs_to_try_again(wire, program):
@@ -96,19 +96,19 @@ async def test_the_wait_that_a_provider_asks_for_is_all_callers_and_not_the_agen
     wire.then(wire.fails(429, retry_after=0.5), wire.says("x"))
     limiter = limiter_of()
     endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
-    ledger = ProgramBudget(Budget(max_seconds=3), None)
+    budget = ProgramBudget(Budget(max_seconds=3), None)
     async with (
-        metering_proxy(Terms(endpoint, ledger, record, limiter=limiter)) as proxy,
+        metering_proxy(Terms(endpoint, budget, record, limiter=limiter)) as proxy,
         aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,
     ):
-        ledger.begin()
+        budget.begin()
         loop = asyncio.get_running_loop()
         started = loop.time()
         url = f"{proxy.url}/v1/chat/completions"
         async with session.post(url, json={"messages": []}) as answered:
             assert answered.status == 200
         assert loop.time() - started >= 0.5
-        assert ledger.seconds_left > 2.6
+        assert budget.seconds_left > 2.6
     assert record.replies[0].waited_seconds >= 0.45
 
 
@@ -127,9 +127,9 @@ async def test_what_attempts_before_the_answer_may_be_charged_is_the_trials_mone
     (reply,) = agent.replies
     lost_usd = sum(attempt.cost_at_most_usd for attempt in reply.failed_attempts)
     assert lost_usd > 2 * 1_000 * 100e-6
-    ledger = agent.proxy.ledger
-    assert ledger.lost_usd == pytest.approx(lost_usd)
-    assert ledger.spent.usd == pytest.approx(lost_usd + reply.cost_usd)
+    budget = agent.proxy.budget
+    assert budget.lost_usd == pytest.approx(lost_usd)
+    assert budget.spent.usd == pytest.approx(lost_usd + reply.cost_usd)
 
 
 async def test_no_attempt_is_made_that_the_trials_money_might_not_bear(wire, program):
@@ -140,7 +140,7 @@ async def test_no_attempt_is_made_that_the_trials_money_might_not_bear(wire, pro
         with pytest.raises(ModelUnavailable, match="Rate limit reached"):
             agent.proxy.require_provider()
     assert len(wire.seen) == 2
-    assert 0.2 < agent.proxy.ledger.spent.usd <= 0.25
+    assert 0.2 < agent.proxy.budget.spent.usd <= 0.25
 
 
 async def test_a_stream_that_the_program_has_seen_fail_is_not_asked_for_again(

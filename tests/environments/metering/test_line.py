@@ -24,14 +24,14 @@ PRICE = Price(input=10, output=100, cached_input=1)
 
 @pytest.fixture
 def asking(wire, key, record):
-    """Open a proxy behind a limiter or a budget of the run; yields a way to ask, and the ledger."""
+    """Open a proxy behind a limiter or a budget of the run; yields a way to ask, and the budget."""
 
     @asynccontextmanager
     async def opened(max_seconds: float, **shared):
         endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
-        ledger = ProgramBudget(Budget(max_seconds=max_seconds), PRICE)
+        budget = ProgramBudget(Budget(max_seconds=max_seconds), PRICE)
         async with (
-            metering_proxy(Terms(endpoint, ledger, record, **shared)) as proxy,
+            metering_proxy(Terms(endpoint, budget, record, **shared)) as proxy,
             aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,
         ):
 
@@ -40,7 +40,7 @@ def asking(wire, key, record):
                 async with session.post(url, json={"messages": []}) as answered:
                     return answered.status
 
-            ledger.begin()
+            budget.begin()
             yield ask, proxy
 
     return opened
@@ -67,7 +67,7 @@ async def test_a_wait_for_the_runs_money_leaves_the_trial_its_time(wire, asking,
     async with asking(2.0, run_budget=granted_late(0.8)) as (ask, proxy):
         for _ in range(3):
             assert await ask() == 200
-        assert proxy.ledger.seconds_left > 0.8
+        assert proxy.budget.seconds_left > 0.8
     assert [reply.waited_seconds > 0.3 for reply in record.replies] == [True] * 3
 
 
@@ -78,7 +78,7 @@ async def test_a_wait_for_the_providers_limits_leaves_the_trial_its_time(wire, a
         statuses = await asyncio.gather(*(ask() for _ in range(4)))
         # All but the last one's answer came while others stood in line.
         assert statuses == [200] * 4
-        assert 2.5 < proxy.ledger.seconds_left < 3.6
+        assert 2.5 < proxy.budget.seconds_left < 3.6
     assert max(reply.waited_seconds for reply in record.replies) > 1.4
     assert all(reply.seconds < 1.4 for reply in record.replies)
 
@@ -87,7 +87,7 @@ async def test_time_that_runs_out_at_the_model_is_the_agents(wire, asking):
     wire.then(wire.waits(0.3, wire.says("slow")), wire.waits(20, wire.says("late")))
     async with asking(2.0, run_budget=granted_late(0.2)) as (ask, proxy):
         assert [await ask() for _ in range(2)] == [200, 504]
-        assert proxy.ledger.seconds_left == 0
+        assert proxy.budget.seconds_left == 0
         proxy.require_provider()
 
 

@@ -32,7 +32,7 @@ async def test_a_call_goes_through_with_the_real_key_and_is_recorded(wire, progr
     assert (reply.text, reply.tool_calls[0].arguments) == ("Hi", {"at": 1})
     assert reply.usage.total == 110
     assert reply.cost_usd == pytest.approx(100 * 10e-6 + 10 * 100e-6)
-    assert agent.proxy.ledger.spent.tokens == 110
+    assert agent.proxy.budget.spent.tokens == 110
 
 
 async def test_logins_of_netrc_do_not_take_the_place_of_the_key(
@@ -144,11 +144,11 @@ async def test_the_deadline_is_the_trials(wire, program):
         # The model is slow, but it has answered.
         agent.proxy.require_provider()
     assert statuses == [200, 504, 429]
-    assert agent.proxy.ledger.spent.calls == 2
+    assert agent.proxy.budget.spent.calls == 2
     ((cut,),) = agent.recorded.unanswered
     assert (cut.status, cut.cause) == (None, "we cut it off")
     (reply,) = agent.replies
-    assert cut.cost_at_most_usd + reply.cost_usd == pytest.approx(agent.proxy.ledger.spent.usd)
+    assert cut.cost_at_most_usd + reply.cost_usd == pytest.approx(agent.proxy.budget.spent.usd)
     assert agent.proxy.ending is Ending.OUT_OF_TIME
 
 
@@ -164,7 +164,7 @@ async def test_an_answer_that_is_still_coming_is_slow_and_no_fault(wire, program
         with pytest.raises(Exception, match="payload"):
             await agent.stream("/v1/chat/completions")
         agent.proxy.require_provider()
-        assert agent.proxy.ledger.seconds_left == 0
+        assert agent.proxy.budget.seconds_left == 0
 
 
 async def test_a_provider_that_never_answers_is_to_blame_for_the_time(wire, program):
@@ -186,7 +186,7 @@ async def test_a_provider_that_fails_is_to_blame_until_it_answers(wire, program)
         await agent.chat()
         agent.proxy.require_provider()
     assert statuses == [429, 500, 502]
-    assert agent.proxy.ledger.spent.calls == 1
+    assert agent.proxy.budget.spent.calls == 1
 
 
 async def test_a_request_that_the_provider_turns_down_is_the_programs_own(wire, program):
@@ -195,7 +195,7 @@ async def test_a_request_that_the_provider_turns_down_is_the_programs_own(wire, 
         status, body = await agent.chat()
         agent.proxy.require_provider()
     assert (status, body["error"]["code"]) == (400, "invalid_value")
-    assert agent.proxy.ledger.spent.calls == 1
+    assert agent.proxy.budget.spent.calls == 1
 
 
 async def test_a_format_that_the_provider_lacks_is_no_way_out_of_a_score(wire, program):
@@ -261,7 +261,7 @@ async def test_usage_that_is_not_reported_is_unknown_and_counts_as_all_it_could_
     async with program(max_reply_tokens=100) as agent:
         await agent.chat()
     assert agent.replies[0].cost_usd is None
-    assert agent.proxy.ledger.spent.tokens > 100
+    assert agent.proxy.budget.spent.tokens > 100
 
 
 async def test_a_body_beyond_the_limit_is_refused(wire, program):
@@ -286,8 +286,8 @@ async def test_the_runs_money_is_shared_and_its_end_is_not_the_agents(wire, key,
     wire.respond = lambda seen: wire.says("x", input_tokens=100, output_tokens=100)
     budget = budget_of(0.2)
     endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
-    ledger = ProgramBudget(Budget(max_reply_tokens=1_000), PRICE)
-    terms = Terms(endpoint, ledger, record, run_budget=budget)
+    budget = ProgramBudget(Budget(max_reply_tokens=1_000), PRICE)
+    terms = Terms(endpoint, budget, record, run_budget=budget)
     async with (
         metering_proxy(terms) as proxy,
         aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,
@@ -311,9 +311,9 @@ async def test_a_no_with_status_200_is_the_programs_and_may_be_charged(wire, pro
         agent.proxy.require_provider()
     assert (status, body["error"]["message"]) == (400, message)
     ((no,),) = agent.recorded.unanswered
-    assert no.cost_at_most_usd == pytest.approx(agent.proxy.ledger.spent.usd)
+    assert no.cost_at_most_usd == pytest.approx(agent.proxy.budget.spent.usd)
     assert no.cost_at_most_usd > 0
-    assert agent.proxy.ledger.lost_usd == 0
+    assert agent.proxy.budget.lost_usd == 0
 
 
 async def test_the_key_is_in_no_log(wire, program, key, caplog):

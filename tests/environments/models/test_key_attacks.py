@@ -2,14 +2,9 @@
 
 import pytest
 
+from environments.models.generators import image_model, video_model
 from environments.models.keys import pair_endpoints, pair_keys
-from environments.models.registry import (
-    image_model,
-    model_client,
-    model_endpoint,
-    require_model,
-    video_model,
-)
+from environments.models.registry import model_client, model_endpoint, require_model
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 

@@ -10,7 +10,7 @@ from environments.ports import Completed
 from environments.sandbox.providers import PROVIDERS, sandbox_provider
 from environments.sandbox.workspace import new_workspace
 from environments.services.kinds import KINDS
-from environments.services.running import RunningServices, ServiceRoom, running_services
+from environments.services.running import RunningServices, ServiceHost, running_services
 from taskdata.artifacts import ArtifactStore
 from taskdata.schema.service import MailAccount, MailService, PostgresqlService, Service
 from taskdata.schema.task import InputFile, Resources
@@ -121,8 +121,8 @@ class Night:
         self._home = home
         self._artifacts = artifacts
 
-    def room(self, provider) -> ServiceRoom:
-        return ServiceRoom(self._artifacts, provider, self.folder, self._home, "test")
+    def room(self, provider) -> ServiceHost:
+        return ServiceHost(self._artifacts, provider, self.folder, self._home, "test")
 
     def running(self, provider, *services: Service):
         return running_services(services, self.room(provider))

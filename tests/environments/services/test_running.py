@@ -27,14 +27,14 @@ import asyncio, sys
 from pathlib import Path
 from environments.reaper.owner import working_folder
 from environments.sandbox.providers import sandbox_provider
-from environments.services.running import ServiceRoom, running_services
+from environments.services.running import ServiceHost, running_services
 from taskdata.artifacts import ArtifactStore
 from taskdata.schema.service import PostgresqlService
 
 async def serve(artifacts, home, service):
     with working_folder() as folder:
         provider = sandbox_provider("bubblewrap")
-        room = ServiceRoom(ArtifactStore(artifacts), provider, folder, Path(home), "run")
+        room = ServiceHost(ArtifactStore(artifacts), provider, folder, Path(home), "run")
         async with running_services([PostgresqlService.model_validate_json(service)], room):
             print("healthy", flush=True)
             await asyncio.sleep(60)

@@ -127,6 +127,29 @@ def test_the_list_names_runs_newest_first_with_what_there_is(served, login, home
     assert "<script" not in listed
 
 
+def test_the_way_in_is_this_morning_and_the_list_stays_within_reach(served, login, home):
+    site = home / "site"
+    (site / "assets").mkdir(parents=True)
+    assert "site/index.html" not in served.get("/", auth=login).text
+    (site / "index.html").write_text("<!doctype html>\n<p>this morning")
+    (site / "assets" / "plotly.js").write_text("1")
+    found = served.get("/", auth=login)
+    assert (found.url.path, "this morning" in found.text) == ("/site/index.html", True)
+    assert 'href="site/index.html"' in served.get("/list.html", auth=login).text
+    assert served.get("/site/assets/plotly.js").status_code == 401
+    shared = served.get("/site/assets/plotly.js", auth=login)
+    assert (shared.status_code, shared.headers["x-content-type-options"]) == (200, "nosniff")
+
+
+def test_only_pages_of_the_site_may_load_what_they_share(served, login):
+    policies = {
+        path: served.get(path, auth=login).headers["content-security-policy"]
+        for path in ("/site/index.html", "/runs/run-1/dashboard.html", "/list.html")
+    }
+    assert "script-src 'self'" in policies.pop("/site/index.html")
+    assert not any("'self'" in policy for policy in policies.values())
+
+
 def test_a_home_without_runs_has_an_empty_list(served, login):
     assert "No run yet" in served.get("/", auth=login).text
 

@@ -120,7 +120,7 @@ def settings(agents: Sequence[str], **fields: object) -> NightSettings:
         "repetitions": 1,
         "refinement_rounds": 0,
         "code_version": "1",
-        "agents": {agent: "a" * 64 for agent in agents},
+        "agents": dict.fromkeys(agents, "a" * 64),
     }
     return NightSettings.model_validate(values | fields)
 

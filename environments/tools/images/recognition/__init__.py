@@ -1,1 +1,1 @@
-"""Tools that read what stands in pictures: lines of text, and formulas."""
+"""Recognition of printed text in pictures."""

@@ -1,4 +1,4 @@
-"""OCR: the printed text of a picture with the place of each line."""
+"""OCR: the printed text of a picture, with the position of each line."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from taskdata.schema.tool import ToolResult
 
 _SURE = 0.8
 _SECONDS = 45.0
-"""A page denser than a newspaper's takes longer than a sandbox allows; this much of it is read."""
+"""Time for one call; a very dense page takes longer, and is then read in part."""
 _PAGING = "Cut the image into parts and read them one by one."
 
 

@@ -1,7 +1,7 @@
-"""Printed text in a picture, by the PP-OCRv4 models that the rapidocr package carries.
+"""Printed text in a picture, read by the PP-OCRv4 models of the rapidocr package.
 
-The recogniser was made for Chinese and English and often loses the blanks between Latin words;
-they are put back where the picture shows a gap between two letters.
+The recogniser was trained for Chinese and English and often loses the blanks between Latin words;
+they are restored where the picture shows a gap between two letters.
 """
 
 import math
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Pixels = NDArray[np.uint8]
 
 _MAX_SIDE = 2_000
-"""Longest side the detector gets; it takes about 3 s of CPU time for each million pixels."""
+"""Longest side of the detector's input; it takes about 3 s of CPU time per million pixels."""
 _DETECTED_SIDE = 736
 _BAND_HEIGHT = 1_600
 _TALL = 2.5
@@ -31,7 +31,7 @@ _LEAST_SIDE = 368
 _LEAST_CONFIDENCE = 0.5
 _POOR = 0.75
 _PORTION = 12
-"""Lines read at once."""
+"""Lines recognised in one batch."""
 _MAX_LINE_CHARS = 500
 
 
@@ -47,19 +47,19 @@ class TextLine:
 
 @dataclass(frozen=True)
 class PageReading:
-    """What was read of a picture."""
+    """The text that was read in a picture."""
 
     lines: list[TextLine]
     """Row by row from the top, each row from the left."""
     unread: int
-    """Texts that were found but not read, since the time was up."""
+    """Number of texts that were found but not read, because the time was up."""
 
 
 def read_lines(image: "Image", least_side: int = _DETECTED_SIDE) -> list[TextLine]:
     """Return the texts in an RGB `image`, row by row from the top, each row from the left.
 
     Args:
-        image: Its texts may be as small as 8 pixels.
+        image: Its letters may be as small as 8 pixels.
         least_side: The detector enlarges a picture until its shorter side has so many pixels.
     """
     return read_page(image, math.inf, least_side).lines
@@ -92,7 +92,7 @@ def read_page(image: "Image", seconds: float, least_side: int = _DETECTED_SIDE) 
 
 
 def _scale(size: tuple[int, int]) -> float:
-    """Return how much to shrink: a tall picture is read in bands, so only its width counts."""
+    """Return the scale factor: a tall picture is read in bands, so only its width counts."""
     width, height = size
     return min(1.0, _MAX_SIDE / (width if height > _TALL * width else max(size)))
 
@@ -103,13 +103,13 @@ def engine() -> Any:
     import cv2
     from rapidocr_onnxruntime import RapidOCR
 
-    # A sandbox has little more than one processor; threads would wait for each other.
+    # A sandbox has little more than one CPU; threads would wait for each other.
     cv2.setNumThreads(1)
     return RapidOCR(intra_op_num_threads=1, inter_op_num_threads=1)
 
 
 def _bands(pixels: "Pixels") -> Iterator[tuple[int, "Pixels"]]:
-    """Yield a picture as bands with the row each begins at, cut where the rows are plainest."""
+    """Yield a picture in bands with their first row, cut at the rows with least content."""
     height, width = pixels.shape[:2]
     if height <= _TALL * width or height <= _MAX_SIDE:
         yield 0, pixels
@@ -130,7 +130,7 @@ def _portions(quads: Any) -> Iterator[Sequence[Any]]:
 
 
 def _read(band: "Pixels", quads: Sequence[Any]) -> Iterator[tuple[TextLine, Any]]:
-    """Yield what reads as text in `quads`, with its quad."""
+    """Yield the text recognised in each of `quads`, with the quad."""
     crops = engine().get_crop_img_list(band, quads)
     readings = _best_readings(crops)
     for quad, (crop, (text, confidence, columns)) in zip(quads, readings, strict=True):
@@ -141,9 +141,10 @@ def _read(band: "Pixels", quads: Sequence[Any]) -> Iterator[tuple[TextLine, Any]
 
 
 def _best_readings(crops: Sequence["Pixels"]) -> list[tuple["Pixels", Any]]:
-    """Return each crop with its reading, turned around where it reads better so.
+    """Return each crop with its recognised text, rotated by 180° if that reads better.
 
-    The package's own classifier of upside-down lines is not asked: it turns long lines wrongly.
+    The package's own classifier of upside-down lines is not used, because it turns long lines
+    wrongly.
     """
     readings, _ = engine().text_rec(list(crops), True)
     best = list(zip(crops, readings, strict=True))
@@ -160,8 +161,8 @@ def _best_readings(crops: Sequence["Pixels"]) -> list[tuple["Pixels", Any]]:
 def _padded(band: "Pixels") -> tuple["Pixels", tuple[int, int]]:
     """Return the band in the middle of a plain border, and the border's width and height.
 
-    The detector enlarges a picture until its shorter side has some hundred pixels, so a narrow
-    strip would become enormous.
+    The detector enlarges a picture until its shorter side has some hundred pixels, which would make
+    a narrow strip enormous.
     """
     import cv2
     import numpy as np
@@ -189,7 +190,7 @@ def _centres(columns: Sequence[Any], width: int) -> list[float]:
 
 
 def _with_blanks(text: str, centres: Sequence[float], crop: "Pixels") -> str:
-    """Return `text` with a blank wherever the crop shows a gap as wide as one."""
+    """Return `text` with a blank wherever the crop shows a gap of that width."""
     if len(centres) != len(text) or len(text) < 2:
         return text
     middles = [(a + b) / 2 for a, b in pairwise(centres)]

@@ -154,7 +154,7 @@ async def test_a_chat_stream_is_counted_though_the_program_did_not_ask(wire, pro
     assert b"usage" not in came
     (reply,) = agent.replies
     assert (reply.text, reply.usage.total, reply.stop_reason) == ("Hello", 34, "tool_calls")
-    assert agent.proxy.ledger.spent.tokens == 34
+    assert agent.proxy.budget.spent.tokens == 34
 
 
 async def test_a_program_that_asks_for_the_usage_gets_it(wire, program, streams):
@@ -266,10 +266,10 @@ async def test_a_stream_that_the_provider_refuses_is_the_programs_own(
         # It is told as the provider told it, and the stream ends there.
         assert event_data(came.split(b"\n\n")[-2]) == events[-1]
         agent.proxy.require_provider()
-    ledger = agent.proxy.ledger
-    assert (ledger.spent.calls, ledger.lost_usd) == (1, 0)
+    budget = agent.proxy.budget
+    assert (budget.spent.calls, budget.lost_usd) == (1, 0)
     ((attempt,),) = agent.recorded.unanswered
-    assert attempt.cost_at_most_usd == pytest.approx(ledger.spent.usd)
+    assert attempt.cost_at_most_usd == pytest.approx(budget.spent.usd)
 
 
 @pytest.mark.parametrize(
@@ -291,4 +291,4 @@ async def test_any_other_error_in_a_stream_is_not_the_programs(wire, program, st
             await agent.stream("/v1/responses")
         with pytest.raises((ModelUnavailable, ModelRejected)):
             agent.proxy.require_provider()
-    assert agent.proxy.ledger.spent.calls == 0
+    assert agent.proxy.budget.spent.calls == 0

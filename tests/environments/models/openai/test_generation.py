@@ -7,9 +7,9 @@ import time
 import pytest
 
 from environments.models.faults import ConversationRefused
+from environments.models.generators import image_model, require_generator
 from environments.models.limits.limiter import ProcessLimiter
 from environments.models.openai.generation import OpenAIImages, OpenAIVideos
-from environments.models.registry import image_model, require_generator
 from environments.models.retry import RetryPolicy
 from environments.models.wire.endpoint import Endpoint
 from environments.models.wire.http import MAX_ANSWER_BYTES

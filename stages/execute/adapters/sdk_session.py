@@ -25,46 +25,46 @@ _NOTICE_CHARS = 500
 
 
 class SdkSession:
-    """One trial as an SDK sees it; everything done with it is recorded and counted."""
+    """One trial in the form in which an SDK uses it; everything is recorded and counted."""
 
     def __init__(self, assignment: Assignment) -> None:
         if assignment.proxy is None:
             raise Misuse(f"agent {assignment.agent.name!r}: its harness needs a model")
         self.proxy: MeteringProxy = assignment.proxy
         self.answer: str | None = None
-        """What the agent ended its work with; None: it has not yet."""
+        """The agent's final answer; None before it has given one."""
         self._assignment = assignment
         self._failure: NightshiftError | None = None
-        assignment.tools.pay_from(self.proxy.ledger)
-        # An SDK gets its tools once, and results that are cut later refer to this tool.
+        assignment.tools.pay_from(self.proxy.budget)
+        # An SDK gets its tools once, and notices of cut results refer to this tool.
         assignment.tools.offer(OVERLONG)
         opening = prompts.opening(PROMPT, assignment.brief, assignment.tools.specs)
         self.instructions, self.task = self._told(opening[0]), self._told(opening[1])
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools on offer."""
+        """The offered tools."""
         return self._assignment.tools.specs
 
     def client(self) -> "openai.AsyncOpenAI":
-        """Return OpenAI's own client, to the metering proxy."""
+        """Return OpenAI's own client, connected to the metering proxy."""
         import openai
 
         return openai.AsyncOpenAI(
             api_key=self.proxy.token,
             base_url=f"{self.proxy.url}/v1",
-            # The proxy ends a call in time; the SDK's own timeout may be too short.
+            # The proxy limits the time of a call; the SDK's own timeout may be too short.
             timeout=None,
             # The metering proxy is on loopback, where no proxy of the environment applies.
             http_client=openai.DefaultAsyncHttpxClient(trust_env=False),
         )
 
     async def call(self, tool: str, raw: str, call_id: str = "") -> str:
-        """Return what the model reads of a tool's result.
+        """Return a tool's result as the model reads it.
 
         Raises:
-            NightshiftError: A fault that is not the agent's. SDKs would report it to the model as
-                a failed tool, so it is kept and raised again at the end of the trial.
+            NightshiftError: a fault that is not the agent's. An SDK would report it to the model as
+                a failed tool, so it is stored and raised again at the end of the trial.
         """
         call = ToolCall(
             id=call_id or uuid4().hex, tool=tool, arguments=read_arguments(raw), raw=raw
@@ -90,17 +90,17 @@ class SdkSession:
 
         Args:
             play: Runs the SDK's loop and returns its final answer.
-            own_faults: The SDK's exceptions for a model that misbehaves.
+            own_faults: The SDK's exceptions for invalid behaviour of the model.
 
         Raises:
-            ModelUnavailable: The provider's failure ended the run; `ModelRejected` likewise.
-            NightshiftError: A tool failed for a reason that is not the agent's.
+            ModelUnavailable: the provider's failure ended the run; `ModelRejected` likewise.
+            NightshiftError: a tool failed for a reason that is not the agent's.
         """
         journal, ending, answer = self._assignment.journal, Ending.FINISHED, ""
         faults: tuple[type[Exception], ...] = (*own_faults, NightshiftError)
-        self.proxy.ledger.begin()
+        self.proxy.budget.begin()
         try:
-            async with self.proxy.ledger.in_time() as limit:
+            async with self.proxy.budget.in_time() as limit:
                 answer = await play()
         except TimeoutError:
             if not limit.expired():
