@@ -19,6 +19,7 @@ from prefect.runtime import flow_run
 from dashboards.visible_text import visible
 from flows.config import Settings
 from flows.history import record_night
+from flows.notices.telling import notify_regression
 from flows.serving.dashboards import dashboard_url
 from flows.summaries import headline, summary_of
 from taskdata.schema.gate import GateResult
@@ -41,6 +42,7 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
     page.write_text(build(store, summary, data_docs, morning), encoding="utf-8")
     store.set_dashboard(run_id, str(page))
+    notify_regression(morning)
     return StageReport(
         stage="publish",
         run_id=run_id,
