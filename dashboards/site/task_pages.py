@@ -197,7 +197,7 @@ def task_drawings(history: History, known: TaskHistory) -> dict[str, Drawing]:
     agents = [agent for agent in history.styles if agent in scores]
     nights = {place: history.nights[place] for place in places}
     figure = drawn(
-        [_line(history, agent, scores[agent]) for agent in agents],
+        [_line(history, agent, scores[agent], places) for agent in agents],
         320,
         hovermode="closest",
         xaxis={"type": "date", "tickformat": "%e %b\n%Y", "nticks": 12},
@@ -216,13 +216,17 @@ def task_drawings(history: History, known: TaskHistory) -> dict[str, Drawing]:
     return {"scores": Drawing("Root score over the nights", figure, table, note)}
 
 
-def _line(history: History, agent: str, scores: Mapping[int, float | None]) -> dict[str, Any]:
+def _line(
+    history: History, agent: str, scores: Mapping[int, float | None], places: Sequence[int]
+) -> dict[str, Any]:
     style = history.styles[agent]
     return {
         "type": "scatter",
         "mode": "lines+markers",
         "x": [moment(history.nights[place]) for place in scores],
         "y": [_short(score) for score in scores.values()],
+        # Rows of the table, which has the links: written out for each point, they fill the page.
+        "customdata": [places.index(place) for place in scores],
         "line": {"color": style.colour, "width": 1.5}
         | ({"dash": "dot"} if agent in history.controls else {}),
         "marker": marker(style, 7),
