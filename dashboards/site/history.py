@@ -153,7 +153,7 @@ def gather(nights: Iterable[Night]) -> History:
             confirming.append(_row(night, {}))
             continue
         own = _count_in(night, len(rows), tasks)
-        agents |= dict.fromkeys(own)
+        agents |= dict.fromkeys([*night.settings.agents, *own])
         controls |= set(night.controls)
         rows.append(_row(night, own))
         latest = night

@@ -1,7 +1,7 @@
 """One agent's scores in a night and in its baseline nights, in the shape that statistics need."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -70,7 +70,6 @@ def agent_scores(night: Night, baseline: Baseline) -> AgentScores | None:
     if not baseline.tasks:
         return None
     category = {task.task_id: task.category for task in night.tasks}
-    hashes = {task.task_id: task.task_hash for task in night.tasks}
     own = cells_of(night, baseline.agent)
     return AgentScores(
         agent=baseline.agent,
@@ -78,9 +77,7 @@ def agent_scores(night: Night, baseline: Baseline) -> AgentScores | None:
         categories=tuple(category[task] for task in baseline.tasks),
         nights=baseline.nights,
         after=tuple(own[task] for task in baseline.tasks),
-        before=tuple(
-            _alike(before, baseline.agent, baseline.tasks, hashes) for before in baseline.nights
-        ),
+        before=tuple(_alike(before, baseline, night.task_hashes) for before in baseline.nights),
     )
 
 
@@ -101,12 +98,13 @@ def success_share(cells: Iterable[NightCell | None]) -> float | None:
 
 
 def _alike(
-    night: Night, agent: str, tasks: Sequence[str], hashes: dict[str, str]
+    night: Night, baseline: Baseline, hashes: Mapping[str, str]
 ) -> tuple[NightCell | None, ...]:
     """Return the cells of the tasks that have the same content in this night."""
-    same = {t.task_id for t in night.tasks if hashes.get(t.task_id) == t.task_hash}
-    cells = cells_of(night, agent)
-    return tuple(cells.get(task) if task in same else None for task in tasks)
+    cells, own = cells_of(night, baseline.agent), night.task_hashes
+    return tuple(
+        cells.get(task) if own.get(task) == hashes[task] else None for task in baseline.tasks
+    )
 
 
 def _scored(cell: NightCell | None) -> int:

@@ -88,7 +88,7 @@ class ClassForm(Form):
 
 
 class FindingForm(Form):
-    """One fault found in a draft, with the words that show it."""
+    """One fault that a reader found, with the words that show it."""
 
     rule: Literal[
         "action_oriented",

@@ -16,7 +16,7 @@ Alias = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class StatementForm(Form):
-    """One statement of a right answer."""
+    """One thing that a right answer states."""
 
     ways_to_say_it: Annotated[tuple[Alias, ...], Field(min_length=1, max_length=12)]
 

@@ -49,7 +49,7 @@ _OURS_TO_MEND = frozenset({401, 402, 403, 404, 407, 429})
 
 
 class JudgeReply(BaseModel):
-    """The only valid form of a judge's answer."""
+    """What a judge must answer: exactly this."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 

@@ -1,20 +1,15 @@
-"""Simulated nights for the tests of this room."""
+"""Simulated nights, which the benchmarks of this room use, too."""
 
-import importlib.util
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+_SIMULATED = Path(__file__).parents[3] / "benchmarks" / "load" / "simulated.py"
+
 
 @pytest.fixture(scope="session")
-def simulated() -> ModuleType:
-    """The module beside this file: `Bench`, `Simulation`, and cells and settings of one's own."""
-    spec = importlib.util.spec_from_file_location(
-        "simulated", Path(__file__).with_name("simulated.py")
-    )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def simulated(load_module: Callable[[Path], ModuleType]) -> ModuleType:
+    """The module with `Bench`, `Simulation`, and cells and settings of one's own."""
+    return load_module(_SIMULATED)
