@@ -108,7 +108,9 @@ def _causes(history: History) -> Drawing:
         },
     )
     note = f"The {len(shown)} largest of {len(keys)}." if len(keys) > len(shown) else ""
-    return Drawing(title, figure, _causes_table(history, counts, titles), note)
+    return Drawing(
+        title, figure, _causes_table(history, {key: counts[key] for key in shown}, titles), note
+    )
 
 
 def _causes_table(

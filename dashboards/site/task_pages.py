@@ -15,7 +15,7 @@ from dashboards.site.trends import moment
 from dashboards.theme import PALETTE, label
 from taskdata.schema.night import NightTask
 
-MOST_ROWS = 5_000
+MOST_ROWS = 2_500
 """Tasks in the list, the suspicious and then the hardest first."""
 _COMPOSITION: Mapping[str, Callable[[NightTask], Sequence[str]]] = {
     "category": lambda task: (task.category,),
