@@ -12,6 +12,7 @@ from flows.cli.runs import comparing, dashboard, exporting, listing, reading, ru
 from flows.cli.trials import showing
 from flows.cli.upkeep import backups, pruning
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
+from taskdata.full_disks import way_out
 
 app = typer.Typer(
     name="nightshift",
@@ -90,6 +91,10 @@ def main() -> None:
     except Exception as exc:
         if console.debug:
             raise
+        helps = way_out(exc) if isinstance(exc, OSError) else None
+        if helps:
+            console.error(f"{exc.filename or 'disk'}: {exc.strerror}; {helps}")  # type: ignore[attr-defined]
+            sys.exit(1)
         console.error(f"internal error, {type(exc).__name__}: {exc}; --debug shows the traceback")
         sys.exit(1)
     if code == interruption.EXIT_CODE and not interruption.told.is_set():

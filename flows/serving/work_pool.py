@@ -30,7 +30,7 @@ def project_file(settings: Settings) -> str:
 
 
 def automation_file() -> str:
-    """Return the automation that crashes silent flow runs, as `prefect automation create` reads it."""
+    """Return the automation that crashes silent flow runs, for `prefect automation create`."""
     automation = heartbeat_automation(_HEARTBEAT_SECONDS).model_dump_json(exclude_none=True)
     whole = json.loads(automation)
     # A set, whose order differs from one process to the next.

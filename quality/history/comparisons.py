@@ -22,6 +22,8 @@ FALSE_ALARMS = 0.05
 """Expected share of mornings without any real change that raise an alarm, at most."""
 PARTS = {"all": 0.4, "category": 0.5, "task": 0.1}
 """Of these, by kind of comparison."""
+WORTH_A_RERUN = 0.2
+"""Where nights are confirmed, a corrected p-value up to this has a scope run again."""
 LEAST_DIFFERENCE = 0.1
 """No smaller difference of mean root scores (0-10) is an alarm, however certain it is."""
 FEWEST_TASKS = 3
