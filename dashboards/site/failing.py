@@ -142,7 +142,7 @@ def _stages(history: History) -> Drawing:
         data,
         300,
         barmode="stack",
-        xaxis={"type": "date", "tickformat": "%e %b\n%Y", "nticks": 12},
+        xaxis={"type": "date", "nticks": 12},
         yaxis={"title": "trials", "rangemode": "tozero"},
         showlegend=True,
         legend={"orientation": "h", "y": 1.12},

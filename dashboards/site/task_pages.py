@@ -200,7 +200,7 @@ def task_drawings(history: History, known: TaskHistory) -> dict[str, Drawing]:
         [_line(history, agent, scores[agent], places) for agent in agents],
         320,
         hovermode="closest",
-        xaxis={"type": "date", "tickformat": "%e %b\n%Y", "nticks": 12},
+        xaxis={"type": "date", "nticks": 12},
         yaxis=SCORE_AXIS | {"title": "root score"},
         shapes=[_mark(moment(nights[place])) for place in known.changed if place in nights],
         margin={"l": 8, "r": 18, "t": 10, "b": 44},
