@@ -7,6 +7,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from flows.banks.releasing import publish_bank
+from flows.cli.runs.dashboard import dashboard
 from flows.cli.runs.reading import report
 from flows.config import Settings, load_settings
 from flows.publishing import publish
@@ -84,6 +85,18 @@ def test_pages_of_runs_that_were_never_among_the_nights_are_made_at_once(setting
     written = write_all(settings, store)
     assert written.page.is_file()
     assert links_to_files(settings.site_folder / "nights.html").count(f"nights/{gated.id}.html")
+
+
+def test_the_command_writes_the_page_where_there_is_none_and_says_where(
+    settings, store, gated, capsys
+):
+    store.set_run_status(gated.id, RunStatus.COMPLETED)
+    dashboard(path=True)
+    page = settings.site_folder / "index.html"
+    assert capsys.readouterr().out == f"{page}\n"
+    written = page.stat().st_mtime_ns
+    dashboard(path=True)
+    assert page.stat().st_mtime_ns == written
 
 
 def test_a_report_of_the_run_itself_keeps_the_links(settings, gated):
