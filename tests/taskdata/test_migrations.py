@@ -158,5 +158,5 @@ def test_shared_replies_and_the_bills_of_refreshes_move_into_the_record_of_calls
     again = Store.open(address)
     assert again.shared_call("c" * 64) == shared
     assert again.spent_on_refresh("refresh/1") == (1, 120, 0.75)
-    assert (again.paid("run-1"), again.spent_usd("run-1")) == ((1, 0.5), 0.75)
+    assert (paid(again, "run-1"), again.spent_usd("run-1")) == ((1, 0.5), 0.75)
     again.close()
