@@ -43,8 +43,15 @@ class RunStore(StoreConnection):
     """Stores and finds runs, their stage reports and their gate results."""
 
     def add_run(self, run: Run) -> None:
-        """Store a new run; one that begins now is the newest, however the clock was set."""
+        """Store a new run; one that begins now is the newest, however the clock was set.
+
+        Raises:
+            Misuse: if one of that id is being removed.
+        """
         with self._writing() as session:
+            known = session.get(RunRow, run.id)
+            if known is not None and known.status == RunStatus.REMOVING.value:
+                raise _being_removed(run.id)
             row = RunRow(**run.model_dump(mode="python") | _jsonable(run.config))
             if abs(datetime.now(UTC) - run.created_at) < _BEGINS_NOW:
                 newest = session.exec(select(sa.func.max(col(RunRow.created_at)))).one()
@@ -55,24 +62,23 @@ class RunStore(StoreConnection):
         """Return the run of that id.
 
         Raises:
-            Misuse: if there is none.
-        """
-        run = self.find_run(run_id)
-        if run is None:
-            raise Misuse(f"run {run_id!r} is not in the store; `nightshift runs` lists them")
-        return run
-
-    def find_run(self, run_id: str) -> Run | None:
-        """Return the run of that id, or None.
-
-        Raises:
-            Misuse: if it is being removed.
+            Misuse: if there is none, or it is being removed.
         """
         with self._reading() as session:
             row = session.get(RunRow, run_id)
-        if row is not None and row.status == RunStatus.REMOVING.value:
-            raise Misuse(f"run {run_id} is being removed; `nightshift prune --yes` finishes that")
-        return None if row is None else _run(row)
+        if row is None:
+            raise Misuse(f"run {run_id!r} is not in the store; `nightshift runs` lists them")
+        if row.status == RunStatus.REMOVING.value:
+            raise _being_removed(run_id)
+        return _run(row)
+
+    def find_run(self, run_id: str) -> Run | None:
+        """Return the run of that id; None if there is none, or it is being removed."""
+        with self._reading() as session:
+            row = session.get(RunRow, run_id)
+        if row is None or row.status == RunStatus.REMOVING.value:
+            return None
+        return _run(row)
 
     def runs(self) -> list[Run]:
         """Return all evaluations, newest first."""
@@ -228,6 +234,10 @@ class RunStore(StoreConnection):
         )
         with self._reading() as session:
             return [StageReport.model_validate(row.report) for row in session.exec(query)]
+
+
+def _being_removed(run_id: str) -> Misuse:
+    return Misuse(f"run {run_id} is being removed; `nightshift prune --yes` finishes that")
 
 
 def _evaluations() -> SelectOfScalar[RunRow]:

@@ -37,7 +37,7 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0010"
+REVISION = "0011"
 """The Alembic revision of these tables."""
 
 __all__ = [

@@ -74,7 +74,7 @@ class TrialRow(SQLModel, table=True):
     category: str
     repetition: int
     round: int
-    parent_trial_id: str | None = Field(default=None, foreign_key="trial.id")
+    parent_trial_id: str | None = Field(default=None, foreign_key="trial.id", index=True)
     feedback: str | None = None
 
 

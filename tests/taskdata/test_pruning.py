@@ -102,7 +102,9 @@ def test_a_run_that_is_being_removed_is_found_by_nobody(store, recorded):
     assert store.runs() == []
     with pytest.raises(Misuse, match="is being removed; `nightshift prune --yes` finishes that"):
         store.run(run.id)
-    assert store.being_removed() == [run.id]
+    with pytest.raises(Misuse, match="is being removed"):
+        store.add_run(run)
+    assert (store.find_run(run.id), store.being_removed()) == (None, [run.id])
 
 
 def test_rows_stay_until_the_last_artifact_is_old_enough(store, recorded):
