@@ -36,18 +36,23 @@ class NightStore(StoreConnection):
             row = session.get(NightRow, run_id)
         return None if row is None else Night.model_validate_json(row.night)
 
-    def nights(self, last: int | None = None, before: Night | None = None) -> Iterator[Night]:
+    def nights(
+        self, last: int | None = None, before: Night | None = None, *, oldest_first: bool = False
+    ) -> Iterator[Night]:
         """Yield nights, the newest first, a few at a time; confirming re-runs are among them.
 
         Args:
-            last: So many at most, of which re-runs count as well; None: all.
+            last: So many of the newest at most, of which re-runs count as well; None: all.
             before: Only nights that began before this one.
+            oldest_first: Whether they come in the order in which they began.
         """
         query = select(NightRow.run_id).order_by(desc(NightRow.created_at), desc(NightRow.run_id))
         if before is not None:
             query = query.where(col(NightRow.created_at) < before.created_at)
         with self._reading() as session:
             ids = list(session.exec(query.limit(last)))
+        if oldest_first:
+            ids.reverse()
         for start in range(0, len(ids), _AT_ONCE):
             chosen = ids[start : start + _AT_ONCE]
             with self._reading() as session:
