@@ -36,6 +36,12 @@ class Notifications(Value):
     """What notices are sent about."""
 
 
+def require_addresses(settings: Notifications) -> None:
+    """Raise `Misuse` if a variable that the settings name is not set, or holds no address."""
+    webhook_url(settings)
+    mail_url(settings)
+
+
 def webhook_url(settings: Notifications) -> SecretStr | None:
     """Return the URL of the webhook, None without one.
 

@@ -44,7 +44,7 @@ class NightStore(StoreConnection):
         Args:
             last: So many of the newest at most, of which re-runs count as well; None: all.
             before: Only nights that began before this one.
-            oldest_first: Whether they come in the order in which they began.
+            oldest_first: Yield the same nights the other way round.
         """
         query = select(NightRow.run_id).order_by(desc(NightRow.created_at), desc(NightRow.run_id))
         if before is not None:
@@ -89,6 +89,14 @@ class NightStore(StoreConnection):
                 "`nightshift morning --rebuild` makes those of all runs that have ended"
             )
         return found
+
+    def runs_with_a_morning(self) -> list[str]:
+        """Return the ids of published runs, the newest first; confirming re-runs are not."""
+        query = select(NightRow.run_id).where(col(NightRow.morning).is_not(None))
+        with self._reading() as session:
+            return list(
+                session.exec(query.order_by(desc(NightRow.created_at), desc(NightRow.run_id)))
+            )
 
     def runs_without_a_night(self) -> list[str]:
         """Return the ids of evaluations and confirming re-runs without one, oldest first.

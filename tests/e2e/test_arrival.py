@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(1800)]
 
 SETTINGS = """
 [refresh]
@@ -83,7 +83,7 @@ def test_seeds_in_the_inbox_become_a_bank_that_the_next_night_evaluates(
     inbox = home / "inbox"
     (inbox / "broken.csv").write_bytes(b"text,source\n\xff\xfe\x00\n")
     seed_rows("forum.csv", 2).rename(inbox / "forum.csv")
-    api.wait("the review to pause", lambda: api.state_of("review") == "PAUSED", 300)
+    api.wait("the review to pause", lambda: api.state_of("review") == "PAUSED", 600)
     (refresh,) = api.runs_of("refresh_task_bank")
     assert refresh["parameters"]["arrived"] is True
     assert [path.name for path in (inbox / "done").iterdir()] == ["forum.csv"]
@@ -92,7 +92,7 @@ def test_seeds_in_the_inbox_become_a_bank_that_the_next_night_evaluates(
     waiting = [c["task_id"] for c in command.read(home, "review", "list")["candidates"]]
     (review,) = api.runs_of("review")
     form = f"/v2/runs/flow-run/{review['id']}"
-    api.wait("the notice", lambda: heard, 30)
+    api.wait("the notice", lambda: heard, 60)
     path, message = heard[0]
     assert path == f"/{SECRET}"
     assert f"{len(waiting)} tasks need a decision" in message["text"]
@@ -103,14 +103,14 @@ def test_seeds_in_the_inbox_become_a_bank_that_the_next_night_evaluates(
     api.wait(
         "the approval",
         lambda: len(command.read(home, "review", "list")["candidates"]) == len(waiting) - 1,
-        60,
+        120,
     )
-    api.wait("the next form", lambda: api.state_of("review") == "PAUSED", 60)
+    api.wait("the next form", lambda: api.state_of("review") == "PAUSED", 120)
     told = "the house move says it all"
     click_until_taken(api, form, partial(fill_in, "reject all", "", "kirsten", told))
-    api.wait("the rejection", lambda: not command.read(home, "review", "list")["candidates"], 60)
+    api.wait("the rejection", lambda: not command.read(home, "review", "list")["candidates"], 120)
 
-    api.wait("the refresh", lambda: api.state_of("refresh_task_bank") == "COMPLETED", 300)
+    api.wait("the refresh", lambda: api.state_of("refresh_task_bank") == "COMPLETED", 600)
     (found,) = command.read(home, "refreshes")["refreshes"]
     assert (found["status"], found["release"]) == ("released", "office@1")
     assert found["candidates"] == {"rejected": len(waiting) - 1, "released": 1}
@@ -122,13 +122,19 @@ def test_seeds_in_the_inbox_become_a_bank_that_the_next_night_evaluates(
 
     begin_now(api, api.wait("the schedule", lambda: next_night(api), 120))
     api.wait("the night", lambda: command.read(home, "runs")["runs"], 120)
-    api.wait("its end", lambda: "COMPLETED" in states(api, "nightly_evaluation"), 400)
+    api.wait("its end", lambda: "COMPLETED" in states(api, "nightly_evaluation"), 600)
     (run,) = command.read(home, "runs")["runs"]
     assert (run["status"], run["bank"]) == ("completed", "office@1")
     (trial,) = command.read(home, "show", "--run", run["id"])["trials"]
     assert trial["trial"]["task_id"] == move
     assert len(api.runs_of("refresh_task_bank")) == 1, "what has been taken in does not repeat"
     assert len(heard) == 1
+
+    more = home.parent / "more.csv"
+    more.write_text("text,source\nPlan a weekend in Lisbon as a table.,forum\n")
+    added = command.run(home, "seeds", "add", str(more))
+    assert "a refresh of bank office begins" in added.stderr, added.stdout + added.stderr
+    api.wait("its refresh", lambda: len(api.runs_of("refresh_task_bank")) == 2, 60)
     written = [path for path in home.rglob("*") if path.is_file()]
     assert [path for path in written if SECRET.encode() in path.read_bytes()] == []
 

@@ -7,7 +7,15 @@ import time
 import pytest
 
 from flows.config import Settings
-from flows.locks import is_worked_on, night_lock, run_lock, serve_lock, stage_lock
+from flows.locks import (
+    BankHeld,
+    bank_lock,
+    is_worked_on,
+    night_lock,
+    run_lock,
+    serve_lock,
+    stage_lock,
+)
 from taskdata.errors import Misuse
 
 
@@ -58,6 +66,17 @@ def test_a_served_night_is_worked_on_between_its_stages_too(homes):
         with pytest.raises(Misuse, match="another process"), run_lock(ours, "night"):
             pass
     assert not is_worked_on(ours, "night")
+
+
+def test_no_two_refreshes_are_at_work_on_one_bank(homes):
+    theirs, ours = homes
+    with bank_lock(theirs, "office"):
+        with pytest.raises(BankHeld, match="bank office"), bank_lock(ours, "office"):
+            pass
+        with bank_lock(ours, "another"):
+            pass
+    with bank_lock(ours, "office"):
+        pass
 
 
 def test_who_looks_whether_a_run_is_worked_on_keeps_nobody_from_it(tmp_path):

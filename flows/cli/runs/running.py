@@ -279,6 +279,7 @@ def serve(
     """Serve the Prefect UI, the nightly deployment on its schedule, and every stage."""
     from flows.config import load_settings
     from flows.locks import serve_lock
+    from flows.notices.settings import require_addresses
     from flows.serving.dashboards import dashboards_address, dashboards_served
     from flows.serving.prefect_server import (
         given_server,
@@ -302,6 +303,7 @@ def serve(
         return
     if port is not None and given_server() is not None:
         raise Misuse("--port is of the local Prefect server, and PREFECT_API_URL names yours")
+    require_addresses(settings.notifications)
     private_folder(settings.home)
     is_ours = given_server() is None
     with ExitStack() as serving:

@@ -7,7 +7,8 @@ import pytest
 from prefect.server.events.schemas.automations import EventTrigger
 from prefect.server.events.schemas.events import ReceivedEvent
 
-from flows.config import Settings
+from flows.banks.arriving import arrival_trigger
+from flows.config import Settings, bank_refreshed_on_arrival
 from flows.serving.deployments import deployments, heartbeat_automation, runs_at_once
 
 
@@ -57,6 +58,28 @@ def test_the_night_begins_at_the_hour_of_its_time_zone(home):
     assert (scheduled.schedule.cron, scheduled.schedule.timezone) == ("0 3 * * 1-5", "Asia/Tokyo")
     assert not any(other.schedules for other in others)
     assert all("nightshift" in other.tags for other in (night, *others))
+
+
+REFRESHED = {"model": "compatible/scripted", "bank": "office"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "bank"),
+    [
+        ({"refresh": REFRESHED}, "office"),
+        ({"refresh": REFRESHED, "refresh_on_arrival": False}, None),
+        ({"refresh": {"bank": "office"}}, None),  # which has no model
+    ],
+)
+def test_seeds_that_arrive_start_a_refresh_where_one_is_configured(home, settings, bank):
+    assert bank_refreshed_on_arrival(Settings(**settings)) == bank
+    _night, refresh, *_ = deployments(Settings(**settings))
+    assert [trigger.parameters for trigger in refresh.triggers] == [{"arrived": True}] * bool(bank)
+
+
+def test_what_arrives_before_a_refresh_begins_starts_no_other_one():
+    trigger = arrival_trigger()
+    assert trigger.schedule_after >= trigger.within
 
 
 def test_nightly_and_refresh_stand_before_every_stage(home):
