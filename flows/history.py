@@ -1,7 +1,9 @@
 """Nights of the store: taken in when a run is published, and made again from the runs."""
 
+import gc
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
 from taskdata.schema.night import Morning, Night
@@ -93,7 +95,8 @@ def _make(store: Store, run_ids: Sequence[str], tell: Callable[[str], None]) -> 
         # Reading the tasks takes a quarter of the time, and nights in a row share their release.
         if known[0] != release:
             known = (release, store.tasks_of_release(release))
-        store.save_night(night_of_run(store, run_id, tasks=known[1]))
+        with _collected_after():
+            store.save_night(night_of_run(store, run_id, tasks=known[1]))
         tell(run_id)
     wanted, before = set(run_ids), deque[Night](maxlen=NIGHTS_BACK)
     for night in store.nights(oldest_first=True):
@@ -106,6 +109,20 @@ def earlier_nights(store: Store, night: Night) -> list[Night]:
     """Return the nights that this one may be compared with, all runs before it taken in."""
     take_in(store, but=night.run_id)
     return list(store.nights(NIGHTS_BACK, before=night))
+
+
+@contextmanager
+def _collected_after() -> Iterator[None]:
+    """Collect cyclic garbage once, at the end: trials are many small objects without cycles, and
+    looking through all of them again and again takes as long as reading them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+        gc.collect()
 
 
 def _morning(store: Store, night: Night, history: Sequence[Night]) -> Morning:
