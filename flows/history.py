@@ -113,8 +113,11 @@ def earlier_nights(store: Store, night: Night) -> list[Night]:
 
 @contextmanager
 def _collected_after() -> Iterator[None]:
-    """Collect cyclic garbage once, at the end: trials are many small objects without cycles, and
-    looking through all of them again and again takes as long as reading them."""
+    """Collect cyclic garbage once, at the end of the block.
+
+    Trials are many small objects without cycles: looking through all of them again and again takes
+    as long as reading them.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
