@@ -1,18 +1,34 @@
 """Nights of the store: taken in when a run is published, and made again from the runs."""
 
-from collections.abc import Callable
+import gc
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
 from taskdata.schema.night import Morning, Night
 from taskdata.schema.run import RunStatus
+from taskdata.schema.task import Task
 from taskdata.store import Store
 
 NIGHTS_BACK = 60
 """A night is compared with comparable ones among so many before it."""
 
 
-def night_of_run(store: Store, run_id: str, finished_at: datetime | None = None) -> Night:
-    """Return the night of a run as it is now; `finished_at`: when it ends, if it has not ended."""
+def night_of_run(
+    store: Store,
+    run_id: str,
+    finished_at: datetime | None = None,
+    tasks: Mapping[str, Task] | None = None,
+) -> Night:
+    """Return the night of a run as it is now.
+
+    Args:
+        store: Where the run is.
+        run_id: Its id.
+        finished_at: When it ends, if it has not ended.
+        tasks: Its tasks by content hash; None: they are read from the store.
+    """
     from quality.history import night_of
 
     run = store.run(run_id)
@@ -22,7 +38,7 @@ def night_of_run(store: Store, run_id: str, finished_at: datetime | None = None)
     return night_of(
         run,
         store.results(run_id),
-        store.tasks_of_run(run_id),
+        store.tasks_of_run(run_id) if tasks is None else tasks,
         store.gates(run_id),
         cost_usd=0.0 if figures is None else figures.cost_usd,
         finished_at=finished_at,
@@ -40,7 +56,10 @@ def record_night(store: Store, run_id: str, finished_at: datetime | None = None)
     again = store.find_run(confirmation_id(run_id))
     if again is not None and again.status is not RunStatus.RUNNING:
         store.save_night(night_of_run(store, again.id))
-    return _save(store, night_of_run(store, run_id, finished_at))
+    night = night_of_run(store, run_id, finished_at)
+    morning = _morning(store, night, list(store.nights(NIGHTS_BACK, before=night)))
+    store.save_night(night, morning)
+    return morning
 
 
 def take_in(
@@ -54,25 +73,36 @@ def take_in(
         tell: Called with the id of each run that was taken in.
     """
     missing = [one for one in store.runs_without_a_night() if one != but]
-    nights = {run_id: night_of_run(store, run_id) for run_id in missing}
-    # All of them before the first comparison, which needs the confirming re-runs, too.
-    for night in nights.values():
-        store.save_night(night)
-    for night in nights.values():
-        if night.confirms is None:
-            _save(store, night)
-        tell(night.run_id)
-    return len(nights)
+    _make(store, missing, tell)
+    return len(missing)
 
 
 def rebuild(store: Store, tell: Callable[[str], None] = lambda _run_id: None) -> int:
-    """Make all nights again whose runs are there, and every morning; return how many."""
-    rebuilt = 0
-    for run_id in [run.id for run in reversed(store.runs())]:
-        if store.night(run_id) is not None:
-            store.save_night(night_of_run(store, run_id))
-            rebuilt += 1
-    return rebuilt + take_in(store, tell=tell)
+    """Make all nights again whose runs are there, and every morning; return how many nights."""
+    published = [run.id for run in store.runs() if store.find_morning(run.id) is not None]
+    made = take_in(store, tell=tell)
+    _make(store, published, tell)
+    return len(published) + made
+
+
+def _make(store: Store, run_ids: Sequence[str], tell: Callable[[str], None]) -> None:
+    """Make these nights, and then what each of them means: one may confirm another."""
+    if not run_ids:
+        return
+    known: tuple[str, dict[str, Task]] = ("", {})
+    for run_id in run_ids:
+        release = store.run(run_id).release_hash
+        # Reading the tasks takes a quarter of the time, and nights in a row share their release.
+        if known[0] != release:
+            known = (release, store.tasks_of_release(release))
+        with _collected_after():
+            store.save_night(night_of_run(store, run_id, tasks=known[1]))
+        tell(run_id)
+    wanted, before = set(run_ids), deque[Night](maxlen=NIGHTS_BACK)
+    for night in store.nights(oldest_first=True):
+        if night.run_id in wanted and night.confirms is None:
+            store.save_night(night, _morning(store, night, list(before)))
+        before.append(night)
 
 
 def earlier_nights(store: Store, night: Night) -> list[Night]:
@@ -81,10 +111,24 @@ def earlier_nights(store: Store, night: Night) -> list[Night]:
     return list(store.nights(NIGHTS_BACK, before=night))
 
 
-def _save(store: Store, night: Night) -> Morning:
+@contextmanager
+def _collected_after() -> Iterator[None]:
+    """Collect cyclic garbage once, at the end of the block.
+
+    Trials are many small objects without cycles: looking through all of them again and again takes
+    as long as reading them.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+        gc.collect()
+
+
+def _morning(store: Store, night: Night, history: Sequence[Night]) -> Morning:
     from quality.history import morning_of
 
-    history = list(store.nights(NIGHTS_BACK, before=night))
-    morning = morning_of(night, history, store.confirmations(night.run_id))
-    store.save_night(night, morning)
-    return morning
+    return morning_of(night, history, store.confirmations(night.run_id))

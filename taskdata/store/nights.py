@@ -42,7 +42,7 @@ class NightStore(StoreConnection):
         """Yield nights, the newest first, a few at a time; confirming re-runs are among them.
 
         Args:
-            last: So many at most, of which re-runs count as well; None: all.
+            last: So many of the newest at most, of which re-runs count as well; None: all.
             before: Only nights that began before this one.
             oldest_first: Yield the same nights the other way round.
         """
