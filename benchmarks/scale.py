@@ -12,11 +12,10 @@ that many seconds and tells when all other trials had ended.
 import argparse
 import json
 import re
-import time
+import resource
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 from load.memory import peaks_of
@@ -42,6 +41,8 @@ class Night:
     ms_per_trial: float
     """All stages together, for each trial."""
     stages_s: dict[str, float]
+    cpu_s: float
+    """Of the command and its workers, all stages and their start."""
     whole_s: float
     """From the call of the command to its end: Prefect and the workers start once a night."""
     peak_mb: dict[str, float]
@@ -71,9 +72,9 @@ def main() -> None:
                 print(described(nights[-1]), flush=True)
     if options.json:
         print(json.dumps([asdict(night) for night in nights]))
-    elif len(options.workers) > 1:
-        for line in gains(nights):
-            print(line)
+        return
+    for line in (*growth(nights), *gains(nights)):
+        print(line)
 
 
 def night_of(url: str, trials: int, workers: int, in_flight: int) -> Night:
@@ -81,9 +82,10 @@ def night_of(url: str, trials: int, workers: int, in_flight: int) -> Night:
     with new_store() as (store, home):
         plan(store, "run", agent_of("openai", url), trials, in_flight, workers=workers)
         serve_once(home)
+        used = _cpu_seconds()
         with peaks_of(home) as peaks:
-            began, lines = carried_on(home, store.address.artifacts_url, "run", None)
-        whole = lines[-1].at
+            _, lines = carried_on(home, store.address.artifacts_url, "run", None)
+        used = _cpu_seconds() - used
         found = [_STAGE.match(line.text) for line in lines]
         stages = [(one["name"], float(one["seconds"])) for one in found if one is not None]
         took = {name: round(sum(s for n, s in stages if n == name), 1) for name, _ in stages}
@@ -95,7 +97,8 @@ def night_of(url: str, trials: int, workers: int, in_flight: int) -> Night:
             workers=workers,
             ms_per_trial=round(sum(took.values()) / trials * 1000, 2),
             stages_s=took,
-            whole_s=round(whole, 1),
+            cpu_s=round(used, 1),
+            whole_s=round(lines[-1].at, 1),
             peak_mb=dict(sorted(peaks.items())),
             database_mb=_megabytes(home.glob("nightshift.db*")),
             artifacts=sum(1 for path in (home / "files").rglob("*") if path.is_file()),
@@ -108,11 +111,14 @@ def night_of(url: str, trials: int, workers: int, in_flight: int) -> Night:
 def _ends(store: Store) -> Iterator[float]:
     for result in store.results("run"):
         if result.outcome is not None and result.score is not None:
-            yield _timestamp(result.outcome.started_at) + (result.outcome.wall_seconds or 0.0)
+            began = result.outcome.started_at.timestamp()
+            yield began + (result.outcome.wall_seconds or 0.0)
 
 
-def _timestamp(when: datetime) -> float:
-    return when.timestamp()
+def _cpu_seconds() -> float:
+    """Return the CPU time of programs that this process ran and that ended, with theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _megabytes(paths: Iterator[Path]) -> float:
@@ -125,11 +131,23 @@ def described(night: Night) -> str:
     peaks = ", ".join(f"{kind} {mb:.0f}" for kind, mb in night.peak_mb.items())
     return (
         f"{night.trials:7} trials, {night.workers} workers: {night.ms_per_trial:.2f} ms a trial; "
-        f"{night.whole_s} s in all, by stage: {stages}\n"
+        f"{night.whole_s} s and {night.cpu_s} s of CPU in all, by stage: {stages}\n"
         f"        peak MB: {peaks}; database {night.database_mb} MB, {night.artifacts} artifacts, "
         f"page {night.page_mb} MB; all trials but one had ended after {night.others_ended_s} s, "
         f"the last after {night.all_ended_s} s"
     )
+
+
+def growth(nights: Sequence[Night]) -> Iterator[str]:
+    """Yield what a further trial costs from one size to the next, the start of a night left out."""
+    for fewer, more in pairwise(sorted(nights, key=lambda n: (n.workers, n.trials))):
+        further = more.trials - fewer.trials
+        if further > 0 and more.workers == fewer.workers:
+            stages = sum(more.stages_s.values()) - sum(fewer.stages_s.values())
+            yield (
+                f"from {fewer.trials} to {more.trials} trials: {stages / further * 1000:.2f} ms "
+                f"and {(more.cpu_s - fewer.cpu_s) / further * 1000:.2f} ms of CPU a further trial"
+            )
 
 
 def gains(nights: Sequence[Night]) -> Iterator[str]:

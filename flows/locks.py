@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from flows.config import Settings
 from taskdata.errors import Misuse
+from taskdata.full_disks import is_read_only
 from taskdata.private_files import private_folder
 from taskdata.store import Store
 
@@ -79,6 +80,9 @@ def upkeep_lock(settings: Settings) -> Iterator[None]:
         Misuse: if another one is at work.
         StoreUnavailable: if the database does not answer.
     """
+    if is_read_only(settings.home.resolve()):
+        yield  # nothing can be pruned here
+        return
     with closing(Store(settings.address)) as store:
         taken = store.hold("upkeep") if store.is_served else _file_held(settings.home, "upkeep")
         with taken as is_ours:
@@ -168,6 +172,8 @@ def _file_held(home: Path, name: str) -> Iterator[bool]:
 def _file_is_held(home: Path, name: str) -> bool:
     # A shared lock, which `filelock` does not have: processes that look at the same time must not
     # take each other for a holder.
+    if is_read_only(home.resolve()):
+        return False  # nobody can take it there
     with _lock_file(home, name).open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -48,7 +48,7 @@ class StageCall:
         return "-".join([self.stage, *(str(value) for value in self.parameters.values())])
 
 
-def stages_of(config: RunConfig, *, confirms: bool = True) -> Iterator[StageCall]:
+def stages_of(config: RunConfig, *, confirms: bool = False) -> Iterator[StageCall]:
     """Yield the stages of a night in order; `confirm` only where a night runs anything again."""
     yield StageCall("gate", {"gate": "tasks"})
     yield StageCall("prepare")

@@ -21,7 +21,9 @@ from flows.config import Settings
 from flows.history import record_night
 from flows.notices.telling import notify_regression
 from flows.serving.dashboards import dashboard_url
+from flows.site import write_nights
 from flows.summaries import headline, summary_of
+from quality.history import confirmed_regressions
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import RunStatus, StageReport
 from taskdata.schema.summary import RunSummary
@@ -29,12 +31,14 @@ from taskdata.store import Store
 
 
 def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
-    """Write the run's dashboard and say where it is."""
+    """Write the run's dashboard and the pages over all nights, and say where they are."""
     from dashboards.build import build
     from dashboards.gate_docs import write_gate_docs
 
     started = time.monotonic()
     summary = _as_completed(summary_of(store, run_id))
+    before = store.find_morning(run_id)
+    was_told = before is not None and bool(confirmed_regressions(before))
     morning = record_night(store, run_id, summary.run.finished_at)
     folder = settings.run_folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,14 +46,16 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
     page.write_text(build(store, summary, data_docs, morning), encoding="utf-8")
     store.set_dashboard(run_id, str(page))
-    notify_regression(morning)
+    site = write_nights(settings, store, [run_id], summary)
+    if not was_told:
+        notify_regression(morning)
     return StageReport(
         stage="publish",
         run_id=run_id,
         due=0,
         done=0,
         seconds=time.monotonic() - started,
-        note=f"{page} ({page.stat().st_size / 1e6:.1f} MB)",
+        note=f"{page} ({page.stat().st_size / 1e6:.1f} MB), {site.page}",
     )
 
 

@@ -6,7 +6,6 @@ once it is older than `FRESH`, and a prune removes none that was written within 
 has the time between the two to store its row.
 """
 
-import errno
 import hashlib
 import re
 import uuid
@@ -19,6 +18,7 @@ from typing import NamedTuple
 import fsspec
 
 from taskdata.errors import Misuse, NightshiftError, StoreUnavailable
+from taskdata.full_disks import way_out
 from taskdata.installing import extra_command
 
 _CHUNK = 1 << 20
@@ -29,14 +29,6 @@ FRESH = timedelta(hours=6)
 
 GRACE = timedelta(days=1)
 """Age below which no prune removes a file."""
-
-_WAYS_OUT = {
-    errno.ENOSPC: "make room there (`nightshift prune` removes old runs)",
-    errno.EDQUOT: "make room there (`nightshift prune` removes old runs)",
-    errno.EFBIG: "a file may not be as large as that there",
-    errno.EROFS: "it cannot be written to; mount it for writing, or set artifacts_url to another",
-    errno.EACCES: "this account may not write there",
-}
 
 
 class KeptFile(NamedTuple):
@@ -58,8 +50,8 @@ class ArtifactStore:
         try:
             self._fs, root = fsspec.core.url_to_fs(url)
         except (ImportError, ValueError) as exc:
-            way_out = f"; run {extra_command('s3')}" if url.startswith("s3:") else ""
-            raise Misuse(f"artifacts_url {url!r}: {exc}{way_out}") from exc
+            helps = f"; run {extra_command('s3')}" if url.startswith("s3:") else ""
+            raise Misuse(f"artifacts_url {url!r}: {exc}{helps}") from exc
         self._root = str(root).rstrip("/")
 
     def _path(self, sha256: str) -> str:
@@ -74,8 +66,8 @@ class ArtifactStore:
         # What a library under a remote file system raises need not be an OSError: botocore's isn't.
         except Exception as exc:
             cause = " ".join(str(exc).split())
-            way_out = _WAYS_OUT.get(exc.errno or 0) if isinstance(exc, OSError) else None
-            said = f"{cause}; {way_out}" if way_out else cause
+            helps = way_out(exc)
+            said = f"{cause}; {helps}" if helps else cause
             raise StoreUnavailable(f"artifact store {self.url}: cannot {doing}: {said}") from exc
 
     def __contains__(self, sha256: str) -> bool:

@@ -2,8 +2,8 @@
 
 It speaks OpenAI's chat completions and Anthropic's messages. A conversation is answered with one
 tool call a turn until it holds `turns` results, then with a final answer; where there is a limit,
-a call above it is refused at once; where there is a straggler, the first call takes as long. It runs in a process of its own, so that what it uses is not
-counted as the harness's.
+a call above it is refused at once; where there is a straggler, the first call takes as long.
+It runs in a process of its own, so that what it uses is not counted as the harness's.
 
 `python model_server.py SECONDS TURNS [CALLS_AT_A_TIME [STRAGGLER_SECONDS]]` prints its port.
 """

@@ -15,7 +15,7 @@ from dashboards.site.trends import moment
 from dashboards.theme import PALETTE, label
 from taskdata.schema.night import NightTask
 
-MOST_ROWS = 5_000
+MOST_ROWS = 2_500
 """Tasks in the list, the suspicious and then the hardest first."""
 _COMPOSITION: Mapping[str, Callable[[NightTask], Sequence[str]]] = {
     "category": lambda task: (task.category,),
@@ -197,10 +197,10 @@ def task_drawings(history: History, known: TaskHistory) -> dict[str, Drawing]:
     agents = [agent for agent in history.styles if agent in scores]
     nights = {place: history.nights[place] for place in places}
     figure = drawn(
-        [_line(history, agent, scores[agent]) for agent in agents],
+        [_line(history, agent, scores[agent], places) for agent in agents],
         320,
         hovermode="closest",
-        xaxis={"type": "date", "tickformat": "%e %b\n%Y", "nticks": 12},
+        xaxis={"type": "date", "nticks": 12},
         yaxis=SCORE_AXIS | {"title": "root score"},
         shapes=[_mark(moment(nights[place])) for place in known.changed if place in nights],
         margin={"l": 8, "r": 18, "t": 10, "b": 44},
@@ -216,13 +216,17 @@ def task_drawings(history: History, known: TaskHistory) -> dict[str, Drawing]:
     return {"scores": Drawing("Root score over the nights", figure, table, note)}
 
 
-def _line(history: History, agent: str, scores: Mapping[int, float | None]) -> dict[str, Any]:
+def _line(
+    history: History, agent: str, scores: Mapping[int, float | None], places: Sequence[int]
+) -> dict[str, Any]:
     style = history.styles[agent]
     return {
         "type": "scatter",
         "mode": "lines+markers",
         "x": [moment(history.nights[place]) for place in scores],
         "y": [_short(score) for score in scores.values()],
+        # Rows of the table, which has the links: written out for each point, they fill the page.
+        "customdata": [places.index(place) for place in scores],
         "line": {"color": style.colour, "width": 1.5}
         | ({"dash": "dot"} if agent in history.controls else {}),
         "marker": marker(style, 7),

@@ -66,7 +66,14 @@ def write_site(
     listed = [*history.nights, *history.confirming]
     listed.sort(key=lambda night: night.created_at, reverse=True)
     has_morning = {night.run_id for night in listed if site.has(morning_page(night.run_id))}
-    context = {"nights": listed, "has_morning": has_morning, "releases": releases}
+    runs = folder.parent / "runs"
+    has_run = {n.run_id for n in listed if (runs / n.run_id / "dashboard.html").is_file()}
+    context = {
+        "nights": listed,
+        "has_morning": has_morning,
+        "has_run": has_run,
+        "releases": releases,
+    }
     site.write("nights.html", "nights.html", context)
     return Written(folder / "index.html", site.written, site.kept, site.largest)
 
@@ -105,7 +112,7 @@ def _write_overviews(
 def _write_tasks(site: Site, history: History, releases: Sequence[ListedRelease]) -> None:
     rows = task_rows(history)
     context: dict[str, Any] = {"rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS)}
-    site.write("tasks.html", "tasks.html", context, list_drawings(history, rows))
+    site.write("tasks.html", "tasks.html", context, list_drawings(history, rows[:MOST_ROWS]))
     known = {f"{release.bank}@{release.version}": release for release in releases}
     for task_id, task in history.tasks.items():
         context = task_context(history, task)

@@ -8,10 +8,11 @@ import typer
 
 from flows.cli import console, doctor, interruption, mcp
 from flows.cli.bank import banks, checking, refreshing, releases, reviews, seeds
-from flows.cli.runs import comparing, exporting, listing, reading, running
+from flows.cli.runs import comparing, dashboard, exporting, listing, reading, running
 from flows.cli.trials import showing
 from flows.cli.upkeep import backups, pruning
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
+from taskdata.full_disks import way_out
 
 app = typer.Typer(
     name="nightshift",
@@ -28,6 +29,7 @@ app.command("results")(reading.results)
 app.command("show")(showing.show)
 app.command("morning")(comparing.morning)
 app.command("report")(reading.report)
+app.command("dashboard")(dashboard.dashboard)
 app.command("export")(exporting.export)
 app.command("doctor")(doctor.doctor)
 app.command("prune")(pruning.prune)
@@ -89,6 +91,10 @@ def main() -> None:
     except Exception as exc:
         if console.debug:
             raise
+        helps = way_out(exc) if isinstance(exc, OSError) else None
+        if helps:
+            console.error(f"{exc.filename or 'disk'}: {exc.strerror}; {helps}")  # type: ignore[attr-defined]
+            sys.exit(1)
         console.error(f"internal error, {type(exc).__name__}: {exc}; --debug shows the traceback")
         sys.exit(1)
     if code == interruption.EXIT_CODE and not interruption.told.is_set():

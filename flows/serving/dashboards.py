@@ -149,15 +149,21 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
 
 
 def _listed(home: Path) -> "tuple[list[ListedRun], list[ListedRelease]]":
-    from dashboards.index import ListedRelease
     from flows.config import load_settings
     from taskdata.store import Store
 
     settings = load_settings()
     with closing(Store.open(settings.address)) as store:
         runs = [_listed_run(settings, store, run) for run in store.runs()]
+    return runs, listed_releases(home)
+
+
+def listed_releases(home: Path) -> "list[ListedRelease]":
+    """Return the releases of a home that have a page, the last ones first."""
+    from dashboards.index import ListedRelease
+
     pages = sorted((home / "banks").glob("*/*/index.html"), reverse=True)
-    return runs, [ListedRelease(bank=p.parts[-3], version=p.parts[-2]) for p in pages]
+    return [ListedRelease(bank=page.parts[-3], version=page.parts[-2]) for page in pages]
 
 
 def _listed_run(settings: "Settings", store: "Store", run: "Run") -> "ListedRun":

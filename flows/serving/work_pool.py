@@ -3,12 +3,13 @@
 `python -m flows.serving.work_pool` writes that file, and the automation that `serve` installs.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 import yaml
+from prefect.client.schemas.schedules import CronSchedule
 from prefect.deployments.runner import RunnerDeployment
+from pydantic import BaseModel
 
 from flows.config import Settings
 from flows.serving.deployments import deployments, heartbeat_automation
@@ -30,12 +31,9 @@ def project_file(settings: Settings) -> str:
 
 
 def automation_file() -> str:
-    """Return the automation that crashes silent flow runs, as `prefect automation create` reads it."""
-    automation = heartbeat_automation(_HEARTBEAT_SECONDS).model_dump_json(exclude_none=True)
-    whole = json.loads(automation)
-    # A set, whose order differs from one process to the next.
-    whole["trigger"]["expect"].sort()
-    return _WRITTEN_BY + yaml.safe_dump({"automations": [whole]}, sort_keys=False)
+    """Return the automation that crashes silent flow runs, for `prefect automation create`."""
+    automation = _plain(heartbeat_automation(_HEARTBEAT_SECONDS))
+    return _WRITTEN_BY + yaml.safe_dump({"automations": [automation]}, sort_keys=False)
 
 
 def _deployment(deployment: RunnerDeployment) -> dict[str, Any]:
@@ -56,8 +54,19 @@ def _deployment(deployment: RunnerDeployment) -> dict[str, Any]:
     schedules = [
         {"cron": one.schedule.cron, "timezone": one.schedule.timezone}
         for one in deployment.schedules or ()
+        if isinstance(one.schedule, CronSchedule)
     ]
-    return told | ({"schedules": schedules} if schedules else {})
+    triggers = [_plain(trigger) for trigger in deployment.triggers]
+    more = {"schedules": schedules, "triggers": triggers}
+    return told | {name: given for name, given in more.items() if given}
+
+
+def _plain(described: BaseModel) -> dict[str, Any]:
+    """Return a trigger or an automation as the file has it, the same in every process."""
+    plain: dict[str, Any] = described.model_dump(mode="json", exclude_none=True)
+    trigger = plain.get("trigger", plain)
+    trigger["expect"] = sorted(trigger["expect"])  # a set
+    return plain
 
 
 if __name__ == "__main__":

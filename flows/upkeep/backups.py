@@ -12,7 +12,7 @@ from taskdata.backups.writing import write_backup
 from taskdata.errors import Misuse
 from taskdata.store import Store
 
-_FOLDERS = ("runs", "banks")
+_FOLDERS = ("runs", "banks", "site")
 _FILES = ("prices.yaml",)
 
 

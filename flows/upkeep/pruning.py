@@ -5,17 +5,25 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
-from pathlib import Path
+from html import escape
 
 from flows.config import Settings
 from flows.locks import forget_lock, is_worked_on, run_lock, upkeep_lock
 from flows.upkeep.links import linked_runs
 from flows.upkeep.sizes import folder_bytes
 from taskdata.errors import Misuse, StoreUnavailable
+from taskdata.private_files import private_folder
 from taskdata.schema.base import Value
 from taskdata.schema.retention import KeepRule, kept_by, with_needed
 from taskdata.schema.run import Run
 from taskdata.store import Store
+
+_GONE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Run {run}</title>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'">
+<p>Run {run} was removed by <code>nightshift prune</code>: its trials are gone, its night is still
+in the <a href="../../site/trends.html">trends</a>.</p></html>
+"""
 
 
 class RunToRemove(Value):
@@ -84,6 +92,7 @@ def plan_prune(
         runs = store.runs()
         kept = _kept(settings, store, rule, runs, at, unfinished=unfinished)
         going = [run for run in runs if run.id not in kept]
+        going += _confirming(store, going, unfinished=unfinished)
         begun = store.being_removed()
         ids = [*(run.id for run in going), *begun]
         trials = store.count_trials(ids)
@@ -116,12 +125,16 @@ def prune(
         Misuse: if the rule says nothing, or another prune or a backup is at work.
         StoreUnavailable: if something cannot be removed; the next prune goes on.
     """
+    from flows.history import take_in
+
     at = now or datetime.now(UTC)
     with upkeep_lock(settings), closing(Store.open(settings.address)) as store:
+        # Trends keep the nights of runs that are gone.
+        take_in(store)
         plan = plan_prune(settings, rule, unfinished=unfinished, now=at)
         busy = [run.id for run in plan.runs if run.created_at and not _begun(settings, store, run)]
         for run_id in store.being_removed():
-            _remove_pages(settings.run_folder(run_id))
+            _remove_pages(settings, run_id, is_listed=store.night(run_id) is not None)
         ids = store.being_removed()
         unneeded = store.unneeded_artifacts(ids) if ids else set()
         removed = store.remove_rows(store.remove_artifacts(unneeded, at))
@@ -168,10 +181,26 @@ def _begun(settings: Settings, store: Store, run: RunToRemove) -> bool:
     return True
 
 
-def _remove_pages(folder: Path) -> None:
+def _confirming(store: Store, going: Sequence[Run], *, unfinished: bool) -> list[Run]:
+    """Return the re-runs that confirm runs which go."""
+    ids = {run.id for run in going}
+    needed = set() if unfinished else store.unfinished_runs()
+    return [
+        store.run(again)
+        for again, confirmed in store.confirming_runs().items()
+        if confirmed in ids and again not in needed
+    ]
+
+
+def _remove_pages(settings: Settings, run_id: str, *, is_listed: bool) -> None:
+    """Remove the folder of a run's pages; pages over all nights then find one that says so."""
+    folder = settings.run_folder(run_id)
     try:
         shutil.rmtree(folder)
     except FileNotFoundError:
-        return
+        pass
     except OSError as exc:
         raise StoreUnavailable(f"{folder}: cannot be removed: {exc.strerror}") from exc
+    if is_listed and settings.site_folder.is_dir():
+        private_folder(folder)
+        (folder / "dashboard.html").write_text(_GONE.format(run=escape(run_id)), encoding="utf-8")

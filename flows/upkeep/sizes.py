@@ -41,7 +41,7 @@ def sizes(settings: Settings) -> Sizes:
         artifacts=size,
         artifact_files=count,
         artifacts_are_more=is_more,
-        dashboards=sum(folder_bytes(home / name) for name in ("runs", "banks")),
+        dashboards=sum(folder_bytes(home / name) for name in ("runs", "banks", "site")),
         prefect=folder_bytes(home / "prefect"),
     )
 

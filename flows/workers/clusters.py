@@ -112,7 +112,8 @@ def _connected(address: str, tls: DaskTls | None) -> Iterator[Any]:
         with connected:
             yield connected
     except (OSError, RuntimeError) as exc:
-        is_lost = isinstance(exc, CommClosedError) or connected.status == "closed"
+        # Its event loop may be closed before it says that it is.
+        is_lost = isinstance(exc, CommClosedError) or connected.status != "running"
         if not is_lost and address not in str(exc):
             raise
         raise StageFailed(

@@ -66,8 +66,8 @@ def baseline_of(night: Night, history: Iterable[Night], agent: str) -> Baseline:
     """
     fitting = [n for n in earlier(night, history) if _is_fitting(night, n, agent)]
     same = [n for n in fitting if n.settings.release_hash == night.settings.release_hash]
-    ours = scored_tasks(night, agent).items()
-    alike = ((n, ours & scored_tasks(n, agent).items()) for n in same or fitting)
+    ours = night.scored_tasks.get(agent, {}).items()
+    alike = ((n, ours & n.scored_tasks.get(agent, {}).items()) for n in same or fitting)
     chosen = tuple(islice(((n, tasks) for n, tasks in alike if tasks), BASELINE_NIGHTS))
     tasks = sorted({task for _, found in chosen for task, _ in found})
     return Baseline(agent, tuple(n for n, _ in chosen), tuple(tasks), not same)
@@ -79,19 +79,9 @@ def earlier(night: Night, history: Iterable[Night]) -> list[Night]:
     return sorted(before, key=_order, reverse=True)
 
 
-def cells_of(night: Night, agent: str) -> dict[str, NightCell]:
+def cells_of(night: Night, agent: str) -> Cells:
     """Return the agent's cells by task id."""
-    return {cell.task_id: cell for cell in night.cells if cell.agent == agent}
-
-
-def scored_tasks(night: Night, agent: str) -> dict[str, str]:
-    """Return the hashes, by task id, of the tasks on which the agent has a score."""
-    hashes = {task.task_id: task.task_hash for task in night.tasks}
-    return {
-        cell.task_id: hashes[cell.task_id]
-        for cell in night.cells
-        if cell.agent == agent and any(score is not None for score in cell.scores)
-    }
+    return night.cells_by_agent.get(agent, {})
 
 
 def _is_fitting(night: Night, other: Night, agent: str) -> bool:

@@ -94,14 +94,10 @@ def _of_agent(scores: AgentScores) -> Iterator[EffortChange]:
 
 def _mean(cells: Iterable[NightCell | None], what: str) -> float | None:
     """Return the mean per trial; None where it is unknown of one cell, or there is no trial."""
-    total, trials = 0.0, 0
-    for cell in cells:
-        own = 0 if cell is None else len(cell.trial_ids) - cell.errors
-        if cell is None or not own:
-            continue
-        value = getattr(cell, what)
-        if value is None:
-            return None
-        total += value if what in _PER_TRIAL else value * own
-        trials += own
-    return total / trials if trials else None
+    trials = [(cell, len(cell.trial_ids) - cell.errors) for cell in cells if cell is not None]
+    known = [(getattr(cell, what), count) for cell, count in trials if count]
+    if not known or any(value is None for value, _ in known):
+        return None
+    is_sum = what in _PER_TRIAL
+    total = sum(value if is_sum else value * count for value, count in known)
+    return float(total) / sum(count for _, count in known)

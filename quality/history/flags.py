@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from quality.history.comparable import baseline_of
 from quality.history.comparisons import (
-    FALSE_ALARMS,
+    WORTH_A_RERUN,
     Comparison,
     ScopeComparison,
     TaskComparison,
@@ -29,9 +29,11 @@ _STEADY = 3
 def flagged(night: Night, history: Sequence[Night]) -> dict[str, tuple[str, ...]]:
     """Return the tasks that a confirming re-run of `night` repeats, by agent.
 
-    These are tasks of the scopes whose difference is outside the noise and new, and tasks that have
-    flipped. Which tasks of a large scope are taken does not depend on their scores: choosing those
-    that differ most would choose what differs by chance.
+    These are tasks of the scopes whose difference is new and may be outside the noise, and tasks
+    that have flipped. More scopes are run again than raise an alarm by themselves: the re-run and
+    the night together decide, so that a regression is found with fewer tasks. Which tasks of a
+    large scope are taken does not depend on their scores: choosing those that differ most would
+    choose what differs by chance.
     """
     found = {}
     comparisons: list[Comparison] = []
@@ -40,7 +42,7 @@ def flagged(night: Night, history: Sequence[Night]) -> dict[str, tuple[str, ...]
         if scores is not None:
             comparisons += [*scope_comparisons(scores), *task_comparisons(scores)]
     alarms = [
-        c for c, p in zip(comparisons, corrected(comparisons), strict=True) if p <= FALSE_ALARMS
+        c for c, p in zip(comparisons, corrected(comparisons), strict=True) if p <= WORTH_A_RERUN
     ]
     for agent in competing(night):
         own = [c for c in comparisons if c.scores.agent == agent]

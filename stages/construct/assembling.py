@@ -1,4 +1,4 @@
-"""From a candidate and its draft to the task they describe."""
+"""Assembles the task that a candidate and its draft describe."""
 
 from pydantic import ValidationError
 
@@ -10,9 +10,9 @@ from taskdata.store import Store
 
 
 def available_files(store: Store, candidate: Candidate) -> dict[str, InputFile]:
-    """Return the files a candidate's task may bring, by path.
+    """Return the input files that a candidate's task may use, by path.
 
-    They are the attachments of its seed and the files of the task it varies, where it has them.
+    They are the attachments of its seed and the files of the task that it varies, if it has them.
     """
     files: tuple[InputFile, ...] = ()
     if candidate.exemplar is not None:
@@ -38,10 +38,10 @@ def provenance(store: Store, candidate: Candidate) -> Provenance:
 
 
 def assembled(store: Store, candidate: Candidate, draft: TaskDraft | None = None) -> Task:
-    """Return the task of a candidate, by its latest draft or the one given.
+    """Return the task of a candidate, from the given draft or its latest one.
 
     Raises:
-        BadTaskData: if there is no draft yet, or it does not make a task; names the field.
+        BadTaskData: if there is no draft yet, or it is not a valid task; names the field.
     """
     draft = draft or store.draft(candidate.id)
     if draft is None:

@@ -1,7 +1,7 @@
-"""The balance stage: new tasks are asked for on behalf of tools that too few tasks use.
+"""The balance stage: requests new tasks for tools that too few tasks use.
 
-GTA-2 augments under-represented tools against a long tail (GTA-2, section 3.3.4); what is asked
-for here goes through the same stages as any other candidate.
+GTA-2 augments under-represented tools against a long tail (GTA-2, section 3.3.4); the requested
+tasks pass the same stages as any other candidate.
 """
 
 import hashlib
@@ -39,17 +39,17 @@ _READS = {
     "ReadPDF": ".pdf",
     "ReadPPTX": ".pptx",
 }
-"""Tools that make sense only where a file of that type is attached."""
+"""Tools that make sense only if a file of that type is attached."""
 
 _SURVIVING = frozenset({CandidateStatus.OPEN, CandidateStatus.APPROVED, CandidateStatus.RELEASED})
 
 
 def do(store: Store, refresh_id: str) -> StageReport:
-    """Ask for at most `max_augmentations` tasks, one per under-represented tool, rarest first.
+    """Request at most `max_augmentations` tasks, one per under-represented tool, rarest first.
 
-    The tasks counted are those of the base and the refresh's surviving drafts. Tasks are asked for
-    once in a refresh: another pass adds nothing and reports how the tools stand by then. `due` and
-    `done` count the tasks asked for.
+    Counted are the tasks of the base and the refresh's surviving drafts. Tasks are requested once
+    per refresh: another pass adds nothing and reports the current tool counts. `due` and `done`
+    count the requested tasks.
 
     Raises:
         Misuse: if there is no such refresh or base.
@@ -84,7 +84,7 @@ def _drafted(store: Store, candidates: Sequence[Candidate]) -> list[Task]:
         try:
             tasks.append(assembled(store, candidate))
         except BadTaskData as exc:
-            # Between a rewrite and its new checkpoints a draft may not fit together.
+            # Between a rewrite and its new checkpoints a draft may be inconsistent.
             _logger.info("candidate %s is not counted: %s", candidate.id, exc)
     return tasks
 
@@ -96,7 +96,7 @@ def _augmentations(
     base: Sequence[Task],
     rare: Sequence[str],
 ) -> list[Candidate]:
-    """Return a candidate for each of the rarest tools for which there is anything to work on."""
+    """Return a candidate for each of the rarest tools for which there is material."""
     seeds = {
         c.seed_id: store.seed(c.seed_id).query.attachments
         for c in candidates

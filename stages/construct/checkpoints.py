@@ -1,4 +1,4 @@
-"""The checkpoints stage: a tree that fits the task as it reads now (GTA-2, section 3.3.4)."""
+"""The checkpoints stage: a tree that fits the current task (GTA-2, section 3.3.4)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ from taskdata.store import Store
 
 
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
-    """Give every candidate that is due a tree that fits; it goes on to be proven.
+    """Give every due candidate a fitting tree; the prove stage is next.
 
-    A tree made for the query as it stands, in which the validation found nothing, is kept. A new
-    one is held to every rule of trees and to a model's opinion, and written again at most
-    `max_rewrites` times; then the candidate is quarantined. Raises as `work.walk`.
+    A tree that was made for the current query, and in which validation found nothing, is kept. A
+    new tree is checked against every rule of trees and by a model's opinion, and rewritten at most
+    `max_rewrites` times; then the candidate is quarantined. Raises like `work.walk`.
     """
     return walk(store, refresh_id, Construction.CHECKPOINTS, _take, connect)
 

@@ -1,4 +1,4 @@
-"""The classify stage: what should become of a draft (GTA-2, section 3.3.4)."""
+"""The classify stage: whether a draft is augmented, refined, deleted or kept (GTA-2, 3.3.4)."""
 
 import asyncio
 
@@ -16,10 +16,10 @@ PASS = "pass"  # noqa: S105 - a verdict
 
 
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
-    """Sort every candidate that is due into augmentation, refinement, deletion or pass.
+    """Sort every due candidate into augmentation, refinement, deletion or pass.
 
-    A deleted one leaves the flow; one that passes is not rewritten and still validated. Raises as
-    `work.walk`.
+    A deleted candidate leaves the flow; a passing one is not rewritten but still validated. Raises
+    like `work.walk`.
     """
     return walk(store, refresh_id, Construction.CLASSIFY, _take, connect)
 

@@ -1,4 +1,4 @@
-"""The generate stage: from a seed, or an aim, to a first draft (GTA-2, section 3.3.4)."""
+"""The generate stage: a first draft from a seed or an aim (GTA-2, section 3.3.4)."""
 
 import asyncio
 
@@ -17,16 +17,16 @@ from taskdata.store import Store
 
 
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
-    """Draft every candidate that is due, but for expansions: those are drafted with their chains.
+    """Draft every due candidate except expansions, which are drafted with their chains.
 
-    A draft has to fit together before it is taken: tree, checks, files and tools. Its wording is
-    looked at later, when there is something to rewrite. Raises as `work.walk`.
+    A draft must be consistent before it is accepted: tree, checks, files and tools. Its wording is
+    checked later, by the validate stage. Raises like `work.walk`.
     """
     return walk(store, refresh_id, Construction.GENERATE, _take, connect, _is_ours)
 
 
 def _is_ours(candidate: Candidate) -> bool:
-    """Return whether it is drafted here: expansions come with a tool chain that is recorded."""
+    """Return whether the candidate is drafted here: expansions are drafted with their chains."""
     return candidate.origin is not Origin.EXPANSION
 
 

@@ -1,4 +1,4 @@
-"""What the steps of a candidate say about its draft, read back by later stages."""
+"""Facts about a candidate's draft, derived from its recorded steps."""
 
 from collections.abc import Sequence
 
@@ -6,15 +6,15 @@ from stages.construct.rules.violation import Violation
 from taskdata.schema.construct import Construction, ConstructionStep, TaskDraft
 
 VIOLATIONS = "violations"
-"""The verdict of a validation that found some, and the key of its facts that lists them."""
+"""The verdict of a validation that found violations, and the key that lists them."""
 
 
 def tree_is_current(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> bool:
-    """Return whether the draft's tree was made for what the draft asks for now.
+    """Return whether the draft's tree was made for the current task.
 
-    The tree's maker is the latest step that came with it and was no rewrite, for rewrites leave the
-    tree alone. A tree that no step came with was written by a person, with the task around it.
-    Where the draft has an answer, the tree scores that answer, which rewrites leave alone too.
+    The tree was made by the latest step with a tree that is no rewrite, because rewrites do not
+    change the tree. A tree without such a step was written by a person, together with the task. If
+    the draft has an answer, the tree scores that answer, which rewrites do not change either.
     """
     if draft.answer is not None:
         return True
@@ -29,7 +29,7 @@ def tree_is_current(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> bool
 
 
 def found_violations(steps: Sequence[ConstructionStep]) -> tuple[Violation, ...]:
-    """Return what the latest validation found, () if it found the draft clean or there is none."""
+    """Return the violations found by the latest validation, () if there are none."""
     validated = _last(steps, Construction.VALIDATE)
     if validated is None:
         return ()

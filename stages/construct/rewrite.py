@@ -1,6 +1,6 @@
-"""The rewrite stage: augment, refine, or mend a draft (GTA-2, section 3.3.4).
+"""The rewrite stage: augments, refines, or repairs a draft (GTA-2, section 3.3.4).
 
-A rewrite changes the task and leaves the tree alone, which is regenerated once the task is clean.
+A rewrite changes the task but not the tree, which is regenerated once the task is clean.
 """
 
 import asyncio
@@ -21,15 +21,15 @@ from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
 REPAIR = "repair"
-"""The cause of a rewrite that mends violations; else the classifier's verdict is the cause."""
+"""The cause of a rewrite that repairs violations; otherwise the classifier's verdict."""
 
 _PROMPTS = {"augmentation": "augment", "refinement": "refine", REPAIR: "repair"}
 
 
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
-    """Rewrite every candidate that is due, for what the classifier or the validation said.
+    """Rewrite every due candidate, as the classifier or the validation demands.
 
-    The counts before and after go into the step's facts. Raises as `work.walk`.
+    The counts before and after are recorded with the step. Raises like `work.walk`.
     """
     return walk(store, refresh_id, Construction.REWRITE, _take, connect)
 
@@ -64,14 +64,14 @@ async def _take(case: Case) -> StepOutcome:
 
 
 def repairs(steps: Sequence[ConstructionStep]) -> int:
-    """Return how often the draft was rewritten to mend violations."""
+    """Return how often the draft was rewritten to repair violations."""
     return sum(
         step.stage is Construction.REWRITE and step.facts.get("cause") == REPAIR for step in steps
     )
 
 
 def _cause(case: Case) -> tuple[str, dict[str, Any]]:
-    """Return why the draft is rewritten, and what the prompt shows of that."""
+    """Return the cause of the rewrite, and what the prompt shows of it."""
     if is_sent_back(case.steps):
         found = [str(violation) for violation in found_violations(case.steps)]
         return REPAIR, {"violations": found, "repairs": repairs(case.steps)}

@@ -1,4 +1,4 @@
-"""The beginning of a refresh: which seeds it takes, and a candidate for each."""
+"""The start of a refresh: the seeds that it uses, and a candidate for each."""
 
 import hashlib
 import re
@@ -53,11 +53,11 @@ def start_refresh(
     """Store a refresh with a candidate for each of its seeds; idempotent.
 
     A seed that repeats an older seed or a task word for word is left out, with a row in the
-    quarantine and a note in the stage's report; one that is merely much like another goes on, and
+    quarantine and a note in the stage's report; one that is merely similar to another is kept, and
     the reviewer is told.
 
     Raises:
-        Misuse: if the id is taken by a refresh of another configuration, or as `require_ready`.
+        Misuse: if a refresh of that id has another configuration, or see `require_ready`.
     """
     require_ready(store, config)
     started = time.monotonic()
@@ -79,7 +79,7 @@ def start_refresh(
         store.add_refresh(known)
     store.add_candidates([candidate_of(refresh_id, seed) for seed in taken])
     store.quarantine([_left_out(refresh_id, one) for one in repeated])
-    # Last: its report says that the start is complete.
+    # Last: this report marks the start as complete.
     store.record_refresh_stage(
         StageReport(
             stage=STAGE,
@@ -94,7 +94,7 @@ def start_refresh(
 
 
 def require_ready(store: Store, config: RefreshConfig) -> None:
-    """Check what a refresh of this configuration would stumble over later; asks no model.
+    """Check everything that a refresh of this configuration needs; makes no model call.
 
     Raises:
         Misuse: if the bank's name is that of a bundled one, the base or a named seed does not
@@ -116,9 +116,9 @@ def require_ready(store: Store, config: RefreshConfig) -> None:
 def chosen_seeds(
     store: Store, config: RefreshConfig, refresh_id: str | None = None
 ) -> tuple[tuple[StoredSeed, ...], tuple[Repeated, ...]]:
-    """Return the seeds that a refresh takes, and those left out because they repeat others.
+    """Return the seeds for a refresh, and those left out because they repeat others.
 
-    What the refresh of that id has taken already, before it was interrupted, counts as unused.
+    Seeds that the refresh of that id has used already, before an interruption, count as unused.
 
     Raises:
         Misuse: if a seed that the configuration names is not in the store.
@@ -142,7 +142,7 @@ def chosen_seeds(
 
 
 def candidate_of(refresh_id: str, seed: StoredSeed) -> Candidate:
-    """Return the candidate made from a seed; the same seed always gives the same one."""
+    """Return the candidate made from a seed; a seed always gives the same candidate."""
     key = hashlib.sha256(f"{refresh_id}\n{seed.id}".encode()).hexdigest()
     return Candidate(
         id=f"c{key[:15]}",
@@ -156,7 +156,7 @@ def candidate_of(refresh_id: str, seed: StoredSeed) -> Candidate:
 
 
 def task_slug(text: str, key: str) -> str:
-    """Return a task id: the first words of `text`, and eight hex digits that `key` decides."""
+    """Return a task id: the first words of `text`, and eight hex digits derived from `key`."""
     ascii_ = unicodedata.normalize("NFKD", text[:400]).encode("ascii", "ignore").decode().lower()
     words = [word for word in _NOT_SLUG.split(ascii_) if word]
     slug = ""
@@ -170,13 +170,13 @@ def task_slug(text: str, key: str) -> str:
 def _repeats(
     seed: StoredSeed, ages: dict[str, tuple[datetime, str]], used: Collection[str]
 ) -> SeedLink | None:
-    """Return the link to the task, or the older seed, that makes this seed needless."""
+    """Return the link to the task or older seed that makes this seed superfluous."""
     for link in seed.duplicate_of:
         if link.method != "exact":
             continue
         if link.other_kind == "task" or (link.other_id in used and link.other_id != seed.id):
             return link
-        # Two seeds may be linked both ways, and one of them has to stay.
+        # Two seeds may be linked both ways, and one of them must stay.
         if link.other_id in ages and ages[link.other_id] < ages[seed.id]:
             return link
     return None

@@ -1,7 +1,6 @@
 """The validate stage: rules that code can decide, and a model's opinion on the rest.
 
-The tree is looked at only where it belongs to the task as it reads now; one that a rewrite has
-overtaken is regenerated anyway.
+The tree is checked only if it belongs to the current task; otherwise it is regenerated anyway.
 """
 
 from environments.models.registry import model_client
@@ -19,10 +18,10 @@ _REASONS = 20
 
 
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
-    """Validate every candidate that is due.
+    """Validate every due candidate.
 
-    A clean one goes on to its checkpoints, and so does one whose tree alone breaks rules. Any other
-    goes back to be rewritten, at most `max_rewrites` times, and is then quarantined. Raises as
+    A clean candidate goes on to the checkpoints stage, and so does one with violations only in its
+    tree. Any other is rewritten, at most `max_rewrites` times, and then quarantined. Raises like
     `work.walk`.
     """
     return walk(store, refresh_id, Construction.VALIDATE, _take, connect)

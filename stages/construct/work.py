@@ -1,9 +1,9 @@
-"""The common part of the stages that ask a model: who is due, walking over them, and recording.
+"""What the stages that ask a model share: due candidates, working on them, and recording.
 
-Candidates are worked on concurrently in one event loop. What becomes of one is recorded in its own
+Candidates are worked on concurrently in one event loop. The result for each is stored in its own
 transaction as soon as it is known, together with the stage that is due next, so that running a
-stage again does only what is missing. A candidate that our side failed (no endpoint, no budget, a
-bug) stays due; it is never quarantined for that.
+stage again does only what is missing. A candidate that failed through no fault of its own (no
+endpoint, no budget, a bug) stays due; it is never quarantined for that.
 """
 
 import asyncio
@@ -61,24 +61,24 @@ A = TypeVar("A", bound=Form)
 T = TypeVar("T")
 
 Connect = Callable[[ModelSpec, str | None], ModelClient]
-"""Makes the client of a model at a base URL, in the event loop it is used in."""
+"""Makes the client of a model at a base URL, in the event loop in which it is used."""
 
 INVALID = "invalid"
-"""The verdict where no answer of the model could be used."""
+"""The verdict if no answer of the model was usable."""
 
 _MAX_REASON = 1_000
 
 
 @dataclass(frozen=True)
 class Workshop:
-    """What every candidate of one pass shares."""
+    """What all candidates of one pass share."""
 
     store: Store
     refresh: Refresh
     client: RecordedClient
     tools: tuple[ToolSpec, ...]
     exemplars: tuple[Task, ...]
-    """Tasks of the base bank, from which each candidate gets its own few."""
+    """Tasks of the base bank, from which exemplars are chosen for each candidate."""
 
     @property
     def config(self) -> RefreshConfig:
@@ -95,18 +95,18 @@ class Case:
     stage: Construction
     steps: tuple[ConstructionStep, ...]
     draft: TaskDraft | None
-    """As it stands; None before the first."""
+    """The current draft; None before the first."""
     files: Mapping[str, InputFile]
-    """That its task may bring, by path."""
+    """Files that the task may use, by path."""
 
     @property
     def attempt(self) -> int:
-        """Which time the candidate is at this stage, from 1."""
+        """How often the candidate has been at this stage, from 1."""
         return 1 + sum(step.stage is self.stage for step in self.steps)
 
     @property
     def book(self) -> Rulebook:
-        """The rules that its draft is held to."""
+        """The rules for the draft."""
         offered = frozenset(spec.name for spec in self.shop.tools)
         return rulebook(self.candidate, frozenset(self.files), offered)
 
@@ -114,14 +114,14 @@ class Case:
         """Return the draft.
 
         Raises:
-            BadTaskData: if there is none, which is a fault of whoever made the candidate due.
+            BadTaskData: if there is none, because the candidate was wrongly made due.
         """
         if self.draft is None:
             raise BadTaskData(f"candidate {self.candidate.id!r} is at {self.stage} without a draft")
         return self.draft
 
     def context(self) -> dict[str, Any]:
-        """Return what the templates of every stage may show."""
+        """Return the values that the templates of every stage may show."""
         book = self.book
         atomic, workflow = book.tree.atomic_leaves, book.tree.workflow_leaves
         exemplars = choose(self.candidate, self.shop.exemplars, self.shop.config.exemplars)
@@ -145,9 +145,9 @@ class Case:
         accept: Callable[[A], T],
         times: int | None = None,
     ) -> Asked[T]:
-        """Ask the model by the template of that name; see `stages.construct.asking.ask`.
+        """Ask the model with the template of that name; see `stages.construct.asking.ask`.
 
-        It is asked at most `times` times, as often as configured where that is None.
+        It is asked at most `times` times; None: as often as configured.
         """
         config = self.shop.config
         owner = f"{self.candidate.id}/{self.stage}/{self.attempt}"
@@ -162,14 +162,14 @@ class Case:
 
 @dataclass(frozen=True)
 class StepOutcome:
-    """What a stage says of one candidate, and where that leaves it."""
+    """A stage's result for one candidate, and what follows."""
 
     verdict: str
     next: Construction | None = None
-    """The stage that is due next; None: it goes no further."""
+    """The stage that is due next; None: the candidate leaves the flow."""
     status: CandidateStatus | None = None
     reason: str = ""
-    """Why, when it leaves the flow."""
+    """Why the candidate leaves the flow."""
     reasons: tuple[str, ...] = ()
     draft: TaskDraft | None = None
     facts: dict[str, Any] = field(default_factory=dict)
@@ -181,7 +181,7 @@ Take = Callable[[Case], Awaitable[StepOutcome]]
 """One stage's work on one candidate."""
 
 Which = Callable[[Candidate], bool]
-"""Whether a candidate that is due is of the kind that the stage works on."""
+"""Whether the stage works on a due candidate of this kind."""
 
 
 def due(
@@ -200,20 +200,20 @@ def walk(
     connect: Connect = model_client,
     which: Which | None = None,
 ) -> StageReport:
-    """Take every candidate that is due, record what becomes of each, and report.
+    """Work on every due candidate, store each result, and report.
 
     Args:
-        store: Of this process.
-        refresh_id: The refresh they belong to.
+        store: The store of this process.
+        refresh_id: The refresh of the candidates.
         stage: The stage that is due.
-        take: What it does.
-        connect: Makes the model's client; a local model needs one that knows its server.
-        which: Leaves out others that are due; None: none.
+        take: The stage's work on one candidate.
+        connect: Makes the model's client; for a local model it must know the server.
+        which: Selects among the due candidates; None: all.
 
     Raises:
-        Misuse: The refresh, its base bank or its model cannot be used.
-        BudgetExhausted: What was spent so far is unknown, so a limit in money cannot be held.
-        StoreUnavailable: A step could not be recorded; its candidate stays due, the others went on.
+        Misuse: the refresh, its base bank or its model cannot be used.
+        BudgetExhausted: what was spent so far is unknown, so a limit in money cannot be enforced.
+        StoreUnavailable: a step could not be stored; its candidate stays due, the others went on.
     """
     started = time.monotonic()
     waiting = due(store, refresh_id, stage, which)
@@ -230,7 +230,7 @@ def walk(
 
 
 def spent(store: Store, refresh_id: str) -> Spending:
-    """Return what the calls of a refresh used, or may have used at most, their steps done or not.
+    """Return what the calls of a refresh used, or the most they may have, unfinished steps too.
 
     For refreshes older than the record of calls, it is what their steps used.
     """
@@ -243,7 +243,7 @@ def spent(store: Store, refresh_id: str) -> Spending:
 def recorded_client(
     refresh: Refresh, client: ModelClient | None, calls: CallRecorder
 ) -> RecordedClient:
-    """Return the client of a refresh's model, from which each piece of work gets its own."""
+    """Return the client of a refresh's model, from which each piece of work derives its own."""
     config, log = refresh.config, CallLog(calls, payer_of(refresh.id, owner=""))
     return RecordedClient(client, config.model, config.base_url, log, shares=True)
 
@@ -254,7 +254,7 @@ def payer_of(refresh_id: str, owner: str) -> Payer:
 
 
 def invalid(asked: Asked[Any], tally: Tally | None = None, **facts: Any) -> StepOutcome:
-    """Return the outcome of a candidate about which the model gave no answer of use."""
+    """Return the outcome for a candidate without a usable answer of the model."""
     last = asked.faults[-1] if asked.faults else "no answer"
     return StepOutcome(
         INVALID,
@@ -275,7 +275,7 @@ async def _walk(
     waiting: Sequence[Candidate],
     connect: Connect,
 ) -> list[str]:
-    """Return why candidates could not be taken, one cause each."""
+    """Work on the candidates; return the causes of those that failed."""
     refresh = store.refresh(refresh_id)
     config = refresh.config
     exemplars = base_tasks(store, config.base)
@@ -311,7 +311,7 @@ async def _one(
     take: Take,
     slots: asyncio.Semaphore,
 ) -> str | None:
-    """Take one candidate and record its step; return why it could not be taken."""
+    """Work on one candidate and store its step; return the cause if that failed."""
     async with slots:
         try:
             case = await asyncio.to_thread(_case, shop, candidate, stage)

@@ -1,1 +1,1 @@
-"""Seed intake: files of raw user requests become stored seeds, or say why they do not."""
+"""Seed intake: raw user requests from files become stored seeds, or are refused with a reason."""

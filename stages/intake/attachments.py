@@ -1,7 +1,7 @@
-"""The files a seed comes with: only plain ones, of bounded size, below the seed file's folder.
+"""The attachments of a seed: only regular files, of limited size, below the seed file's folder.
 
-A folder is walked one name at a time with symbolic links refused, so that no link, not even one
-made while we look, leads out of it.
+A folder is opened one path part at a time without following symbolic links, so that no link, not
+even one made during the walk, leads out of it.
 """
 
 import errno
@@ -25,24 +25,24 @@ from taskdata.schema.task import InputFile
 MAX_FILE_BYTES = 50 << 20
 MAX_ROW_BYTES = 200 << 20
 MAX_FILES = 20
-"""Attachments of one seed; the gate before construction holds the same number."""
+"""Attachments of one seed; the gate before construction has the same limit."""
 
 _FIELD = "attachments"
 _CHUNK = 1 << 20
 
 
 class _Refused(Exception):
-    """Why an attachment is not let through."""
+    """Why an attachment is refused."""
 
 
 @dataclass(frozen=True)
 class AttachmentFolder:
-    """The folder that the paths of a seed file are relative to."""
+    """The folder that the paths in a seed file are relative to."""
 
     path: Path
 
     def read(self, names: Sequence[str]) -> tuple[InputFile, ...] | Fault:
-        """Return the attachments of one row, or why one of them is not let through."""
+        """Return the attachments of one row, or why one of them is refused."""
         if len(names) > MAX_FILES:
             return Fault(_FIELD, f"names {len(names)} files; at most {MAX_FILES} are let through")
         found: dict[str, InputFile] = {}
@@ -62,10 +62,10 @@ class AttachmentFolder:
         return tuple(found.values())
 
     def put(self, files: Sequence[InputFile], artifacts: ArtifactStore) -> None:
-        """Store the bytes of files that `read` has let through.
+        """Store the bytes of files that `read` has accepted.
 
         Raises:
-            BadTaskData: if one has changed since.
+            BadTaskData: if a file has changed since.
         """
         for file in files:
             if artifacts.is_fresh(file.sha256):
@@ -111,7 +111,7 @@ class AttachmentFolder:
 
 @contextmanager
 def _opened(folder: Path, parts: Sequence[str]) -> Iterator[int]:
-    """Yield a descriptor of the file, reached without following any link below `folder`."""
+    """Yield a descriptor of the file, opened without following any link below `folder`."""
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for part in parts[:-1]:

@@ -1,4 +1,4 @@
-"""Which texts say the same: word for word, in nearly the same words, or in other words.
+"""Finds duplicate texts: equal, in nearly the same words, or of the same meaning.
 
 Nothing is dropped here: a seed that repeats another is kept and linked to it.
 """
@@ -25,7 +25,7 @@ Text = tuple[str, str]
 SIMILAR_WORDS = 0.8
 """Least estimated Jaccard similarity of the words and word pairs of two near duplicates."""
 SIMILAR_MEANING = 0.9
-"""Least cosine similarity of the embeddings of two texts that say the same."""
+"""Least cosine similarity of the embeddings of two texts of the same meaning."""
 MAX_LINKS = 10
 """Links of one seed: the most similar ones."""
 
@@ -48,7 +48,7 @@ class _Match:
 
 
 class DuplicateIndex:
-    """The texts met so far, and which of them a new one repeats.
+    """The texts added so far, for finding what a new text repeats.
 
     MinHash and LSH (Broder 1997; Indyk and Motwani 1998) with a fixed seed: the same texts in the
     same order give the same links.
@@ -67,7 +67,7 @@ class DuplicateIndex:
         self._exact: dict[tuple[Kind, bytes], int] = {}
 
     def learn(self, kind: Kind, texts: Iterable[Text]) -> None:
-        """Take in texts that are known already."""
+        """Add texts that are known already."""
         remaining = iter(texts)
         while page := list(islice(remaining, _PAGE)):
             for other_id, text in page:
@@ -76,9 +76,9 @@ class DuplicateIndex:
                 self._vectors.extend(self._embedder.embed([text for _id, text in page]))
 
     def links(self, seeds: Sequence[Text]) -> list[SeedLink]:
-        """Add new seeds to the index and return what each of them repeats, new seeds included.
+        """Add new seeds to the index and return what each repeats, including other new seeds.
 
-        For equal texts that is the first such seed and the first such task; then come seeds with
+        For equal texts these are the first such seed and the first such task; then come seeds with
         similar words, then seeds with a similar meaning.
         """
         first = len(self._entries)
@@ -94,7 +94,7 @@ class DuplicateIndex:
         ]
 
     def _meet(self, kind: Kind, own_id: str, text: str) -> list[_Match]:
-        """Return what repeats the words of a text, and take it in."""
+        """Return the texts with similar words, and add this text."""
         entry = len(self._entries)
         self._entries.append((kind, own_id))
         said = words(text)
@@ -117,8 +117,8 @@ class DuplicateIndex:
                 _Match(self._banded[rows[i]], "minhash", float(shares[i]))
                 for i in np.flatnonzero(shares >= SIMILAR_WORDS)
             ]
-        # A crowd of texts from one template would make every look-up as long as the crowd; what
-        # repeats its newest member repeats, very likely, one of its first.
+        # Many texts from one template would make every look-up long; a text that repeats the newest
+        # of them very likely also repeats one of the first.
         if is_first and len(near) < _NEIGHBOURS:
             self._bands.insert(len(self._banded), sketch)
             self._banded.append(entry)
@@ -126,7 +126,7 @@ class DuplicateIndex:
         return near
 
     def _same_meaning(self, first: int, vectors: "NDArray[Any]") -> Iterator[list[_Match]]:
-        """Yield what each of the entries from `first` on shares its meaning with."""
+        """Yield the texts of the same meaning for each entry from `first` on."""
         import numpy as np
 
         self._vectors.extend(vectors)
@@ -138,7 +138,7 @@ class DuplicateIndex:
                 yield [_Match(int(i), "embedding", min(1.0, float(row[i]))) for i in earlier]
 
     def _best(self, seed_id: str, matches: Sequence[_Match]) -> Iterator[SeedLink]:
-        """Yield a seed's links: one for each other text, by the plainest method that finds it."""
+        """Yield a seed's links: one for each other text, by the strictest method that finds it."""
         by_other: dict[tuple[Kind, str], _Match] = {}
         for match in sorted(matches, key=lambda m: (_PLAINEST.index(m.method), -m.similarity)):
             by_other.setdefault(self._entries[match.entry], match)
@@ -153,7 +153,7 @@ class DuplicateIndex:
 
 
 class _GrowingMatrix:
-    """Rows of numbers; room is made by doubling, so that growing costs little."""
+    """Rows of numbers in an array that doubles its capacity as it grows."""
 
     def __init__(self) -> None:
         self._room: NDArray[Any] | None = None

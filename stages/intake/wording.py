@@ -1,14 +1,14 @@
-"""What a text says, whatever its case, punctuation, spacing and compatibility forms."""
+"""The words of a text, ignoring case, punctuation, spacing and compatibility forms."""
 
 import unicodedata
 from itertools import pairwise
 
 _UNSPACED = ("CJK ", "HIRAGANA ", "KATAKANA ", "THAI ", "LAO ", "KHMER ", "MYANMAR ")
-"""Scripts that put no spaces between words: there a character counts as a word."""
+"""Scripts without spaces between words: there each character counts as a word."""
 
 
 class _Spacing(dict[int, str]):
-    """For `str.translate`: what becomes of a character; filled as characters are met."""
+    """For `str.translate`: the replacement of a character; filled on demand."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -39,7 +39,7 @@ def words(text: str) -> list[str]:
 def shingles(said: list[str]) -> list[bytes]:
     """Return every word and every pair of neighbouring words.
 
-    Longer runs would miss what is wanted: requests are short, and one other word among twenty
-    already touches three of the eighteen runs of three; of words and pairs, 86 % stay.
+    Longer runs would miss duplicates: requests are short, and one other word among twenty already
+    changes three of the eighteen runs of three; of words and pairs, 86 % stay.
     """
     return [*(word.encode() for word in said), *(f"{a} {b}".encode() for a, b in pairwise(said))]

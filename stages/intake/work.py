@@ -1,7 +1,7 @@
-"""The way in: add a file of seeds to the store, all of its good rows or none.
+"""The entry point of intake: adds a file of seeds to the store, all of its good rows or none.
 
-A file is read to its end before anything of it is stored, so one that breaks off leaves no trace.
-What was read waits on disk, and the store is written in one short transaction.
+A file is read to its end before anything of it is stored, so a file that breaks off leaves no
+trace. Its rows are kept on disk meanwhile, and the store is written in one short transaction.
 """
 
 import logging
@@ -36,10 +36,10 @@ from taskdata.store import Store
 _logger = logging.getLogger(__name__)
 
 ROWS_TOLD = 50
-"""Quarantined rows that a report carries; the store has them all."""
+"""Quarantined rows that a report contains; the store has all of them."""
 
 _TOGETHER = 256
-"""Rows looked up in the store and in the index of duplicates at once."""
+"""Rows looked up together in the store and in the index of duplicates."""
 
 
 class SeedFormat(StrEnum):
@@ -57,7 +57,7 @@ FORMATS = {
     ".yaml": SeedFormat.YAML,
     ".yml": SeedFormat.YAML,
 }
-"""By the ending of a file's name."""
+"""Format by the ending of a file's name."""
 
 _READERS = {
     SeedFormat.JSONL: read_jsonl,
@@ -68,10 +68,10 @@ _READERS = {
 
 @dataclass(frozen=True)
 class SeedFile:
-    """A file of seeds, or a stream of them."""
+    """A file or stream of seeds."""
 
     origin: str
-    """What the store and messages call it."""
+    """Its name in the store and in messages."""
     format: SeedFormat
     folder: Path
     """Where its attachments are."""
@@ -79,10 +79,10 @@ class SeedFile:
 
     @classmethod
     def at(cls, path: Path, format_: SeedFormat | None = None) -> "SeedFile":
-        """Return the file at `path`; its format is that of its ending where none is given.
+        """Return the file at `path`; its ending determines the format if none is given.
 
         Raises:
-            Misuse: if the ending is of no known format.
+            Misuse: if the ending belongs to no known format.
         """
         found = format_ or FORMATS.get(path.suffix.lower())
         if found is None:
@@ -92,23 +92,23 @@ class SeedFile:
 
 
 class FileReport(Value):
-    """What became of the rows of one file."""
+    """What happened to the rows of one file."""
 
     rows: int = Field(ge=0)
     added: tuple[str, ...]
     """Ids of the seeds that are new."""
     known: int = Field(ge=0)
-    """Rows whose seed the store had, or that an earlier row of the file had given."""
+    """Rows whose seed was in the store already, or in an earlier row of the file."""
     duplicates: int = Field(ge=0)
     """New seeds that repeat another seed or a task."""
     quarantined: int = Field(ge=0)
     rejected: tuple[QuarantinedRow, ...] = ()
-    """The first of the rows that were not let through."""
+    """The first refused rows."""
     notes: tuple[str, ...] = ()
 
 
 class IntakeReport(Value):
-    """What became of several files, each by its origin."""
+    """What happened to several files, each by its origin."""
 
     files: dict[str, FileReport]
     errors: dict[str, str]
@@ -116,16 +116,16 @@ class IntakeReport(Value):
 
 
 class _Arrival(Value):
-    """A good row on its way to the store."""
+    """A good row that is not stored yet."""
 
     row: int
     seed: SeedQuery
 
 
 def known_texts(store: Store, embedder: Embedder | None = None) -> DuplicateIndex:
-    """Return the index of what seeds can repeat: the tasks of bundled banks and of releases, seeds.
+    """Return an index of bundled banks, releases and seeds, for finding duplicates.
 
-    To be built once and handed from file to file; `add_file` adds what it stores.
+    It is built once and used for several files; `add_file` adds what it stores.
     """
     index = DuplicateIndex(embedder)
     for bank in bundled_banks():
@@ -139,7 +139,7 @@ def add_files(
     store: Store, files: Iterable[SeedFile], defaults: Defaults, embedder: Embedder | None = None
 ) -> IntakeReport:
     """Add files one after the other; one that cannot be read does not stop the others."""
-    # Only a new seed makes it worth reading all that is stored.
+    # Only a new seed makes it worth reading everything that is stored.
     index = cache(partial(known_texts, store, embedder))
     reports, errors = {}, {}
     for file in files:
@@ -153,7 +153,7 @@ def add_files(
 def add_file(
     store: Store, file: SeedFile, defaults: Defaults, index: Callable[[], DuplicateIndex]
 ) -> FileReport:
-    """Store the seeds of a file, the duplicates that were found, and the rows that were refused.
+    """Store the seeds of a file, their duplicate links, and the refused rows.
 
     Adding a file again changes nothing.
 
@@ -233,7 +233,7 @@ def _look_up(
     new: Spool[_Arrival],
     links: Spool[SeedLink],
 ) -> None:
-    """Sort out which seeds are new and what they repeat."""
+    """Determine which seeds are new and what they repeat."""
     met: set[str] = set()
     remaining = iter(read)
     while page := list(islice(remaining, _TOGETHER)):

@@ -1,1 +1,1 @@
-"""From reviewed candidates, or an import, to an immutable release of a bank."""
+"""Makes an immutable release of a bank, from reviewed candidates or from an import."""

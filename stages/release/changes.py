@@ -1,9 +1,10 @@
-"""How much a draft asks for, and what rewriting changed about that (GTA-2, tables 2 and 3).
+"""How much a draft demands, and how rewriting changed that (GTA-2, tables 2 and 3).
 
-GTA-2 does not say how it counts. Here a constraint is a clause of the query that binds the result:
-the query is cut at line breaks, sentence ends, colons, semicolons, commas and the words and, but,
-with; a clause counts once if it holds a word of obligation, a bound, an exclusion, a distribution,
-a form, a file name or a number. The tree is not counted: it is regenerated after rewriting.
+GTA-2 does not say how it counts. Here a constraint is a clause of the query that limits the result:
+the query is split at line breaks, sentence ends, colons, semicolons, commas and the words and, but,
+with; a clause counts once if it contains a word of obligation, a bound, an exclusion, a
+distribution, a form, a file name or a number. The tree is not counted: it is regenerated after
+rewriting.
 """
 
 import re
@@ -46,7 +47,7 @@ _BINDING = re.compile(
 
 
 def counts(draft: TaskDraft) -> DraftCounts:
-    """Return how much the draft asks for."""
+    """Return counts of what the draft demands."""
     described = sum(len(_clauses(spec.description)) for spec in draft.deliverables)
     return DraftCounts(
         constraints=constraints_in(draft.query),
@@ -56,7 +57,7 @@ def counts(draft: TaskDraft) -> DraftCounts:
 
 
 def constraints_in(query: str) -> int:
-    """Return the number of the query's clauses that bind the result."""
+    """Return the number of the query's clauses that limit the result."""
     return sum(_BINDING.search(clause) is not None for clause in _clauses(query))
 
 
@@ -65,12 +66,12 @@ def rewriting_table(
     candidates: Sequence[Candidate],
     seeds: Iterable[StoredSeed],
 ) -> RewritingTable:
-    """Return how the candidates fared by the source of their seeds, and what the refresh added.
+    """Return the results of candidates by the source of their seeds, and what the refresh added.
 
     Args:
-        steps: Of these candidates, each candidate's in order.
-        candidates: A candidate without a seed has its origin for a source.
-        seeds: Those that the candidates were made from, at least.
+        steps: Steps of these candidates, in order for each candidate.
+        candidates: For a candidate without a seed, its origin is its source.
+        seeds: At least the seeds of the candidates.
     """
     sources = {seed.id: seed.query.source for seed in seeds}
     by_candidate: dict[str, list[ConstructionStep]] = {}
@@ -94,14 +95,14 @@ def rewriting_table(
 
 @dataclass(frozen=True)
 class _Way:
-    """One candidate's way through construction."""
+    """One candidate's history in construction."""
 
     source: str
     kind: str | None
     """The classifier's verdict."""
     is_final: bool
     rewriting: tuple[DraftCounts, DraftCounts] | None
-    """Before the first rewrite and after the last."""
+    """Counts before the first rewrite and after the last."""
 
 
 def _way(

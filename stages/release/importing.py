@@ -28,13 +28,13 @@ from taskdata.store import Store
 from taskdata.store.bank import Row, release_of, task_row
 
 ORIGIN = "import"
-"""Origin that the lineage of an imported task names."""
+"""The origin in the lineage of an imported task."""
 
 _REASONS = 20
 
 
 class ImportReport(Value):
-    """What became of every row and field of an imported file."""
+    """What happened to every row and field of an imported file."""
 
     bank: Slug
     format: str
@@ -44,15 +44,15 @@ class ImportReport(Value):
     rows: int = Field(ge=0)
     imported: int = Field(ge=0)
     quarantined: int = Field(ge=0)
-    """Rows that were not let through, duplicates included."""
+    """Refused rows, including duplicates."""
     duplicates: int = Field(ge=0)
-    """Rows whose task id an earlier row has."""
+    """Rows with the task id of an earlier row."""
     ignored: dict[str, int] = Field(default_factory=dict)
-    """Fields that have no place in a bank and were left out, by rows."""
+    """Ignored fields without an equivalent in a bank, with their number of rows."""
     assumed: dict[str, int] = Field(default_factory=dict)
-    """Facts that the format does not say and that were filled in, by rows."""
+    """Facts that the format lacks and that were assumed, with their number of rows."""
     reasons: tuple[QuarantinedRow, ...] = ()
-    """The first rows in quarantine; the store has them all."""
+    """The first rows in quarantine; the store has all of them."""
     seconds: float = Field(ge=0)
 
 
@@ -61,18 +61,18 @@ def import_bank(
 ) -> ImportReport:
     """Import a file or folder as a release of `bank`.
 
-    Rows that do not fit are quarantined. If the file as a whole does not, nothing is stored.
+    Invalid rows are quarantined. If the file as a whole is invalid, nothing is stored.
 
     Args:
-        store: Where it goes.
+        store: The store for the release.
         bank: Name of the bank.
         format: A name from `taskdata.formats.registry`.
-        path: What to read.
-        category: Category of tasks whose format names none; None assumes retrieval_qa.
+        path: The file or folder.
+        category: Category of tasks whose format has none; None assumes retrieval_qa.
 
     Raises:
-        Misuse: if the format, the path or the name will not do.
-        BadTaskData: if the file is not of the format, or is cut short.
+        Misuse: if the format, the path or the name is invalid.
+        BadTaskData: if the file is not of the format, or is incomplete.
     """
     started = time.monotonic()
     _require_free(bank)
@@ -141,12 +141,12 @@ class _Spool:
         self._rows_by_id: dict[str, int] = {}
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._tasks.close()
         self._rejected.close()
 
     def take(self, items: Iterable[Imported]) -> Iterator[Task]:
-        """Write every item down and yield those that are tasks of the bank."""
+        """Write every item to disk and yield the valid tasks."""
         for item in items:
             self.rows += 1
             if isinstance(item, QuarantinedRow):
@@ -236,7 +236,7 @@ def _release(
 
 @contextmanager
 def _artifacts(store: Store) -> Iterator[Callable[[Path], str]]:
-    """Yield what stores a file; if the block fails, take back those that were not there before."""
+    """Yield a function that stores a file; if the block fails, remove the newly stored files."""
     new: list[str] = []
 
     def put(path: Path) -> str:
@@ -281,7 +281,7 @@ def _notes(
 def _changes(
     store: Store, spool: _Spool, previous: ReleaseName | None, lineage: tuple[Lineage, ...]
 ) -> tuple[TaskChange, ...]:
-    """Return what differs from the release before; only tasks that changed are read again."""
+    """Return the changes since the last release; only changed tasks are read again."""
     old = dict(store.members_of_release(previous.hash)) if previous else {}
     entries = {entry.task_id: entry for entry in spool.entries}
     why = f"came with {ORIGIN}"

@@ -1,4 +1,4 @@
-"""Releases: what goes in, where each task came from, and what changed since the last one."""
+"""Releases: their content, the origin of each task, and the changes since the last one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ BASE = "base"
 
 @dataclass(frozen=True)
 class Composition:
-    """What a release will hold, before it is one."""
+    """The content of a release before it is made."""
 
     bank: str
     tasks: tuple[Task, ...]
@@ -29,21 +29,21 @@ class Composition:
     files: Mapping[str, Path] = field(default_factory=dict)
     """Input files that are not in the artifact store yet, by sha256."""
     candidates: tuple[str, ...] = ()
-    """Ids of the candidates among it."""
+    """Ids of the included candidates."""
     refresh_id: str | None = None
     previous_hash: str | None = None
-    """The bank's newest release when the refresh composed this one, which builds on it."""
+    """The bank's newest release when this composition was made, which it builds on."""
 
 
 def compose(store: Store, refresh: Refresh) -> Composition:
-    """Return what the refresh would release.
+    """Return the content of the refresh's release.
 
-    That is the base as it is now, what earlier releases of the bank had made, and the candidates
-    approved in this refresh; a newer task takes the place of an older one of its id.
+    It consists of the current base, the new tasks of earlier releases of the bank, and the
+    candidates approved in this refresh; a newer task replaces an older one of the same id.
 
     Raises:
         Misuse: if the base is unknown.
-        BadTaskData: if an approved candidate makes no task.
+        BadTaskData: if an approved candidate is not a valid task.
     """
     tasks: dict[str, Task] = {}
     lineage: dict[str, Lineage] = {}
@@ -76,11 +76,11 @@ def compose(store: Store, refresh: Refresh) -> Composition:
 
 
 def compose_bank(name_or_path: str) -> Composition:
-    """Return what a release of a bundled bank, or of a folder of tasks, holds.
+    """Return the content of a release of a bundled bank, or of a folder of tasks.
 
     Raises:
         Misuse: if there is no such bank.
-        BadTaskData: if a task of it is malformed.
+        BadTaskData: if a task is malformed.
     """
     bank = load_bank(name_or_path)
     return Composition(
@@ -97,13 +97,13 @@ def release(
     """Write the release and its notes; releasing the same tasks again returns the stored notes.
 
     Args:
-        store: Where it goes.
-        composition: What it holds.
-        proofs: Proof by task hash, where it is better known than the lineage says.
+        store: The store for the release.
+        composition: Its content.
+        proofs: Proof by task hash, which overrides the lineage.
 
     Raises:
-        Misuse: if there is nothing to release.
-        StageFailed: if the bank was released by somebody else since it was composed.
+        Misuse: if the release would be empty.
+        StageFailed: if another release of the bank was made since the composition.
     """
     if not composition.tasks:
         raise Misuse(f"bank {composition.bank!r} would be empty; approve some candidates first")
@@ -149,7 +149,7 @@ def _notes(
 
 
 def _require_newest(composition: Composition, own_hash: str, newest: ReleaseNotes | None) -> None:
-    """Two refreshes of a bank may end at once, and neither must drop what the other has made."""
+    """Refuse to release if a concurrent refresh has released, whose tasks would be dropped."""
     if composition.refresh_id is None or newest is None:
         return
     if newest.release_hash not in (composition.previous_hash, own_hash):
@@ -168,7 +168,7 @@ def snapshot(tasks: Sequence[Task]) -> bytes:
 def changes(
     before: Sequence[Task], after: Sequence[Task], lineage: Sequence[Lineage]
 ) -> tuple[TaskChange, ...]:
-    """Return what differs between two sets of tasks, by task id, and why as far as is known."""
+    """Return the differences between two sets of tasks, by task id, with known reasons."""
     old, new = {t.id: t for t in before}, {t.id: t for t in after}
     origin = {entry.task_id: entry for entry in lineage}
     found = []
@@ -190,7 +190,7 @@ def diff(store: Store, first: str, second: str) -> tuple[TaskChange, ...]:
     """Return what changed from the first release to the second.
 
     Raises:
-        Misuse: if one of them is not in the store.
+        Misuse: if a release is not in the store.
     """
     one, two = _require(store, first), _require(store, second)
     return changes(
@@ -236,7 +236,7 @@ def _approved(store: Store, refresh_id: str) -> list[Candidate]:
 
 
 def _from_base(task: Task) -> Lineage:
-    # `unproven` until a proof says otherwise: a base task's own claim is none.
+    # `unproven` until there is a proof: the claim of a base task itself is no proof.
     return Lineage(task_id=task.id, task_hash=task.content_hash, proof="unproven", origin=BASE)
 
 

@@ -1,4 +1,4 @@
-"""Human review: what awaits a decision, what the reviewer sees, and the decision itself.
+"""Human review: candidates that await a decision, what the reviewer sees, and the decision.
 
 A person decides once per candidate and can change the draft first; who decided, when and why is
 stored with it (GTA-2, section 3.3.4, human verification).
@@ -45,19 +45,19 @@ class ReviewSheet(Value):
     steps: tuple[ConstructionStep, ...]
     decisions: tuple[ReviewDecision, ...]
     played: TrialResult | None = None
-    """The latest trial of its reference solution; None: it was not played yet, or has none."""
+    """The latest trial of its reference solution; None: it has not run yet, or there is none."""
 
 
 def awaiting(store: Store, refresh_id: str | None = None) -> list[Candidate]:
-    """Return the candidates that wait for a decision, of one refresh or of all."""
+    """Return the candidates that await a decision, of one refresh or of all."""
     return store.candidates(refresh_id, stage=Construction.REVIEW, status=CandidateStatus.OPEN)
 
 
 def sheet(store: Store, name: str) -> ReviewSheet:
-    """Return the sheet of the candidate with that id or task id.
+    """Return the review sheet of the candidate with that id or task id.
 
     Raises:
-        Misuse: if there is none, or the task id fits several.
+        Misuse: if there is none, or the task id is ambiguous.
     """
     candidate = find(store, name)
     steps = tuple(store.steps(candidate.id))
@@ -96,9 +96,9 @@ def find(store: Store, name: str) -> Candidate:
 
 
 def require_decidable(candidate: Candidate, decision: Decision) -> None:
-    """Raise `Misuse` unless the candidate waits for review, or is still open and to be rejected.
+    """Raise `Misuse` unless the candidate awaits review, or is open and to be rejected.
 
-    Rejecting is also the way to be rid of a candidate that a stage fails on each time.
+    Rejecting is also the way to remove a candidate on which a stage fails every time.
     """
     is_open = candidate.status is CandidateStatus.OPEN
     if is_open and (candidate.stage is Construction.REVIEW or decision == "reject"):
@@ -117,7 +117,7 @@ def decide(
     """Store a person's decision.
 
     Raises:
-        Misuse: as `require_decidable`, or if a rejection gives no reason.
+        Misuse: see `require_decidable`, or if a rejection has no reason.
     """
     require_decidable(candidate, decision)
     if decision == "reject" and not comment.strip():
@@ -141,16 +141,16 @@ def edit(
     """Store a person's changed draft; the candidate is proven again before it can be approved.
 
     Args:
-        store: Where the candidate is.
-        candidate: It must wait for review.
+        store: The store that holds the candidate.
+        candidate: It must await review.
         fields: The whole draft as a mapping.
-        reviewer: Who changed it.
-        comment: Why.
-        rules: Says which rules the new draft breaks.
+        reviewer: The person who changed it.
+        comment: The reason.
+        rules: Returns the rules that the new draft breaks.
 
     Raises:
-        Misuse: if the candidate does not wait for review.
-        BadTaskData: if the fields make no draft, the draft no task, or it breaks a rule.
+        Misuse: if the candidate does not await review.
+        BadTaskData: if the fields are not a valid draft or task, or break a rule.
     """
     require_decidable(candidate, "edit")
     try:
@@ -176,7 +176,7 @@ def edit(
 
 
 def approve_all(store: Store, refresh_id: str, reviewer: str, comment: str) -> int:
-    """Approve every candidate of the refresh that waits; return how many."""
+    """Approve every candidate of the refresh that awaits review; return how many."""
     waiting = awaiting(store, refresh_id)
     for candidate in waiting:
         decide(store, candidate, "approve", reviewer, comment)

@@ -22,7 +22,7 @@ from taskdata.schema.views import View
 _MAX_PATTERN = 2_000
 """Characters of a pattern: it is compiled when the task is read."""
 _MAX_SETS = 50
-"""Of a pattern: compiling a set such as `[^a]` without regard to case takes up to 40 ms."""
+"""Sets in a pattern: compiling one such as `[^a]` while ignoring case takes up to 40 ms."""
 
 
 class CheckArgs(BaseModel):
@@ -33,7 +33,7 @@ class CheckArgs(BaseModel):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Score 0-10 and, for the reader of the dashboard, what was found and expected."""
+    """Score 0-10, and for readers of the dashboard what was found and expected."""
 
     score: float
     reason: str
@@ -45,18 +45,18 @@ Evidence = View | str
 
 @dataclass(frozen=True)
 class CheckSpec:
-    """A check as the library knows it."""
+    """A check in the library."""
 
     name: str
     args: type[CheckArgs]
     looks_at: tuple[type, ...]
-    """Kinds of view it can judge; `str` is the final answer."""
+    """Kinds of view that it can check; `str` is the final answer."""
     function: Callable[[Any, Any], Verdict]
     version: int = 1
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Names of the kinds of file it can judge, and `final answer`."""
+        """Names of the kinds of file that it can check, and `final answer`."""
         return tuple(
             "final answer" if kind is str else str(kind.model_fields["kind"].default)  # type: ignore[attr-defined]
             for kind in self.looks_at
@@ -64,7 +64,7 @@ class CheckSpec:
 
     @property
     def label(self) -> str:
-        """Name and version as stored with every score."""
+        """Name and version, which are stored with every score."""
         return f"check:{self.name}@{self.version}"
 
 
@@ -79,7 +79,7 @@ def failed(reason: str) -> Verdict:
 
 
 def holds(condition: bool, reason: str) -> Verdict:
-    """Return all or nothing."""
+    """Return the full score or none."""
     return passed(reason) if condition else failed(reason)
 
 
@@ -89,9 +89,9 @@ def share(right: float, asked: float, reason: str) -> Verdict:
 
 
 def crowded(verdict: Verdict, found: int, allowed: int, what: str) -> Verdict:
-    """Return the verdict, lowered to the share `allowed / found` where there are too many.
+    """Return the verdict, reduced to the share `allowed / found` if there are too many.
 
-    What finds the expected things among many others would otherwise reward delivering everything.
+    Otherwise a check that looks for expected items would reward delivering everything.
     """
     if found <= allowed:
         return verdict
@@ -133,18 +133,18 @@ def _has_text(text: str) -> str:
 
 
 Pattern = Annotated[str, AfterValidator(_compiles)]
-"""A Python regular expression, searched without regard to case, `^` and `$` at every line."""
+"""A Python regular expression, searched ignoring case; `^` and `$` match at every line."""
 
 Phrase = Annotated[str, BeforeValidator(_as_text), AfterValidator(_has_text)]
 
 Aliases = Annotated[tuple[Phrase, ...], Field(min_length=1)]
-"""Ways to say one thing; one of them is enough."""
+"""Ways to say one thing; any of them is enough."""
 
 Groups = Annotated[tuple[Aliases, ...], Field(min_length=1)]
 """Things that must all be said."""
 
 Forbidden = Annotated[tuple[Phrase, ...], BeforeValidator(_flat)]
-"""Things none of which may be said; grouping them makes no difference."""
+"""Things none of which may be said; grouping makes no difference."""
 
 Names = Annotated[tuple[Phrase, ...], Field(min_length=1)]
 

@@ -1,4 +1,4 @@
-"""What a trial left behind, as far as its score may depend on it."""
+"""What a trial left, as far as its score may depend on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from taskdata.schema.views import View
 
 @dataclass(frozen=True)
 class TrialEvidence:
-    """The views of what was asked for and delivered, the final answer, and the tool log."""
+    """The views of the requested deliverables, the final answer, and the tool log."""
 
     views: Mapping[str, View]
     """By the deliverable's name."""

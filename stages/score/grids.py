@@ -1,4 +1,4 @@
-"""Tables inside deliverables, whatever the format: finding the header, comparing rows by key."""
+"""Tables in deliverables of any format: finding the header, comparing rows by key."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -43,15 +43,15 @@ def grid_of_sheet(sheet: Sheet) -> Grid:
 
 @dataclass(frozen=True)
 class Body:
-    """What is below a header row."""
+    """The rows below a header."""
 
     columns: Mapping[str, int]
-    """Position of each asked column, by its folded name."""
+    """Position of each requested column, by its folded name."""
     missing: Sequence[str]
-    """Asked columns that the header lacks."""
+    """Requested columns that the header lacks."""
     header: Sequence[str]
     rows: Grid
-    """Rows with something in an asked column."""
+    """Rows with a value in a requested column."""
 
     def cell(self, row: GridRow, column: str) -> Cell | None:
         """Return the cell of a row in a named column."""
@@ -60,9 +60,9 @@ class Body:
 
 
 def body_below(grid: Grid, columns: Sequence[str], within: int = HEADER_ROWS) -> Body:
-    """Return what is below the first row that has the most of the asked columns.
+    """Return the rows below the first row that has the most of the requested columns.
 
-    Of columns with the same name the first counts: guessing twice is no help.
+    Of columns with the same name the first counts, so guessing twice does not help.
     """
     wanted = {fold(column): column for column in columns}
     best: dict[str, int] = {}
@@ -82,13 +82,13 @@ def body_below(grid: Grid, columns: Sequence[str], within: int = HEADER_ROWS) ->
 
 
 def is_total(row: GridRow) -> bool:
-    """Return whether a row sums up the others, by the text at its start."""
+    """Return whether a row is a total of the others, judged by the text at its start."""
     texts = [fold(cell.value) for _, cell in sorted(row.items()) if isinstance(cell.value, str)]
     return bool(texts) and _TOTAL.fullmatch(texts[0].rstrip(": ")) is not None
 
 
 class ExpectedRows(CheckArgs):
-    """Rows to be found under a header."""
+    """Rows that are expected under a header."""
 
     columns: Names
     rows: Rows
@@ -108,7 +108,7 @@ class ExpectedRows(CheckArgs):
 
 
 class KeyedRows(ExpectedRows):
-    """Rows to be found under a header by the column that identifies them."""
+    """Rows that are expected under a header, identified by a key column."""
 
     key: Phrase
 
@@ -121,8 +121,8 @@ class KeyedRows(ExpectedRows):
 def compare_by_key(body: Body, args: ExpectedRows, key: str) -> Verdict:
     """Return the share of expected cells that are right, rows matched by their key.
 
-    The first row with a key counts, so listing several guesses is no help. With the key as the
-    only column, being there is what counts.
+    The first row with a key counts, so listing several guesses does not help. If the key is the
+    only column, the existence of the row counts.
     """
     if fold(key) not in body.columns:
         return failed(f"no column {key!r}; the header has {listed(body.header, 6) or 'nothing'}")
@@ -156,14 +156,14 @@ def _first_rows(body: Body, key: str) -> Mapping[str, GridRow]:
 
 
 def shown(cell: Cell | None) -> str:
-    """Return a cell's value for a reason."""
+    """Return a cell's value as text for a reason."""
     if cell is not None and cell.value is None and cell.formula:
         return f"{quote(cell.formula)} (which could not be computed)"
     return quote(None if cell is None else cell.value)
 
 
 def counted(right: int, asked: int, what: str, wrong: Sequence[str]) -> str:
-    """Return the reason of a check that asks several things."""
+    """Return the reason of a check with several parts."""
     reason = f"{right} of {asked} {what} are right"
     if wrong:
         more = f"; and {len(wrong) - 3} more" if len(wrong) > 3 else ""
@@ -185,7 +185,7 @@ def column_sum(body: Body, column: str) -> tuple[float, int]:
 
 
 def has_row(body: Body, expected: Sequence[Expected], args: ExpectedRows) -> bool:
-    """Return whether some row has all the expected values."""
+    """Return whether a row has all expected values."""
     return any(
         all(
             same_cell(body.cell(row, column), value, args.tolerance)
@@ -198,7 +198,7 @@ def has_row(body: Body, expected: Sequence[Expected], args: ExpectedRows) -> boo
 def shape_verdict(
     body: Body, columns: Sequence[str], rows: int, least: int | None, most: int | None
 ) -> Verdict:
-    """Return the share of what is asked: each column counts one, the number of rows one."""
+    """Return the share of fulfilled demands: one per column, and one for the number of rows."""
     asked = len(columns)
     right = asked - len(body.missing)
     wrong = [f"no column {quote(column)}" for column in body.missing]
@@ -212,7 +212,7 @@ def shape_verdict(
 
 
 def bounds(least: float | None, most: float | None) -> str:
-    """Return a range for a reason."""
+    """Return a range as text for a reason."""
     if least is None:
         return f"at most {most}"
     if most is None:

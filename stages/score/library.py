@@ -77,12 +77,12 @@ def check_library() -> Mapping[str, CheckSpec]:
 
 
 def kind_of_file(name: str) -> type | None:
-    """Return the kind of view that a file of this name is read as, None if nothing reads it."""
+    """Return the kind of view for a file of this name, None if nothing reads it."""
     return _VIEW_OF.get(PurePosixPath(name).suffix.lower())
 
 
 def validate_check(check: Check) -> None:
-    """Raise `BadTaskData`, naming check and field, unless the check could be run and passed."""
+    """Raise `BadTaskData`, naming check and field, unless the check can run."""
     _parsed(check)
 
 
@@ -111,12 +111,12 @@ def _parsed(check: Check) -> tuple[CheckSpec, CheckArgs]:
 def run_check(leaf_id: str, check: Check, trial: TrialEvidence) -> LeafScore:
     """Return the score of a leaf that code verifies.
 
-    A missing or unreadable deliverable, or one of another kind, is a score of 0. A fault in the
-    check itself leaves the leaf unscored: it says nothing about the agent. This runs as long as the
-    check does; `stages.score.checking` runs checks that can be stopped.
+    A missing or unreadable deliverable, or one of another kind, scores 0. A fault in the check
+    itself leaves the leaf unscored, because it says nothing about the agent. The time is not
+    limited here; `stages.score.checking` runs checks that can be stopped.
 
     Raises:
-        BadTaskData: The task's check is not valid.
+        BadTaskData: the task's check is not valid.
     """
     spec, args = _parsed(check)
     try:
@@ -143,7 +143,7 @@ def run_check(leaf_id: str, check: Check, trial: TrialEvidence) -> LeafScore:
 
 
 def _reason(verdict: Verdict, view: View | None) -> str:
-    """Return why a leaf has its score, and what of the file is hidden and did not count."""
+    """Return the reason for a leaf's score, and which hidden text did not count."""
     hidden = getattr(view, "hidden", None)
     note = ""
     if hidden is not None:

@@ -1,4 +1,4 @@
-"""When a text or a cell counts as the expected one; the same for all checks."""
+"""When a text or a cell equals the expected one; the same for all checks."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ Found = str | float | bool | None
 
 
 def without_dates(value: Any) -> Any:
-    """Return the value with dates as ISO text, as views hold them; YAML reads 2024-03-31 as one."""
+    """Return the value with dates as ISO text, as in views; YAML parses 2024-03-31 as a date."""
     if isinstance(value, dict):
         return {key: without_dates(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -41,7 +41,7 @@ _REASON_TEXT = 80
 
 
 def fold(text: str) -> str:
-    """Return `text` for comparing: case, white space, dashes and quotes made uniform."""
+    """Return `text` for comparison: case, white space, dashes and quotes made uniform."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_TRANSLATION).casefold().split())
 
 
@@ -56,7 +56,7 @@ def quote(value: object) -> str:
 
 
 def storable(text: str) -> str:
-    """Return `text` without what databases refuse: NUL, and surrogates that stand alone."""
+    """Return `text` without NUL and lone surrogates, which databases refuse."""
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -129,8 +129,8 @@ def contains_whole(text: str, alias: str) -> bool:
 def contains_phrase(text: str, alias: str) -> bool:
     """Return whether folded `text` has folded `alias` from the start of a word on.
 
-    `supplier` finds `suppliers`, `day` does not find `monday`; a number is found whole only: `12`
-    neither in `120` nor in `12.5` nor in `1,12`.
+    `supplier` finds `suppliers`, `day` does not find `monday`; a number is found only as a whole:
+    `12` is found neither in `120` nor in `12.5` nor in `1,12`.
     """
     start = r"(?<!\w)" if re.match(r"\w", alias) else ""
     if re.match(r"[0-9]", alias):

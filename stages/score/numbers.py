@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 _FACTORS = {"thousand": 1e3, "k": 1e3, "million": 1e6, "M": 1e6, "billion": 1e9, "bn": 1e9}
 _MAX_WRITTEN = 64
 _ROUNDING = 1e-9
-"""Relative: what decimal fractions lose in binary, not a tolerance of the task."""
+"""Relative rounding error of decimal fractions in binary, not a tolerance of the task."""
 
 
 def read_number(text: str) -> float | None:
@@ -67,7 +67,7 @@ def _digits(digits: str) -> float | None:
 
 
 def numbers_in(text: str) -> Iterator[tuple[float, ...]]:
-    """Yield for every number stated in running text the values it may stand for.
+    """Yield, for every number in running text, the values that it may stand for.
 
     `1.2 million` may be 1.2 or 1200000, `1 234` may be 1 or 1234, `12 %` may be 12 or 0.12.
     """
@@ -88,12 +88,12 @@ def numbers_in(text: str) -> Iterator[tuple[float, ...]]:
 
 
 def close(found: float, expected: float, tolerance: float) -> bool:
-    """Return whether the numbers differ by at most `tolerance`, give or take binary rounding."""
+    """Return whether the numbers differ by at most `tolerance`, apart from binary rounding."""
     if not math.isfinite(found):
         return False
     return abs(found - expected) <= tolerance + _ROUNDING * max(1.0, abs(expected))
 
 
 def plain(value: float) -> str:
-    """Return the number as a reader wants it: no trailing zeros, no exponent for usual sizes."""
+    """Return the number for readers: no trailing zeros, no exponent for usual sizes."""
     return f"{value:.10g}" if abs(value) < 1e10 else f"{value:.6g}"

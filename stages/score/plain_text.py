@@ -23,9 +23,9 @@ from taskdata.schema.views import (
 
 
 def searchable_text(evidence: View | str) -> str:
-    """Return the text that text checks look through: what a reader of the document sees.
+    """Return the text that text checks search: what a reader of the document sees.
 
-    Tables are part of it; a document's header and footer are not.
+    Tables are included; a document's header and footer are not.
     """
     if isinstance(evidence, str):
         return evidence

@@ -1,4 +1,4 @@
-"""Trials that predicted steps: scored beside the reference, for nothing was done to look at."""
+"""Trials that only predicted steps: they leave no files, so their leaves are unscored."""
 
 from quality.atomic.step_by_step import score_steps
 from stages.score.tree import aggregate
@@ -12,10 +12,10 @@ _WHY = "the steps were predicted and not done: there is nothing to verify"
 
 
 def predicted_score(task: Task, transcript: Transcript) -> NodeScore:
-    """Return a root whose leaves are all unscored, with the marks of the predictions (`steps`).
+    """Return a root with unscored leaves, and the assessment of the predictions (`steps`).
 
     Raises:
-        BadTaskData: The task has no reference that could have been predicted.
+        BadTaskData: the task has no reference that could have been predicted.
     """
     if task.reference is None:
         raise BadTaskData(f"task {task.id!r}: has no reference to compare predictions with")

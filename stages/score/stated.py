@@ -1,9 +1,9 @@
-"""What an answer states: one of few candidates, in a text that somebody would read.
+"""What an answer states: one of few candidates, in a text of readable length.
 
-An answer that names every possible result states none of them. So the candidates of the kind that
-is asked for are counted (times, numbers, codes, names); beyond a number of them the answer is
-judged by its conclusion, its first and last paragraph and what is set in bold, and if there are as
-many there, nothing is stated.
+An answer that names every possible result states none of them. So candidates of the requested kind
+(times, numbers, codes, names) are counted. If there are too many, the answer is judged by its
+conclusion, which is its first and last paragraph and its bold text; if there are too many there as
+well, nothing is stated.
 """
 
 import re
@@ -15,13 +15,13 @@ from stages.score.matching import contains_whole, fold
 from stages.score.numbers import close, numbers_in, read_number
 
 MAX_WORDS = 400
-"""Of an answer that is judged as a whole; a longer one is judged by its conclusion."""
+"""Length of an answer that is judged as a whole; a longer one is judged by its conclusion."""
 MOST_NUMBERS, MOST_TIMES, MOST_NAMES = 20, 12, 4
-"""Candidates of a kind, what is asked for not counted: workings hold many numbers, few names."""
+"""Other candidates allowed per kind: calculations have many numbers, but few names."""
 MOST_ITEMS = 12
-"""Short items, such as those of a list, that a whole text may hold beside its sentences."""
+"""Short items, such as those of a list, allowed in a text besides its sentences."""
 PER_GROUP = 2
-"""Candidates more for each thing that is asked for."""
+"""Additional candidates for each requested thing."""
 
 _MAGNITUDE = 10.0
 """Numbers within this factor of the expected one are candidates."""
@@ -37,11 +37,11 @@ _BETWEEN = re.compile(r"[,;/|\n\u2022\u00b7]|[.!?](?:\s|$)|\b(?:or|and)\b|&")
 
 @dataclass(frozen=True)
 class Reading:
-    """A text that an answer may be judged by, folded."""
+    """A text by which an answer may be judged, folded."""
 
     text: str
     lines: tuple[str, ...]
-    """The same; the end of a line ends an item of a list."""
+    """The text by lines; the end of a line ends a list item."""
 
     @classmethod
     def of(cls, text: str) -> Self:
@@ -50,7 +50,7 @@ class Reading:
 
 
 def readings(answer: str) -> Iterator[Reading]:
-    """Yield what an answer may be judged by, the fullest first."""
+    """Yield the texts by which an answer may be judged, the longest first."""
     marked = _MARK.search(answer)
     text = answer[marked.start() :] if marked else answer
     for part in (text, _conclusion(text)):
@@ -66,7 +66,7 @@ def _conclusion(text: str) -> str:
 
 
 def names(text: str, alias: str) -> bool:
-    """Return whether folded `text` says folded `alias`: as whole words, or as the same number."""
+    """Return whether folded `text` contains folded `alias`: as whole words or an equal number."""
     if contains_whole(text, alias):
         return True
     code = _GAP.sub("", alias)
@@ -79,9 +79,9 @@ def names(text: str, alias: str) -> bool:
 
 
 def names_wrong(text: str, alias: str) -> bool:
-    """Return whether folded `text` says a folded alias that must not be there.
+    """Return whether folded `text` contains a folded alias that is forbidden.
 
-    Of a code such as `b2408.0` the number alone is enough: leaving out its letter is no way around.
+    Of a code such as `b2408.0` the number alone is enough, so leaving out its letter does not help.
     """
     return names(text, alias) or (
         _CODE.match(alias) is not None and names(text, _CODE.sub("", alias, count=1))
@@ -89,13 +89,13 @@ def names_wrong(text: str, alias: str) -> bool:
 
 
 def states(reading: Reading, aliases: Sequence[str], groups: int) -> bool:
-    """Return whether a reading states one of the folded aliases, as one of few candidates."""
+    """Return whether a reading states one of the folded aliases, among few candidates."""
     named = [alias for alias in aliases if names(reading.text, alias)]
     return any(_few(reading, alias, PER_GROUP * groups) for alias in named)
 
 
 def few_numbers(text: str, number: float) -> bool:
-    """Return whether a text holds few enough numbers to state one like `number`."""
+    """Return whether a text has few enough numbers to state one like `number`."""
     return _count_numbers(text, number) <= MOST_NUMBERS + PER_GROUP
 
 
@@ -112,14 +112,14 @@ def _few(reading: Reading, alias: str, more: int) -> bool:
 
 
 def _count_numbers(text: str, number: float) -> int:
-    """Return how many different numbers of about that size the text holds."""
+    """Return how many different numbers of about that size the text has."""
     found = {abs(values[0]) for values in numbers_in(text)}
     size = abs(number)
     return sum(not size or size / _MAGNITUDE <= value <= size * _MAGNITUDE for value in found)
 
 
 def _like(alias: str) -> re.Pattern[str]:
-    """Return a pattern of what is written like a code or a date: letters and digits in order."""
+    """Return a pattern for texts in the form of a code or date: letters and digits in order."""
     parts = re.findall(r"[0-9]+|[^\W\d_]+|[\W_]+", alias)
     shapes = (
         "[0-9]+" if part[0].isdigit() else r"[^\W\d_]+" if part[0].isalpha() else re.escape(part)
@@ -129,7 +129,7 @@ def _like(alias: str) -> re.Pattern[str]:
 
 
 def _few_items(lines: Sequence[str], alias: str, more: int) -> bool:
-    """Return whether the alias is not an item of a list, in a text that is no list itself."""
+    """Return whether the text is no list, and the alias not merely an item of one."""
     run, longest, short = set[str](), 0, set[str]()
     # A long item ends the last run, too.
     for part in [*_BETWEEN.split("\n".join(lines)), "a " * (_ITEM_WORDS + 1)]:

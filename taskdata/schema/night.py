@@ -5,6 +5,7 @@ trials, so that the history of 60 nights of 100,000 trials is read in one go.
 """
 
 from datetime import datetime
+from functools import cached_property
 
 from pydantic import Field
 
@@ -111,6 +112,32 @@ class Night(Value):
     """From the start of the run to its end."""
     confirms: str | None = None
     """The run whose flagged tasks this one ran again; such a night stands in no history."""
+
+    @cached_property
+    def task_hashes(self) -> dict[str, str]:
+        """Content hash by task id."""
+        return {task.task_id: task.task_hash for task in self.tasks}
+
+    @cached_property
+    def cells_by_agent(self) -> dict[str, dict[str, NightCell]]:
+        """Cells by agent and task id."""
+        found: dict[str, dict[str, NightCell]] = {}
+        for cell in self.cells:
+            found.setdefault(cell.agent, {})[cell.task_id] = cell
+        return found
+
+    @cached_property
+    def scored_tasks(self) -> dict[str, dict[str, str]]:
+        """By agent, the content hashes by id of the tasks on which it has a score."""
+        hashes = self.task_hashes
+        return {
+            agent: {
+                task: hashes[task]
+                for task, cell in cells.items()
+                if any(score is not None for score in cell.scores)
+            }
+            for agent, cells in self.cells_by_agent.items()
+        }
 
 
 class CategoryEstimate(Value):

@@ -1,9 +1,12 @@
 """Opens the database: engine settings, migrations, sessions. No other code connects."""
 
 import logging
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -11,12 +14,13 @@ from typing import Any, TypeGuard
 
 from filelock import FileLock
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, InternalError, NoSuchModuleError, OperationalError
 from sqlmodel import Session
 
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import Misuse, StoreUnavailable
+from taskdata.full_disks import is_read_only, way_out
 from taskdata.private_files import private_file, private_folder, tighten
 from taskdata.schema.base import Value
 from taskdata.tables import REVISION
@@ -26,6 +30,7 @@ _logger = logging.getLogger(__name__)
 _MIGRATION_LOCK = 0x6E69676874  # "night": any constant shared by all our processes
 _SCHEME_CHARS = 20
 _BUSY_SECONDS = 60
+_SET_BACK = timedelta(days=1)
 
 
 class StoreAddress(Value):
@@ -100,12 +105,25 @@ class StoreConnection:
                     _upgrade(self._engine, found)
 
 
+def not_before(at: datetime, last: datetime | None) -> datetime:
+    """Return a time for what comes after `last`, however the clock was set meanwhile.
+
+    What is ordered by time stays in the order in which it happened. A `last` that is more than a
+    day ahead is a clock that was wrong then, which nothing later is to follow.
+    """
+    if last is None or not timedelta(0) <= last - at <= _SET_BACK:
+        return at
+    return last + timedelta(microseconds=1)
+
+
 def _engine(url: str) -> Engine:
     try:
         parsed = make_url(url)
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
         if parsed.get_backend_name() == "sqlite" and _is_path(parsed.database):
+            if is_read_only(Path(parsed.database)):
+                return _read_only_engine(parsed, Path(parsed.database))
             _keep_private(Path(parsed.database))
         # A server may have closed a pooled connection. A file has not, so it needs no ping.
         is_file = parsed.get_backend_name() == "sqlite"
@@ -121,6 +139,29 @@ def _engine(url: str) -> Engine:
     if is_file:
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _read_only_engine(url: URL, database: Path) -> Engine:
+    """Return an engine on a copy of a database whose disk takes no writes.
+
+    To read a database with a log of writes, SQLite has to write beside it.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="nightshift-read-only-")
+    copy = Path(folder.name) / "copy.db"
+    for ending in ("", "-wal"):
+        found = Path(f"{database}{ending}")
+        if found.is_file():
+            shutil.copyfile(found, f"{copy}{ending}")
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(Path(folder.name) / copy.name, check_same_thread=False)
+        _configure_sqlite(connection, None)
+        connection.execute("PRAGMA query_only=ON")
+        return connection
+
+    engine = create_engine(url, creator=connect)
+    event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
@@ -162,10 +203,15 @@ def _begin_sqlite(connection: Connection) -> None:
 def _translated(engine: Engine) -> Iterator[None]:
     try:
         yield
-    except OperationalError as exc:
+    except (OperationalError, InternalError) as exc:
+        # psycopg has a write to a server that takes none among its internal errors.
+        if isinstance(exc, InternalError) and way_out(exc) is None:
+            raise
         where = engine.url.render_as_string(hide_password=True)
         reason = str(exc.orig).strip().splitlines()[0]
-        raise StoreUnavailable(f"database {where}: {reason}") from exc
+        helps = way_out(exc)
+        said = f"{reason}; {helps}" if helps else reason
+        raise StoreUnavailable(f"database {where}: {said}") from exc
 
 
 def _revision(engine: Engine) -> str | None:

@@ -7,7 +7,7 @@ only what is missing.
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from sqlmodel import Session, col, desc, select
+from sqlmodel import Session, col, desc, func, select
 
 from taskdata.errors import Misuse
 from taskdata.schema.construct import (
@@ -22,7 +22,7 @@ from taskdata.schema.construct import (
 )
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import StageReport
-from taskdata.store.connection import StoreConnection
+from taskdata.store.connection import StoreConnection, not_before
 from taskdata.tables import (
     BankGateRow,
     CandidateRow,
@@ -40,6 +40,8 @@ class ConstructionStore(StoreConnection):
         """Store a new refresh."""
         fields = refresh.model_dump() | {"config": refresh.config.model_dump(mode="json")}
         with self._writing() as session:
+            newest = session.exec(select(func.max(col(RefreshRow.created_at)))).one()
+            fields["created_at"] = not_before(refresh.created_at, newest)
             session.add(RefreshRow(**fields))
 
     def refresh(self, refresh_id: str) -> Refresh:
@@ -137,6 +139,8 @@ class ConstructionStore(StoreConnection):
             reason: Why the status changes.
         """
         with self._writing() as session:
+            at = not_before(step.at, _last_at(session, step.candidate_id))
+            step = step.model_copy(update={"at": at})
             session.add(
                 ConstructionStepRow(
                     candidate_id=step.candidate_id,
@@ -187,7 +191,8 @@ class ConstructionStore(StoreConnection):
         """Store a decision and, in the same transaction, the resulting state of its candidate."""
         draft = None if decision.draft is None else decision.draft.model_dump(mode="json")
         with self._writing() as session:
-            session.add(ReviewRow(**decision.model_dump() | {"draft": draft}))
+            at = not_before(decision.at, _last_at(session, decision.candidate_id))
+            session.add(ReviewRow(**decision.model_dump() | {"draft": draft, "at": at}))
             _move(session, decision.candidate_id, stage, status, decision.comment)
 
     def reviews(self, candidate_id: str) -> list[ReviewDecision]:
@@ -245,6 +250,15 @@ class ConstructionStore(StoreConnection):
         )
         with self._reading() as session:
             return [StageReport.model_validate(row.report) for row in session.exec(query)]
+
+
+def _last_at(session: Session, candidate_id: str) -> datetime | None:
+    """Return when the last step or review of a candidate was; drafts are ordered by it."""
+    times = (
+        session.exec(select(func.max(col(rows.at))).where(rows.candidate_id == candidate_id)).one()
+        for rows in (ConstructionStepRow, ReviewRow)
+    )
+    return max((at for at in times if at is not None), default=None)
 
 
 def _move(

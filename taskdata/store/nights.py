@@ -36,18 +36,23 @@ class NightStore(StoreConnection):
             row = session.get(NightRow, run_id)
         return None if row is None else Night.model_validate_json(row.night)
 
-    def nights(self, last: int | None = None, before: Night | None = None) -> Iterator[Night]:
+    def nights(
+        self, last: int | None = None, before: Night | None = None, *, oldest_first: bool = False
+    ) -> Iterator[Night]:
         """Yield nights, the newest first, a few at a time; confirming re-runs are among them.
 
         Args:
             last: So many at most, of which re-runs count as well; None: all.
             before: Only nights that began before this one.
+            oldest_first: Yield the same nights the other way round.
         """
         query = select(NightRow.run_id).order_by(desc(NightRow.created_at), desc(NightRow.run_id))
         if before is not None:
             query = query.where(col(NightRow.created_at) < before.created_at)
         with self._reading() as session:
             ids = list(session.exec(query.limit(last)))
+        if oldest_first:
+            ids.reverse()
         for start in range(0, len(ids), _AT_ONCE):
             chosen = ids[start : start + _AT_ONCE]
             with self._reading() as session:
@@ -84,6 +89,14 @@ class NightStore(StoreConnection):
                 "`nightshift morning --rebuild` makes those of all runs that have ended"
             )
         return found
+
+    def runs_with_a_morning(self) -> list[str]:
+        """Return the ids of published runs, the newest first; confirming re-runs are not."""
+        query = select(NightRow.run_id).where(col(NightRow.morning).is_not(None))
+        with self._reading() as session:
+            return list(
+                session.exec(query.order_by(desc(NightRow.created_at), desc(NightRow.run_id)))
+            )
 
     def runs_without_a_night(self) -> list[str]:
         """Return the ids of evaluations and confirming re-runs without one, oldest first.

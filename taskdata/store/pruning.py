@@ -85,6 +85,14 @@ class PruningStore(StoreConnection):
         with self._plainly_reading() as connection:
             return set(connection.execute(query).scalars())
 
+    def confirming_runs(self) -> dict[str, str]:
+        """Return by id of each confirming re-run which run it confirms."""
+        purpose = _RUNS.c.config["purpose"].as_string()
+        query = sa.select(_RUNS.c.id, _RUNS.c.config["confirms"].as_string())
+        wanted = query.where(purpose == "confirmation", _RUNS.c.status != RunStatus.REMOVING.value)
+        with self._plainly_reading() as connection:
+            return dict(connection.execute(wanted).tuples().all())
+
     def runs_in_use(self) -> set[str]:
         """Return the ids of runs that rows refer to which do not go with a run."""
         used: set[str] = set()

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,7 +24,7 @@ from taskdata.schema.run import (
     StageReport,
     Trial,
 )
-from taskdata.store.connection import StoreConnection
+from taskdata.store.connection import StoreConnection, not_before
 from taskdata.tables import (
     GateResultRow,
     ModelCallRow,
@@ -36,14 +36,20 @@ from taskdata.tables import (
     TrialRow,
 )
 
+_BEGINS_NOW = timedelta(minutes=1)
+
 
 class RunStore(StoreConnection):
     """Stores and finds runs, their stage reports and their gate results."""
 
     def add_run(self, run: Run) -> None:
-        """Store a new run."""
+        """Store a new run; one that begins now is the newest, however the clock was set."""
         with self._writing() as session:
-            session.add(RunRow(**run.model_dump(mode="python") | _jsonable(run.config)))
+            row = RunRow(**run.model_dump(mode="python") | _jsonable(run.config))
+            if abs(datetime.now(UTC) - run.created_at) < _BEGINS_NOW:
+                newest = session.exec(select(sa.func.max(col(RunRow.created_at)))).one()
+                row.created_at = not_before(run.created_at, newest)
+            session.add(row)
 
     def run(self, run_id: str) -> Run:
         """Return the run of that id.
@@ -146,7 +152,8 @@ class RunStore(StoreConnection):
             row = session.get_one(RunRow, run_id)
             row.status = status.value
             row.error = error
-            row.finished_at = None if status is RunStatus.RUNNING else datetime.now(UTC)
+            ended = max(datetime.now(UTC), row.created_at)
+            row.finished_at = None if status is RunStatus.RUNNING else ended
             session.add(row)
 
     def set_max_usd(self, run_id: str, max_usd: float) -> None:

@@ -37,6 +37,17 @@ from taskdata.tables import (
 )
 
 _AT_ONCE = 500
+_DIAGNOSES: sa.Table = DiagnosisRow.__table__  # type: ignore[attr-defined]
+_RENDERED: sa.Table = RenderedRow.__table__  # type: ignore[attr-defined]
+_HAS_DIAGNOSIS = sa.select(_DIAGNOSES.c.trial_id).where(
+    _DIAGNOSES.c.trial_id == sa.bindparam("trial")
+)
+_ADD_DIAGNOSIS = sa.insert(_DIAGNOSES)
+_VIEWS = (
+    sa.select(_RENDERED.c.view_sha256)
+    .where(_RENDERED.c.trial_id == sa.bindparam("trial"))
+    .order_by(_RENDERED.c.name)
+)
 
 
 class TrialStore(AttemptStore, CallStore):
@@ -145,12 +156,11 @@ class TrialStore(AttemptStore, CallStore):
 
     def rendered(self, trial_id: str) -> tuple[RenderedDeliverable, ...]:
         """Return the views of the trial's deliverables, by name."""
-        query = select(RenderedRow).where(RenderedRow.trial_id == trial_id).order_by("name")
-        with self._reading() as session:
-            rows = list(session.exec(query))
+        with self._plainly_reading() as connection:
+            views = list(connection.execute(_VIEWS, {"trial": trial_id}).scalars())
         return tuple(
-            RenderedDeliverable.model_validate_json(self.artifacts.read_bytes(row.view_sha256))
-            for row in rows
+            RenderedDeliverable.model_validate_json(self.artifacts.read_bytes(sha256))
+            for sha256 in views
         )
 
     def page_pictures(self, sha256: str, ending: str, drawer: str) -> PagePictures | None:
@@ -175,22 +185,21 @@ class TrialStore(AttemptStore, CallStore):
 
     def record_diagnosis(self, diagnosis: Diagnosis) -> bool:
         """Store a trial's labels; return False, changing nothing, if it has some."""
-        with self._writing() as session:
-            if session.get(DiagnosisRow, diagnosis.trial_id) is not None:
+        fields = {
+            "trial_id": diagnosis.trial_id,
+            "stage": diagnosis.stage,
+            "type": diagnosis.type,
+            "leaf_level": diagnosis.levels.leaf,
+            "composition_level": diagnosis.levels.composition,
+            "deliverable_level": diagnosis.levels.deliverable,
+            "evidence": list(diagnosis.evidence),
+            "labeller": diagnosis.labeller,
+            "diagnosed_at": datetime.now(UTC),
+        }
+        with self._plainly_writing() as connection:
+            if connection.execute(_HAS_DIAGNOSIS, {"trial": diagnosis.trial_id}).first():
                 return False
-            session.add(
-                DiagnosisRow(
-                    trial_id=diagnosis.trial_id,
-                    stage=diagnosis.stage,
-                    type=diagnosis.type,
-                    leaf_level=diagnosis.levels.leaf,
-                    composition_level=diagnosis.levels.composition,
-                    deliverable_level=diagnosis.levels.deliverable,
-                    evidence=list(diagnosis.evidence),
-                    labeller=diagnosis.labeller,
-                    diagnosed_at=datetime.now(UTC),
-                )
-            )
+            connection.execute(_ADD_DIAGNOSIS, fields)
         return True
 
     def results(self, run_id: str, round_: int | None = None) -> list[TrialResult]:

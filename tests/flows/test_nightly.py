@@ -29,6 +29,15 @@ def test_every_refinement_round_adds_feedback_execution_scoring_and_diagnosis():
     assert keys(2)[9:13] == ["refine-2", "execute-2", "score-2", "diagnose-2"]
 
 
+def test_a_night_that_is_confirmed_plans_the_re_run_before_it_is_published():
+    config = RunConfig(agents=(AgentSpec.parse("nop"),), refinement_rounds=0)
+    assert [call.key for call in stages_of(config, confirms=True)][-3:] == [
+        "gate-scores",
+        "confirm",
+        "publish",
+    ]
+
+
 def test_no_two_calls_of_a_night_share_a_key():
     assert len(set(keys(3))) == len(keys(3))
 

@@ -10,6 +10,7 @@ from flows.banks.releasing import publish_bank
 from flows.cli.runs.reading import report
 from flows.config import Settings, load_settings
 from flows.publishing import publish
+from flows.site import write_all
 from stages.release.release import compose, release
 from stages.release.review import approve_all
 from taskdata.schema.construct import (
@@ -18,6 +19,7 @@ from taskdata.schema.construct import (
     Refresh,
 )
 from taskdata.schema.gate import GateResult
+from taskdata.schema.run import RunStatus
 from taskdata.schema.seed import SeedQuery
 from taskdata.store import Store
 
@@ -63,6 +65,25 @@ def test_a_dashboard_has_the_data_docs_of_its_gates_beside_it(settings, store, g
     folder = settings.run_folder(gated.id)
     assert links_to_files(folder / "dashboard.html") == ["gates/tasks.html"]
     assert "Data Docs of tasks" in (folder / "gates" / "tasks.html").read_text()
+
+
+def test_a_published_run_is_the_morning_and_a_night_of_the_list(settings, store, gated):
+    report = publish(settings, store, gated.id)
+    site = settings.site_folder
+    assert str(site / "index.html") in report.note
+    links = {link for page in ("index.html", "nights.html") for link in links_to_files(site / page)}
+    assert f"../runs/{gated.id}/dashboard.html" in links
+    assert f"nights/{gated.id}.html" in links
+    links.remove("../list.html")  # shown only where the pages are served
+    assert {link for link in links if not (site / link).resolve().is_file()} == set()
+
+
+def test_pages_of_runs_that_were_never_among_the_nights_are_made_at_once(settings, store, gated):
+    store.set_run_status(gated.id, RunStatus.COMPLETED)
+    assert not settings.site_folder.exists()
+    written = write_all(settings, store)
+    assert written.page.is_file()
+    assert links_to_files(settings.site_folder / "nights.html").count(f"nights/{gated.id}.html")
 
 
 def test_a_report_of_the_run_itself_keeps_the_links(settings, gated):

@@ -9,6 +9,7 @@ from sqlalchemy import JSON, bindparam, create_engine, event, text
 
 from environments.models.record.client import StoredReply
 from taskdata.store import Store
+from tests.paid import paid
 
 ROWS = """
 INSERT INTO task VALUES ('h', 'sum', 'workflow', 'data_analysis', '{}', NULL);
@@ -148,7 +149,7 @@ def test_shared_replies_and_the_bills_of_refreshes_move_into_the_record_of_calls
     assert store.spent_on_refresh("refresh/1") == (1, 120, 0.75)
     assert [call.reply for call in store.paid_calls("t1")] == [REPLY]
     assert [call.purpose for call in store.judge_calls("t1")] == ["judge"]
-    assert (store.paid("run-1"), store.spent_usd("run-1")) == ((1, 0.5), 0.75)
+    assert (paid(store, "run-1"), store.spent_usd("run-1")) == ((1, 0.5), 0.75)
     store.record_calls([shared.model_copy(update={"reply": REPLY | {"text": "13 km"}})])
     assert store.shared_call("c" * 64) == shared, "the first one stays"
     store.close()
@@ -157,5 +158,5 @@ def test_shared_replies_and_the_bills_of_refreshes_move_into_the_record_of_calls
     again = Store.open(address)
     assert again.shared_call("c" * 64) == shared
     assert again.spent_on_refresh("refresh/1") == (1, 120, 0.75)
-    assert (again.paid("run-1"), again.spent_usd("run-1")) == ((1, 0.5), 0.75)
+    assert (paid(again, "run-1"), again.spent_usd("run-1")) == ((1, 0.5), 0.75)
     again.close()

@@ -28,6 +28,7 @@ from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
 from taskdata.schema.transcript import Ending, Transcript, Usage
 from taskdata.schema.views import RenderedDeliverable, TextView
 from taskdata.store import Store, StoreAddress
+from tests.paid import paid
 
 NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 
@@ -198,7 +199,7 @@ def test_what_a_judge_was_paid_is_told_apart_from_what_the_trial_has_cost(store,
     assert store.results(run.id)[0].judging == both
     assert store.past_judging(judge) == both
     assert store.past_judging(ModelSpec.parse("openai/other")) == JudgeEffort()
-    assert store.paid(run.id) == (1, 4.0)
+    assert paid(store, run.id) == (1, 4.0)
     assert store.spent_usd(run.id) == pytest.approx(4.5)
 
     store.forget_replies(run.id)
@@ -242,7 +243,7 @@ def test_a_cost_that_is_unknown_counts_as_the_most_that_it_can_be(store, planned
     unknown = paid_call(trial, cost_usd=None, cost_at_most_usd=0.5)
     store.record_calls([paid_call(trial), unknown])
     assert store.spent_usd(run.id) == 0.75
-    assert store.paid(run.id) == (2, None), "which is no cost that is known"
+    assert paid(store, run.id) == (2, None), "which is no cost that is known"
     assert store.paid_calls(trial.id)[1] == unknown
 
     store.record_calls([paid_call(trial, cost_usd=None)])

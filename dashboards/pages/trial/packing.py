@@ -17,6 +17,8 @@ from taskdata.errors import NightshiftError
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MAX_FILE_BYTES = 3_000_000
 """Largest deliverable that a page carries."""
+_MOST_FAILURES = 50
+"""So many trials in a row that do not fit under a cap say that none does."""
 _QUOTES = 24
 """Bytes that JSON spends on one entry beside its value: key, quotes, colon, comma."""
 
@@ -28,17 +30,21 @@ def pack(
 
     Every trial is first packed under the most generous cap. Where that is too much together, the
     trials above an equal share are packed again under tighter caps; one that does not fit even
-    then is left out, and the page says so.
+    then is left out, and the page says so. A cap under which many in a row did not fit is
+    not tried again, since a night of thousands would be packed five times over to show nothing.
     """
     packed = {trial_id: _packed(details(trial_id, CAPS[0])) for trial_id in trials}
     share = equal_share([len(text) + _QUOTES for text in packed.values()], room) - _QUOTES
+    failures = dict.fromkeys(CAPS[1:], 0)
     for trial_id in [t for t, text in packed.items() if len(text) > share]:
         del packed[trial_id]
-        for cap in CAPS[1:]:
+        for cap in [cap for cap, count in failures.items() if count < _MOST_FAILURES]:
             smaller = _packed(details(trial_id, cap))
             if len(smaller) <= share:
                 packed[trial_id] = smaller
+                failures[cap] = 0
                 break
+            failures[cap] += 1
     return packed
 
 

@@ -60,7 +60,18 @@ class _Stored(BaseModel):
 
 class _Provider(_Stored):
     window: AimdWindow = AimdWindow()
+    paused_at: float = 0.0
     paused_until: float = 0.0
+
+    def pause(self, seconds: float, now: float) -> float:
+        """Take up a pause of so many seconds; return how many are left of all pauses."""
+        if now < self.paused_at:
+            # The clock was set back: a pause of seconds must not become one of an hour.
+            self.paused_until -= self.paused_at - now
+            self.paused_at = now
+        if now + seconds > self.paused_until:
+            self.paused_at, self.paused_until = now, now + seconds
+        return max(0.0, self.paused_until - now)
 
 
 class _Worker(_Stored):
@@ -108,7 +119,7 @@ class SharedLimits(_Stored):
         state.window = state.window.grown(demand.answers, ceilings.concurrency)
         if demand.refused == state.window.decreases:
             state.window = state.window.halved()
-        state.paused_until = max(state.paused_until, now + demand.pause_seconds)
+        paused = state.pause(demand.pause_seconds, now)
         slots, worker = int(state.window.size), self.workers[name]
         in_use, wanting = 0, {}
         for other, its in self.workers.items():
@@ -124,7 +135,7 @@ class SharedLimits(_Stored):
             slots=worker.slots[provider],
             part=fair / sum(divided.values()) if fair else 1.0,
             ceilings=ceilings,
-            pause_seconds=max(0.0, state.paused_until - now),
+            pause_seconds=paused,
             window=state.window,
         )
 

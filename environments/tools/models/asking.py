@@ -22,7 +22,7 @@ _FENCED = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
 
 
 class AnswerForm(BaseModel):
-    """Base of the forms: answers must match exactly, types included."""
+    """Base of the forms that answers must fit: exactly, types included."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 

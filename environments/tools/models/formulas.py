@@ -34,7 +34,7 @@ class MathOCRArguments(Arguments):
 
 
 class Reading(AnswerForm):
-    """The model's answer."""
+    """What the model reads."""
 
     latex: str
     plain: str | None

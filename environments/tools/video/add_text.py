@@ -42,7 +42,7 @@ _PADDING = 0.3
 
 
 class Caption(Arguments):
-    """A text and the time at which it is shown."""
+    """A text and when it is shown."""
 
     text: str = Field(min_length=1, max_length=_MAX_CHARS)
     start_time: Seconds = Field(default=0.0, description="When it appears, in seconds.")

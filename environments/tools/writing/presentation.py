@@ -83,7 +83,7 @@ class SlideChart(Arguments):
 
 
 class SlideSpec(Arguments):
-    """One slide; text is on the left, other content beside it."""
+    """One slide; text stands on the left, whatever else there is beside it."""
 
     title: str
     bullets: list[str] = Field(default_factory=list, description="**bold** is the only markup.")

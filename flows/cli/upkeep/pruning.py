@@ -8,6 +8,8 @@ from flows.cli import console
 from flows.cli.options import JsonOption
 
 if TYPE_CHECKING:
+    from collections.abc import Sized
+
     from flows.config import Settings
     from flows.upkeep.pruning import PrunePlan, PruneReport
     from taskdata.schema.retention import KeepRule
@@ -85,7 +87,7 @@ def _tell_plan(plan: "PrunePlan") -> None:
             title="Would be removed",
         )
     console.say(
-        f"{len(plan.runs)} runs would go, and with them {plan.artifacts} files that nothing else "
+        f"{_counted(plan.runs)} would go, and with them {plan.artifacts} files that nothing else "
         f"needs ({readable(plan.artifact_bytes)}) and {readable(plan.page_bytes)} of pages"
     )
     _tell_kept(plan)
@@ -99,13 +101,18 @@ def _tell_report(report: "PruneReport") -> None:
 
     plan = report.plan
     console.say(
-        f"{len(report.removed)} runs removed, with "
+        f"{_counted(report.removed)} removed, with "
         f"{readable(plan.artifact_bytes - plan.young_bytes + plan.page_bytes)} of files and pages"
     )
     _tell_kept(plan)
     _tell_young(plan)
     for run_id in report.busy:
         console.say(f"{run_id} stays: a process has taken it up")
+
+
+def _counted(runs: "Sized") -> str:
+    """Return how many runs these are, in words."""
+    return f"{len(runs)} run{'s' * (len(runs) != 1)}"
 
 
 def _tell_kept(plan: "PrunePlan") -> None:

@@ -1,1 +1,1 @@
-"""What models answer during construction: safe reading, the forms asked for, and drafts of them."""
+"""Answers of models during construction: the requested forms, parsing, and drafts from them."""

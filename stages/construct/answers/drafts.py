@@ -1,4 +1,4 @@
-"""From filled-in forms to drafts, and from drafts back to how prompts show them."""
+"""Converts filled-in forms to drafts, and drafts to the form in which prompts show them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,20 +22,20 @@ def draft_of(form: DraftForm) -> TaskDraft:
     """Return the draft that a form describes.
 
     Raises:
-        BadTaskData: if its nodes make no tree; names the node and the field.
+        BadTaskData: if its nodes do not form a tree; names the node and the field.
     """
     fields = {name: getattr(form, name) for name in TaskForm.model_fields}
     return _draft(fields | {"checkpoints": tree_of(form.checkpoints)})
 
 
 def rewritten(draft: TaskDraft, form: TaskForm) -> TaskDraft:
-    """Return `draft` with all that the form says; tree, answer and reference stay."""
+    """Return `draft` with the form's values; its tree, answer and reference stay."""
     fields = {name: getattr(draft, name) for name in TaskDraft.model_fields}
     return _draft(fields | {name: getattr(form, name) for name in TaskForm.model_fields})
 
 
 def tree_of(nodes: Sequence[NodeForm]) -> Checkpoint:
-    """Return the tree that the nodes make.
+    """Return the tree that the nodes form.
 
     Raises:
         BadTaskData: if there is not one root, a parent is unknown, a node is its own ancestor, the
@@ -64,12 +64,12 @@ def tree_of(nodes: Sequence[NodeForm]) -> Checkpoint:
 
 
 def shown_task(draft: TaskDraft) -> dict[str, Any]:
-    """Return the draft without its tree as a `TaskForm` would say it."""
+    """Return the draft without its tree in the form of a `TaskForm`."""
     return draft.model_dump(mode="json", include=set(TaskForm.model_fields))
 
 
 def shown_nodes(tree: Checkpoint, parent: str = "") -> list[dict[str, Any]]:
-    """Return the tree as a `TreeForm` would list it, depth first."""
+    """Return the tree in the form of a `TreeForm`, depth first."""
     shown: dict[str, Any] = {
         "id": tree.id,
         "parent": parent,
@@ -88,12 +88,12 @@ def shown_nodes(tree: Checkpoint, parent: str = "") -> list[dict[str, Any]]:
 
 
 def shown_draft(draft: TaskDraft) -> dict[str, Any]:
-    """Return the draft as a `DraftForm` would say it."""
+    """Return the draft in the form of a `DraftForm`."""
     return shown_task(draft) | {"checkpoints": shown_nodes(draft.checkpoints)}
 
 
 def draft_from(task: Task) -> TaskDraft:
-    """Return a finished task as the draft it could have been; its answer and reference left out."""
+    """Return a finished task as a draft, without its answer and reference."""
     names = set(TaskDraft.model_fields) - {"files", "answer", "reference"}
     fields = {name: getattr(task, name) for name in names}
     return _draft(fields | {"files": tuple(file.path for file in task.files)})

@@ -1,10 +1,10 @@
-"""What a model is asked to fill in, and the JSON schema of it that every provider accepts.
+"""The forms that a model fills in, and a JSON schema of them that every provider accepts.
 
 OpenAI's strict mode wants every field required and no free-form objects; Anthropic's structured
-output takes no recursion, few optional fields and few unions. So the forms are flat: a checkpoint
-tree is a list of nodes that name their parents, a check's arguments are a JSON object written as a
-text, and what is absent is an empty text or list. Lengths and ranges are not in the schema, for
-strict modes refuse those keywords; they hold all the same when an answer is read.
+output supports no recursion, few optional fields and few unions. So the forms are flat: a
+checkpoint tree is a list of nodes that name their parents, a check's arguments are a JSON object in
+a text, and a missing value is an empty text or list. Lengths and ranges are not in the schema,
+because strict modes refuse these keywords; they are checked when an answer is parsed.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ Sentence = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
 class Form(BaseModel):
-    """What a model fills in: exact types, no field missing and none added."""
+    """Base of the forms: exact types, every field present and no others."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -50,7 +50,7 @@ class NodeForm(Form):
     args: Annotated[str, Field(max_length=20_000)]
     """The check's arguments as a JSON object in a text; empty unless the verifier is a check."""
     rubric: Annotated[str, Field(max_length=4_000)]
-    """What earns which score; empty unless the verifier is a judge."""
+    """How scores are earned; empty unless the verifier is a judge."""
     looks_at: Annotated[tuple[RelativePath, ...], Field(max_length=20)]
     """Names of deliverables; none means the final answer."""
 
@@ -81,7 +81,7 @@ class DraftForm(TaskForm):
 
 
 class ClassForm(Form):
-    """What should become of a draft (GTA-2, section 3.3.4)."""
+    """Classification of a draft (GTA-2, section 3.3.4)."""
 
     verdict: Literal["augmentation", "refinement", "deletion", "pass"]
     reasons: Annotated[tuple[Sentence, ...], Field(min_length=1, max_length=8)]
@@ -105,7 +105,7 @@ class FindingForm(Form):
 
 
 class FindingsForm(Form):
-    """Every fault that a reader found; none: the draft is fine."""
+    """All faults found in a draft; empty if it is fine."""
 
     findings: Annotated[tuple[FindingForm, ...], Field(max_length=40)]
 

@@ -1,4 +1,4 @@
-"""JSON as models write it: untrusted text, read within bounds or refused with the reason."""
+"""JSON as models write it: untrusted text, parsed within limits or refused with a reason."""
 
 import json
 import math
@@ -15,7 +15,7 @@ _OPENING_FENCE = re.compile(r"```[A-Za-z]{0,16}[ \t]*\n")
 
 
 def read_json(text: str, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> Any:
-    """Return the JSON value that `text` is, or that stands in its Markdown code fence.
+    """Return the JSON value of `text`, or of the Markdown code fence in it.
 
     Raises:
         BadTaskData: if it is too long, too deep or not JSON, names a key twice, or holds a number
@@ -26,7 +26,7 @@ def read_json(text: str, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH)
     text = _unfenced(text.strip())
     if not text:
         raise BadTaskData("the answer is empty; expected one JSON object")
-    # Measured before parsing: the parser recurses, and so does everything that walks the value.
+    # Measured before parsing: the parser is recursive, and so is all code that walks the value.
     if _depth(text) > max_depth:
         raise BadTaskData(f"the answer is nested more than {max_depth} levels deep")
     try:

@@ -1,1 +1,1 @@
-"""Asking a model: prompts, structured answers, and what they will cost."""
+"""Asking a model: prompts, structured answers, and estimates of their cost."""

@@ -1,8 +1,8 @@
-"""Asking a model for one structured answer: bounded, checked, and counted.
+"""Asks a model for one structured answer, with limits, validation and accounting.
 
-An answer that will not do goes back to the model with what is wrong with it, a bounded number of
-times; after that there is no answer, which is a result like any other. An endpoint that cannot be
-reached, or says no to us, is not: that raises, and says nothing about what was asked.
+An invalid answer goes back to the model with its fault, a limited number of times; after that there
+is no answer, which is a valid result. An endpoint that cannot be reached or refuses us is
+different: that raises, and says nothing about the question.
 """
 
 import json
@@ -30,7 +30,7 @@ T = TypeVar("T")
 _FAULTS_TOLD = 5
 _FAULT_CHARACTERS = 300
 _SHOWN_AGAIN = 40_000
-"""Characters of an answer that the model sees again, with what is wrong with it."""
+"""Characters of an invalid answer that are shown to the model again, with the fault."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class Asks:
 
 @dataclass(frozen=True)
 class Tally:
-    """What some calls used; a cached reply, paid for elsewhere, counts for nothing."""
+    """What several calls used; a cached reply, which another call paid for, counts as nothing."""
 
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
-    """None where one price is unknown."""
+    """None if one price is unknown."""
     model_id: str | None = None
-    """The last one reported."""
+    """The model id reported last."""
 
     def __add__(self, other: "Tally") -> "Tally":
         costs = (self.cost_usd, other.cost_usd)
@@ -63,7 +63,7 @@ class Tally:
 
     @property
     def spending(self) -> Spending:
-        """The same as a budget counts it."""
+        """The same, in the type that budgets count."""
         return Spending(self.calls, self.usage.total, self.cost_usd)
 
     @classmethod
@@ -76,18 +76,18 @@ class Tally:
 
 @dataclass(frozen=True)
 class Asked(Generic[T]):
-    """What came of asking."""
+    """The result of asking."""
 
     answer: T | None
     """None: every answer had a fault."""
     faults: tuple[str, ...]
-    """What was wrong with each answer that would not do, in order."""
+    """The fault of each invalid answer, in order."""
     tally: Tally
     prompt_version: str
 
 
 def as_is(form: A) -> A:
-    """Return the filled-in form itself: for asking when nothing else can be wrong with it."""
+    """Return the filled-in form itself, for questions without further checks."""
     return form
 
 
@@ -98,20 +98,20 @@ async def ask(
     accept: Callable[[A], T],
     asks: Asks,
 ) -> Asked[T]:
-    """Return what `accept` makes of the model's answer.
+    """Return the result of `accept` for the model's answer.
 
     Args:
         client: The model.
-        prompt: What is asked.
+        prompt: The question.
         form: The form of the answer; sent as a JSON schema.
         accept: Turns the form into the answer; raises `BadTaskData` with what the model should
             mend.
-        asks: The bounds.
+        asks: The limits.
 
     Raises:
-        ModelUnavailable: The model could not be reached.
-        ModelRejected: The provider said no, to more than this content.
-        BudgetExhausted: The spending limits do not allow the call.
+        ModelUnavailable: the model could not be reached.
+        ModelRejected: the provider refused for a reason other than this content.
+        BudgetExhausted: the spending limits do not allow the call.
     """
     schema, messages = schema_of(form), list(prompt.messages)
     tally, faults = Tally(), list[str]()
@@ -149,7 +149,7 @@ def _filled_in(reply: ModelReply, form: type[A]) -> A:
 
 
 def _located(error: ValidationError) -> str:
-    """Return the first faults in one line, each with its place and without what was given."""
+    """Return the first faults on one line, each with its place but without the given value."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     told = [
         f"{'.'.join(map(str, fault['loc'])) or 'answer'}: {fault['msg']}"[:_FAULT_CHARACTERS]
@@ -160,5 +160,5 @@ def _located(error: ValidationError) -> str:
 
 
 def _again(reply: ModelReply, fault: str) -> tuple[Message, Message]:
-    # Only the latest answer is shown again: the faults of older ones are mended or come back.
+    # Only the latest answer is shown again: faults of older ones are mended or will reappear.
     return Message("assistant", reply.text[:_SHOWN_AGAIN] or "(nothing)"), complaint(fault)

@@ -1,8 +1,8 @@
-"""What a refresh would ask, and what that may cost at most, without asking anything.
+"""What a refresh would ask, and its maximum cost, without making any model call.
 
 The first prompt of every candidate is known and measured. What later prompts show of a draft is
-not: it is taken to need at most twice the tokens that the model may write it in. Tokens are bounded
-by bytes, so the truth is usually a quarter of this.
+unknown; it is assumed to need at most twice the tokens in which the model may write it. Tokens are
+bounded by bytes, so the real number is usually a quarter of this.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,20 +47,20 @@ _COMPLAINT_TOKENS = 4_000
 _REASONS_TOKENS = 8_000
 _VIOLATIONS_TOKENS = 12_000
 _AIM_TOKENS = 14_000
-"""Of an augmentation: the aim, and the task it varies."""
+"""For an augmentation: its aim, and the task that it varies."""
 _DRAFTS = 2
-"""Tokens of a draft as shown, per token it was written in."""
+"""Tokens of a draft in a prompt, per token in which the model wrote it."""
 
 
 class PlannedAsk(Value):
-    """What one candidate may be asked at one stage by one template."""
+    """What one candidate may be asked at one stage with one template."""
 
     task_id: str
     stage: Construction
     prompt: str
     """`name@N`."""
     calls: int = Field(ge=0)
-    """At most."""
+    """Upper bound."""
     input_tokens: int = Field(ge=0)
     output_tokens: int = Field(ge=0)
 
@@ -72,7 +72,7 @@ class RefreshEstimate(Value):
     asks: tuple[PlannedAsk, ...]
     candidates: int = Field(ge=0)
     left_out: tuple[str, ...] = ()
-    """Seeds whose text equals that of another seed or task, and which one."""
+    """Seeds whose text equals that of another seed or task, which is named."""
     calls: int = Field(ge=0)
     input_tokens: int = Field(ge=0)
     output_tokens: int = Field(ge=0)
@@ -80,14 +80,14 @@ class RefreshEstimate(Value):
     """None: the price of the model, or of a prompt of this length, is unknown."""
     limits: SpendingLimits
     beyond: tuple[str, ...] = ()
-    """Limits that the whole could reach; calls beyond them are not made."""
+    """Limits that the whole refresh could reach; calls beyond them are not made."""
     not_counted: tuple[str, ...] = ()
-    """What else the refresh would ask."""
+    """Other questions of the refresh that are not included."""
 
 
 @dataclass(frozen=True)
 class _Template:
-    """A template, who uses it how often, and what it shows beyond the common context."""
+    """A template, how often it is used by which stage, and what it shows beyond the context."""
 
     stage: Construction
     name: str
@@ -113,7 +113,7 @@ def _per_round(config: RefreshConfig) -> int:
 
 
 _TREE = {"task": "", "old_tree": " ", "violations": [" "]}
-# Of augment and refine one is asked; they show the same and differ by a few words.
+# Either augment or refine is used; both show the same and differ by a few words.
 _TEMPLATES = (
     _Template(Construction.CLASSIFY, "classify", ClassForm, _once, {"draft": ""}, 0, 1),
     _Template(
@@ -159,7 +159,7 @@ _TEMPLATES = (
 
 
 def estimate(store: Store, config: RefreshConfig) -> RefreshEstimate:
-    """Return what a refresh of this configuration would ask if it started now; stores nothing.
+    """Return what a refresh with this configuration would ask now; stores nothing.
 
     Raises:
         Misuse: if a named seed or the base bank does not exist, or a limit in money is set for a
@@ -266,7 +266,7 @@ def _planned(case: Case, template: _Template, context: dict[str, Any]) -> Planne
 
 
 def _cost(asks: Sequence[PlannedAsk], price: Price | None) -> float | None:
-    """Return the most that the calls cost in USD, call by call: long prompts may cost more."""
+    """Return the most that the calls cost in USD, call by call, as long prompts may cost more."""
     total = 0.0
     for ask in asks:
         if ask.calls == 0:

@@ -1,7 +1,8 @@
-"""A model's opinion on a draft: faults that take understanding, each with the words that show it.
+"""A model's opinion on a draft: faults that take understanding, with the words that show them.
 
-A finding counts only if its quote stands in the place it names. Without that, a model that is asked
-for faults invents some, and no rewrite could ever satisfy it; such findings are kept as facts.
+A finding counts only if its quote occurs in the place that it names. Without this rule, a model
+that is asked for faults invents some, and no rewrite could remove them; other findings are kept as
+facts.
 """
 
 import asyncio
@@ -20,28 +21,28 @@ from taskdata.schema.construct import TaskDraft
 Scope = Literal["task", "tree", "both"]
 
 _SHORTEST_QUOTE = 3
-"""Letters and signs; less occurs anywhere."""
+"""Characters; shorter quotes occur anywhere."""
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """What a model found, sorted by whether its evidence holds."""
+    """A model's findings, divided by whether their evidence is valid."""
 
     violations: tuple[Violation, ...]
     ignored: tuple[str, ...]
-    """Findings whose quote does not stand where they say, one sentence each."""
+    """Findings whose quote does not occur where they say, one sentence each."""
     asked: Asked[FindingsForm]
 
     @property
     def is_given(self) -> bool:
-        """Whether the model answered at all; without an answer nothing is clean."""
+        """Whether the model answered at all; without an answer, nothing counts as clean."""
         return self.asked.answer is not None
 
 
 async def opinion(case: Case, draft: TaskDraft, scope: Scope) -> Opinion:
-    """Return what the model finds wrong with the draft, or with its part in `scope`.
+    """Return the model's findings about the draft, or about its part in `scope`.
 
-    Raises as `asking.ask`.
+    Raises like `asking.ask`.
     """
     context = await asyncio.to_thread(case.context)
     shown = shown_task(draft) if scope == "task" else shown_draft(draft)
@@ -60,7 +61,7 @@ async def opinion(case: Case, draft: TaskDraft, scope: Scope) -> Opinion:
 
 
 def _places(draft: TaskDraft, scope: Scope) -> dict[str, str]:
-    """Return the texts in which a quote may stand, by place."""
+    """Return the texts in which a quote may occur, by place."""
     places: dict[str, str] = {}
     if scope != "tree":
         asked = "\n".join(spec.description for spec in draft.deliverables)

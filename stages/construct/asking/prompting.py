@@ -1,7 +1,7 @@
-"""Prompts of construction: one template each in `prompts/`, its version in its first line.
+"""Prompts of construction: one template each in `prompts/`, with the version in its first line.
 
-What models, users and files wrote travels as `Untrusted` and can only be shown through the
-`fenced` filter, between marks that it cannot forge: the mark is a hash of the very text.
+Text by models, users and files is wrapped in `Untrusted` and can only be shown through the `fenced`
+filter, between marks that it cannot forge: the mark is a hash of the text itself.
 """
 
 import hashlib
@@ -20,25 +20,25 @@ from environments.ports import Message
 from taskdata.errors import NightshiftError
 
 FENCED_CHARACTERS = 40_000
-"""Shown of one untrusted text."""
+"""Characters shown of one untrusted text."""
 
 _FOLDER = Path(__file__).parent / "prompts"
 _VERSION = re.compile(r"\{# version: (\d{1,4}) #\}\n")
 _USER_LINE = "=== user\n"
 _AGAIN = "_again.j2"
-"""Said after every answer that will not do, whatever was asked."""
+"""Template of the message after an invalid answer to any question."""
 
 
 @dataclass(frozen=True)
 class Untrusted:
-    """Text that somebody or something else wrote: data, whatever it says."""
+    """Text of somebody else: it is data, whatever it says."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """The opening of a conversation, and the version of the template behind it."""
+    """The opening of a conversation, and the version of its template."""
 
     version: str
     """`name@N`."""
@@ -49,7 +49,7 @@ def prompt(name: str, context: Mapping[str, Any]) -> Prompt:
     """Return the prompt of that template filled with `context`.
 
     Raises:
-        jinja2.UndefinedError: if the template asks for something that `context` has not.
+        jinja2.UndefinedError: if the template uses a name that `context` does not have.
     """
     system, _, user = _text(f"{name}.j2").partition(_USER_LINE)
     environment = _environment()
@@ -60,7 +60,7 @@ def prompt(name: str, context: Mapping[str, Any]) -> Prompt:
 
 
 def complaint(fault: str) -> Message:
-    """Return what a model is told whose answer will not do."""
+    """Return the message to a model whose answer is invalid."""
     text = _environment().get_template(_AGAIN).render(fault=Untrusted(fault))
     return Message("user", text.strip())
 
@@ -74,15 +74,15 @@ def version_of(name: str) -> str:
 
 
 def fenced(value: object, label: str = "text", limit: int = FENCED_CHARACTERS) -> str:
-    """Return `value` between marks that it cannot close: a hash of the text is not in that text.
+    """Return `value` between marks that it cannot forge: a hash of a text is not in that text.
 
     Args:
-        value: `Untrusted`, or a text, or anything that JSON can say.
-        label: What it is, in our words.
-        limit: Characters shown of it; more are cut, and the cut says so.
+        value: `Untrusted`, a text, or any JSON value.
+        label: A description in our words.
+        limit: Characters that are shown; a longer text is cut with a notice.
 
     Raises:
-        jinja2.UndefinedError: if there is no such value.
+        jinja2.UndefinedError: if the value is undefined.
     """
     text = value.text if isinstance(value, Untrusted) else value
     if isinstance(text, Undefined):

@@ -1,1 +1,1 @@
-"""New atomic tasks from the ones there are (GTA, appendix C.2)."""
+"""New atomic tasks as variations of existing ones (GTA, appendix C.2)."""

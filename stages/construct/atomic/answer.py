@@ -1,4 +1,4 @@
-"""The answer of a new atomic task: is it supported by what the tools said, and what scores it."""
+"""The answer of a new atomic task: whether tool results support it, and how it is scored."""
 
 import re
 from collections.abc import Sequence
@@ -10,31 +10,31 @@ from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.task import Answer, ObjectiveAnswer, SubjectiveAnswer
 
 Groups = Sequence[Sequence[str]]
-"""What is to be stated, each with the ways to say it."""
+"""The statements of an answer, each with its possible wordings."""
 
 _FULL = 10.0
 
 _DECIMALS = re.compile(r"[.,](\d{1,12})\D*$")
 _STATED_WEIGHT = 5.0
 _MEANING_WEIGHT = 3.0
-"""Weight of how well a subjective answer is written, beside what it states."""
+"""Weight of the meaning of a subjective answer, beside its statements."""
 
 
 def misstated(groups: Groups, wrong: Sequence[str], answer: str) -> str | None:
-    """Return what an answer leaves out or gets wrong by its own lists; None: it is right."""
+    """Return what an answer lacks or gets wrong by its own lists; None: it is right."""
     lists = AnswerContains.model_validate({"all": groups, "none": wrong})
     verdict = answer_contains(answer, lists)
     return None if verdict.score == _FULL else verdict.reason
 
 
 def unsupported(groups: Groups, results: Sequence[str]) -> str | None:
-    """Return which parts of an answer no tool's result shows; None: all are shown."""
+    """Return which parts of an answer no tool result shows; None: all are shown."""
     unseen = [group[0] for group in groups if not any(_shows(r, group) for r in results)]
     return f"no tool's result shows {listed(unseen)}" if unseen else None
 
 
 def given_away(groups: Groups, query: str) -> bool:
-    """Return whether the question already says everything that the answer must state."""
+    """Return whether the question already contains every statement of the answer."""
     text = fold(query)
     return all(any(contains_whole(text, fold(alias)) for alias in group) for group in groups)
 
@@ -51,7 +51,7 @@ def answer_of(groups: Groups, wrong: Sequence[str], references: Sequence[str]) -
 
 
 def tree_of(groups: Groups, wrong: Sequence[str], references: Sequence[str]) -> Checkpoint:
-    """Return the tree that scores the answer: a leaf per statement, a judge for the meaning."""
+    """Return the tree that scores the answer: one leaf per statement, a judge for the meaning."""
     share = _STATED_WEIGHT / len(groups)
     leaves = [
         _stated(number, group, wrong if number == 1 else (), share)
@@ -94,7 +94,7 @@ def _meaning(references: Sequence[str]) -> Checkpoint:
 
 
 def _shows(result: str, group: Sequence[str]) -> bool:
-    """Return whether a result has one of the ways to say it: as text, or as a number to round."""
+    """Return whether a result shows one of the wordings: as text, or as a number to be rounded."""
     text = fold(result)
     if any(contains_whole(text, fold(alias)) for alias in group):
         return True
@@ -108,6 +108,6 @@ def _shows(result: str, group: Sequence[str]) -> bool:
 
 
 def _half_a_step(number: str) -> float:
-    """Return half of the last decimal place that the number is written with."""
+    """Return half of the last decimal place of a written number."""
     decimals = _DECIMALS.search(number)
     return 0.5 * 10.0 ** -(len(decimals[1]) if decimals else 0)

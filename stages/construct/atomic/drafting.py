@@ -1,4 +1,4 @@
-"""From a filled-in form to the draft of an atomic task, or to what is wrong with the form."""
+"""Converts a filled-in form to the draft of an atomic task, or reports the form's faults."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from taskdata.schema.task import Task
 
 
 def groups_of(form: AtomicForm) -> tuple[tuple[str, ...], ...]:
-    """Return what a right answer states, each with the ways to say it."""
+    """Return the statements of a right answer, each with its possible wordings."""
     return tuple(statement.ways_to_say_it for statement in form.states)
 
 
@@ -27,7 +27,7 @@ def drafted(form: AtomicForm, exemplar: Task, way: Way) -> TaskDraft:
     """Return the draft that a form describes; its chain is not recorded yet.
 
     Raises:
-        BadTaskData: if the form breaks a rule of the expansion; the message names all it breaks.
+        BadTaskData: if the form breaks rules of the expansion; the message names all of them.
     """
     faults = [*_tool_faults(form, exemplar, way), *_question_faults(form, exemplar)]
     if faults:
@@ -44,7 +44,7 @@ def drafted(form: AtomicForm, exemplar: Task, way: Way) -> TaskDraft:
             capabilities=tuple(dict.fromkeys(known[name].spec.category for name in used)),
             human_minutes=exemplar.human_minutes,
             files=form.files,
-            # In the catalogue's order, which tells nothing about the solution.
+            # In the order of the catalogue, which reveals nothing about the solution.
             tools=tuple(name for name in known if name in offered),
             checkpoints=tree_of(groups, form.wrong, form.references),
             answer=answer_of(groups, form.wrong, form.references),

@@ -1,7 +1,7 @@
 """The expand stage: new atomic tasks from exemplars, each with a recorded chain (GTA, 3.2 and 3.3).
 
-A model writes question, chain and answer; the tools then run the chain. A task whose tool
-misbehaves, or whose answer the results do not show, is not kept.
+A model writes question, chain and answer; then the tools run the chain. A task whose tool
+misbehaves, or whose answer is not shown by the results, is dropped.
 """
 
 import asyncio
@@ -50,19 +50,19 @@ from taskdata.store import Store
 
 STAGE = "expand"
 MISBEHAVED = "misbehaved"
-"""The verdict where a tool of the chain failed or said nothing."""
+"""The verdict if a tool of the chain failed or returned nothing."""
 UNSUPPORTED = "unsupported"
-"""The verdict where no tool's result shows the answer."""
+"""The verdict if no tool result shows the answer."""
 
 _SHOWN_RESULT = 4_000
 _MAX_REASON = 1_000
 
 
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
-    """Plan the expansions that are asked for, and draft and record every one that is due.
+    """Plan the requested expansions, then draft and record every one that is due.
 
-    Raises as `work.walk`, and:
-        SandboxFailed: The sandbox does not work on this machine.
+    Raises like `work.walk`, and:
+        SandboxFailed: the sandbox does not work on this machine.
     """
     refresh = store.refresh(refresh_id)
     plan(store, refresh)
@@ -83,7 +83,7 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
 
 
 def plan(store: Store, refresh: Refresh) -> int:
-    """Store a candidate for each expansion asked for and return how many were new; idempotent."""
+    """Store a candidate for each requested expansion; return how many are new; idempotent."""
     base = stored_base(store, refresh.config.base)
     exemplars = sorted(filter(is_exemplar, base), key=lambda task: task.id)
     candidates = []
@@ -112,7 +112,7 @@ def _is_expansion(candidate: Candidate) -> bool:
 
 @dataclass
 class _Recorder:
-    """Runs chains in sandboxes; the chain of an exemplar once, however many vary it."""
+    """Runs chains in sandboxes; the chain of an exemplar once for all its variations."""
 
     provider: SandboxProvider
     folder: Path
@@ -181,7 +181,7 @@ async def _context(case: Case, exemplar: Task, way: Way, recorder: _Recorder) ->
 
 
 def _shown(task: Task, recording: Recording) -> dict[str, Any]:
-    """Return the exemplar with the recorded tool results, which show what its files contain."""
+    """Return the exemplar with the recorded tool results, which show the content of its files."""
     steps = [step.model_dump(mode="json") for step in recording.solution.steps]
     for step in steps:
         step["result"] = step["result"][:_SHOWN_RESULT]
@@ -196,7 +196,7 @@ def _shown(task: Task, recording: Recording) -> dict[str, Any]:
 
 
 def _taken(case: Case) -> set[str]:
-    """Return the questions made from the same exemplar so far, folded."""
+    """Return the questions already made from the same exemplar, folded."""
     store, ours = case.shop.store, case.candidate
     drafts = (
         store.draft(c.id)

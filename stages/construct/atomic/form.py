@@ -1,4 +1,4 @@
-"""What a model fills in for a new atomic task: question, solution and answer (GTA, section 3.2)."""
+"""The form of a new atomic task: question, solution and answer (GTA, section 3.2)."""
 
 from typing import Annotated, Literal
 
@@ -28,17 +28,17 @@ class AtomicForm(Form):
     query: Annotated[str, Field(min_length=20, max_length=4_000)]
     category: Category
     files: Annotated[tuple[RelativePath, ...], Field(max_length=20)]
-    """Of the exemplar's files, those that the question is about."""
+    """The exemplar's files that the question is about."""
     tools: Annotated[tuple[Short, ...], Field(min_length=1, max_length=8)]
-    """That the solution takes."""
+    """The tools that the solution uses."""
     steps: Annotated[tuple[StepForm, ...], Field(min_length=2, max_length=MAX_ATOMIC_STEPS)]
     final_answer: Annotated[str, Field(min_length=1, max_length=4_000)]
     answer_kind: Literal["objective", "subjective"]
     states: Annotated[tuple[StatementForm, ...], Field(min_length=1, max_length=8)]
-    """What every right answer states."""
+    """The statements of every right answer."""
     wrong: Annotated[tuple[Alias, ...], Field(max_length=20)]
-    """What an objective answer says only if it is wrong."""
+    """What an objective answer contains only if it is wrong."""
     references: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=4_000)], ...], Field(max_length=3)
     ]
-    """Three right answers in different words if the answer is subjective, else none."""
+    """Three right answers in different words for a subjective answer, else none."""

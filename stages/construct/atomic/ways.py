@@ -1,6 +1,6 @@
-"""How an atomic exemplar is varied, and how many variations of each kind there are to be.
+"""How an atomic exemplar is varied, and how many variations of each kind are made.
 
-GTA's diversified expansion (GTA, appendix C.2): per exemplar six variations keep the tools and
+GTA's diversified expansion (GTA, appendix C.2): per exemplar, six variations keep the tools and
 change the scenario, two replace one tool, and two add or drop tools.
 """
 
@@ -17,7 +17,7 @@ _ANSWERING = (Capability.PERCEPTION, Capability.LOGIC)
 
 
 class Way(StrEnum):
-    """What a variation does to the set of tools that the exemplar's solution takes."""
+    """How a variation changes the set of tools in the exemplar's solution."""
 
     KEEP = "keep the tools, change the scenario"
     REPLACE = "replace one tool"
@@ -28,12 +28,12 @@ class Way(StrEnum):
 
     @property
     def dropped(self) -> int:
-        """Tools of the exemplar that the variation does without."""
+        """Number of the exemplar's tools that the variation does not use."""
         return {Way.REPLACE: 1, Way.DROP_ONE: 1, Way.DROP_TWO: 2}.get(self, 0)
 
     @property
     def added(self) -> int:
-        """Tools of the variation that the exemplar does without."""
+        """Number of the variation's tools that the exemplar does not use."""
         return {Way.REPLACE: 1, Way.ADD_ONE: 1, Way.ADD_TWO: 2}.get(self, 0)
 
 
@@ -49,7 +49,7 @@ ANGLES = (
     "ask for what is missing, and what it would take",
     "ask for the earliest, latest or next time something holds",
 )
-"""What successive variations of an exemplar are about, so that they differ from each other."""
+"""Subjects for successive variations of an exemplar, so that they differ from each other."""
 
 
 class Variation(NamedTuple):
@@ -58,11 +58,11 @@ class Variation(NamedTuple):
     exemplar: Task
     way: Way
     number: int
-    """Counts the variations of this exemplar, from 1."""
+    """Number of the variation for this exemplar, from 1."""
 
     @property
     def aim(self) -> str:
-        """Way and angle in words; `way_of` reads the way back."""
+        """Way and subject in words; `way_of` parses the way."""
         return f"{self.way}{_SEPARATOR}{ANGLES[(self.number - 1) % len(ANGLES)]}"
 
 
@@ -78,12 +78,12 @@ def involved_tools(task: Task) -> tuple[str, ...]:
 
 
 def choosable_tools() -> tuple[str, ...]:
-    """Return the tools a task can choose to involve: the catalogue without the ever-present."""
+    """Return the tools that a task can choose: the catalogue without the ever-present ones."""
     return tuple(name for name in catalogue() if name not in ALWAYS_PRESENT)
 
 
 def answering_tools() -> tuple[str, ...]:
-    """Return the tools that can have a part in an answer in words: those that read or reason."""
+    """Return the tools that can contribute to an answer in words: those that read or reason."""
     known = catalogue()
     return tuple(n for n in choosable_tools() if known[n].spec.category in _ANSWERING)
 
@@ -91,14 +91,14 @@ def answering_tools() -> tuple[str, ...]:
 def is_exemplar(task: Task) -> bool:
     """Return whether the task can be varied: atomic, with a chain, and an answer in words.
 
-    What a picture should show cannot be derived from a varied chain, so those are left out.
+    The content of a picture cannot be derived from a varied chain, so such tasks are left out.
     """
     has_answer = task.answer is not None and task.answer.kind != "image_generation"
     return task.tier is Tier.ATOMIC and has_answer and bool(involved_tools(task))
 
 
 def ways_of(tools: int) -> tuple[Way, ...]:
-    """Return the ten ways of an exemplar with that many tools, mixed, so that any run of them is.
+    """Return the ten ways for an exemplar with that many tools, mixed evenly.
 
     How many tools to add or drop follows the rules for two, three and four tools; one tool is
     treated as two, more than four as four.
@@ -114,9 +114,9 @@ def ways_of(tools: int) -> tuple[Way, ...]:
 
 
 def deal(exemplars: Sequence[Task], total: int) -> list[Variation]:
-    """Return `total` variations, dealt in turn; ten per exemplar are exactly 6, 2 and 2.
+    """Return `total` variations in turn; ten per exemplar are exactly 6, 2 and 2.
 
-    Each exemplar begins at another of its ways, so that also a few variations are of all kinds.
+    Each exemplar starts with another way, so that even a few variations are of all kinds.
     """
     dealt = []
     for index in range(total if exemplars else 0):
@@ -128,7 +128,7 @@ def deal(exemplars: Sequence[Task], total: int) -> list[Variation]:
 
 
 def disobeyed(way: Way, exemplar: Collection[str], tools: Collection[str]) -> str | None:
-    """Return how the `tools` of a variation disobey the way of varying; None: they obey it."""
+    """Return how the `tools` of a variation violate the way of varying; None: they follow it."""
     missing = sorted(set(exemplar) - set(tools))
     new = sorted(set(tools) - set(exemplar))
     if (len(missing), len(new)) == (way.dropped, way.added):

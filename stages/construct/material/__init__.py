@@ -1,1 +1,1 @@
-"""What prompts show beside the candidate: the library of checks, exemplars, attachments."""
+"""What prompts show in addition to the candidate: checks, exemplars, attachments."""

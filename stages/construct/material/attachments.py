@@ -1,4 +1,4 @@
-"""The files that a task may bring, as a prompt shows them: name, size, and how a text begins."""
+"""The files that a task may use, as prompts show them: name, size, beginning of a text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ _CHARACTERS = 3_000
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file as prompts show it."""
+    """A file in the form in which prompts show it."""
 
     name: Untrusted
     size_bytes: int
     beginning: Untrusted | None
-    """Of a small text file; None for anything else."""
+    """Beginning of a small text file; None for any other file."""
 
 
 def shown_files(files: Mapping[str, InputFile], artifacts: ArtifactStore) -> tuple[Attachment, ...]:

@@ -1,4 +1,4 @@
-"""The bank that a refresh builds on: its tasks, and the tools it offers."""
+"""The bank that a refresh builds on: its tasks, and the tools that it offers."""
 
 from environments.tool_runtime.catalogue import catalogue
 from environments.tool_runtime.states import READY, tool_state
@@ -12,7 +12,7 @@ from taskdata.store import Store
 _OF_THE_SESSION = frozenset(
     {"claim_done", "sleep", "history", "handle_overlong_tool_outputs", "manage_context"}
 )
-"""Tools about the agent's own session, which say nothing of a task."""
+"""Tools about the agent's own session, which are independent of the task."""
 
 
 def base_tasks(store: Store, base: str | None) -> tuple[Task, ...]:
@@ -25,7 +25,7 @@ def base_tasks(store: Store, base: str | None) -> tuple[Task, ...]:
 
 
 def stored_base(store: Store, base: str | None) -> tuple[Task, ...]:
-    """Return the tasks of the base, each of which the store now has by hash; idempotent.
+    """Return the tasks of the base after storing each by its hash; idempotent.
 
     Raises:
         Misuse: if there is no such bank.
@@ -39,7 +39,7 @@ def stored_base(store: Store, base: str | None) -> tuple[Task, ...]:
 
 
 def offered_tools(store: Store, config: RefreshConfig) -> tuple[ToolSpec, ...]:
-    """Return the tools that work here and the refresh's tasks may use, in the catalogue's order.
+    """Return the ready tools that the refresh's tasks may use, in the catalogue's order.
 
     Raises:
         Misuse: if there is no such base.
@@ -47,7 +47,7 @@ def offered_tools(store: Store, config: RefreshConfig) -> tuple[ToolSpec, ...]:
     specs = tuple(
         tool.spec
         for name, tool in catalogue().items()
-        # A task that cannot be played here could not be proven either.
+        # A task that cannot run here could not be proven either.
         if name not in _OF_THE_SESSION and tool_state(name, sandbox=config.sandbox) == READY
     )
     if config.tools == "all":

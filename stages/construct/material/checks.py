@@ -1,4 +1,4 @@
-"""The library of checks in as few words as a prompt needs."""
+"""The check library in the short form for prompts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from stages.score.library import check_library
 
 @dataclass(frozen=True)
 class DescribedCheck:
-    """A check as prompts show it."""
+    """A check in the form in which prompts show it."""
 
     name: str
     looks_at: tuple[str, ...]
     """Kinds of file, and `final answer`."""
     args: tuple[str, ...]
-    """`name: type` each; `name?: type` may be left out."""
+    """Each as `name: type`; an optional argument as `name?: type`."""
     purpose: str
 
 

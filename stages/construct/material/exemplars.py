@@ -1,4 +1,4 @@
-"""Finished tasks that show a model what is wanted: which ones, and how much of them."""
+"""Finished tasks that show a model what is wanted: their selection and shortening."""
 
 import hashlib
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ _NODES = 12
 
 
 def choose(candidate: Candidate, tasks: Sequence[Task], most: int) -> tuple[Task, ...]:
-    """Return up to `most` exemplars for a candidate: always the same, of different categories.
+    """Return up to `most` exemplars for a candidate: deterministic, of different categories.
 
-    They are of the candidate's tier, and of the verifiers that a model may use.
+    They have the candidate's tier, and only verifiers that a model may use.
     """
     fit = [task for task in tasks if task.tier == candidate.tier and _can_be_shown(task)]
     ranked = sorted(fit, key=lambda task: _rank(candidate.id, task.id))
@@ -29,7 +29,7 @@ def choose(candidate: Candidate, tasks: Sequence[Task], most: int) -> tuple[Task
 
 
 def shortened(task: Task) -> dict[str, Any]:
-    """Return a task as a model would have to write it, long texts and trees cut."""
+    """Return a task in the form in which a model would write it, long texts and trees cut."""
     shown = shown_draft(draft_from(task))
     nodes = shown["checkpoints"][:_NODES]
     for node in nodes:

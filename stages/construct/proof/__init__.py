@@ -1,1 +1,1 @@
-"""Proof of a task: its chain runs, its reference solution earns all, and nothing earns nothing."""
+"""Proof of a task: its chain runs, its reference reaches the full score, doing nothing none."""

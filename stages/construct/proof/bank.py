@@ -1,7 +1,7 @@
 """Prove tasks: each is run with its reference solution and with the agent that does nothing.
 
-The trials are ordinary ones, executed and scored by the ordinary stages, in a run whose purpose is
-`proof`. They are found again by task hash, so no task is run twice.
+The trials are ordinary ones, executed and scored by the ordinary stages, in a run with the purpose
+`proof`. They are found by task hash, so no task is run twice.
 """
 
 import os
@@ -34,16 +34,16 @@ _REFERENCE, _NOP = AgentSpec(harness="reference"), AgentSpec(harness="nop")
 def prove_bank(
     store: Store, tasks: Sequence[Task], files: Mapping[str, Path], sandbox: SandboxName
 ) -> dict[str, TaskProof]:
-    """Return the proof of each task by content hash; earlier proofs are used again.
+    """Return the proof of each task by content hash; earlier proofs are reused.
 
     Args:
-        store: Where the trials are kept, and looked up.
-        tasks: With distinct ids.
-        files: Their input files by sha256, as far as the artifact store lacks them.
-        sandbox: To play them in.
+        store: Holds the trials.
+        tasks: Tasks with distinct ids.
+        files: Input files by sha256 that are not in the artifact store yet.
+        sandbox: The provider to run them with.
 
     Raises:
-        SandboxFailed: The sandbox does not work on this machine.
+        SandboxFailed: the sandbox does not work on this machine.
     """
     proofs: dict[str, TaskProof] = {}
     usable: dict[str, Task] = {}
@@ -72,7 +72,7 @@ def _refused(task: Task, error: BadTaskData) -> TaskProof:
 def _plan(
     store: Store, tasks: Sequence[Task], files: Mapping[str, Path], sandbox: SandboxName
 ) -> None:
-    """Store a proof run over the tasks, with the trials that make sense for each."""
+    """Store a proof run over the tasks, with the possible trials of each."""
     if not tasks:
         return
     agents = (_REFERENCE, _NOP)
@@ -86,7 +86,7 @@ def _plan(
     )
     require(config)
     release = store.add_release(_BANK, tasks, files)
-    # The same tasks give the same run, so that a pass that was cut short here starts no second one.
+    # The id depends on the tasks, so an interrupted pass continues the same run.
     run_id = f"proof-{release.hash[:16]}"
     if store.find_run(run_id) is None:
         store.add_run(
@@ -110,7 +110,7 @@ def _plan(
 
 
 def _play(store: Store, trials: Sequence[Trial]) -> None:
-    """Execute and score what of the trials is still to be done."""
+    """Execute and score the trials that are not finished."""
     for run_id in dict.fromkeys(trial.run_id for trial in trials):
         ours = {trial.id for trial in trials if trial.run_id == run_id}
         to_execute = ours.intersection(executing.due(store, run_id, 0))

@@ -1,4 +1,4 @@
-"""The form in which a model writes a chain of tool calls, and reading it."""
+"""The form in which a model writes a chain of tool calls, and its conversion."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -19,23 +19,23 @@ class StepForm(Form):
 
     tool: Short
     thought: Annotated[str, Field(max_length=1_000)]
-    """Why it is made, in a sentence."""
+    """Reason for the call, one sentence."""
     arguments: Annotated[str, Field(max_length=_MAX_ARGUMENT_BYTES)]
     """A JSON object in a text."""
 
 
 class ReferenceForm(Form):
-    """A solution: tool calls and what is answered in the end."""
+    """A solution: tool calls and the final answer."""
 
     steps: Annotated[tuple[StepForm, ...], Field(min_length=1, max_length=MAX_STEPS)]
     final_answer: Annotated[str, Field(max_length=20_000)]
 
 
 def solution_of(steps: Sequence[StepForm], final_answer: str) -> ReferenceSolution:
-    """Return the solution that a form describes, no result recorded yet.
+    """Return the solution that a form describes, without recorded results.
 
     Raises:
-        BadTaskData: if a step's arguments are no JSON object; names the step.
+        BadTaskData: if a step's arguments are not a JSON object; names the step.
     """
     chain = tuple(_step(number, step) for number, step in enumerate(steps, start=1))
     return ReferenceSolution(steps=chain, final_answer=final_answer)

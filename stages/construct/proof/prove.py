@@ -1,7 +1,7 @@
 """The prove stage: candidates are run before a person reviews them.
 
-Each is run with its reference solution and with the agent that does nothing. Where the refresh asks
-for it, a model first drafts the reference solutions that are missing.
+Each is run with its reference solution and with the agent that does nothing. If the refresh is
+configured so, a model first drafts missing reference solutions.
 """
 
 import logging
@@ -36,14 +36,14 @@ _FIRST = "first cause: "
 
 
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
-    """Prove the due candidates: on to review, or into quarantine with the leaves that speak.
+    """Prove the due candidates: next is review, or quarantine with the leaves as evidence.
 
-    A candidate whose trials our infrastructure lost stays due, and so does one whose solution could
-    not be drafted because the model was out of reach; `errors` counts both.
+    A candidate whose trials were lost to infrastructure stays due, and so does one whose solution
+    could not be drafted because the model could not be reached; `errors` counts both.
 
     Raises:
-        SandboxFailed: The sandbox does not work on this machine.
-        Misuse: The refresh is unknown, or its model cannot be used.
+        SandboxFailed: the sandbox does not work on this machine.
+        Misuse: the refresh is unknown, or its model cannot be used.
     """
     started = time.monotonic()
     waiting = due(store, refresh_id, STAGE)

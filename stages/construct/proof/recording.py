@@ -1,6 +1,6 @@
-"""Recorded tool chains: a reference solution is run, and what each tool answered is written down.
+"""Recorded tool chains: a reference solution is run, and each tool result is recorded.
 
-As in GTA (section 3.3), a chain with a tool that misbehaves is of no use: the recording says where.
+As in GTA (section 3.3), a chain with a misbehaving tool is unusable: the recording names it.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from taskdata.schema.transcript import ToolEvent
 from taskdata.store import Store
 
 MAX_RESULT_CHARS = 20_000
-"""A longer result is cut: it becomes part of the task."""
+"""A longer result is cut, because it becomes part of the task."""
 
 _MAX_SHOWN = 300
 _REFERENCE = AgentSpec(harness="reference")
@@ -33,7 +33,7 @@ class Recording:
 
     solution: ReferenceSolution
     faults: tuple[str, ...]
-    """Steps whose tool misbehaved: number, tool and what it said; empty: the chain is sound."""
+    """Steps with a misbehaving tool: number, tool and its message; empty: the chain is sound."""
 
 
 def task_files(store: Store, task: Task) -> dict[str, bytes]:
@@ -49,12 +49,12 @@ async def record_chain(
     Args:
         task: Must have a reference solution.
         files: The task's files by path below `input/`.
-        provider: Of the sandbox the tools run in.
-        folder: The workspace is made below it, and removed.
+        provider: Makes the sandbox in which the tools run.
+        folder: Parent of the workspace, which is removed afterwards.
 
     Raises:
-        BadTaskData: The task has no reference solution, or offers a tool that does not exist.
-        SandboxFailed: The sandbox, not the chain, is at fault.
+        BadTaskData: the task has no reference solution, or offers a tool that does not exist.
+        SandboxFailed: the sandbox failed, not the chain.
     """
     if task.reference is None:
         raise BadTaskData(f"task {task.id!r}: has no reference solution to record")

@@ -1,7 +1,7 @@
-"""Drafting the reference solutions that tasks lack: a model writes them, the checks decide.
+"""Drafting missing reference solutions: a model writes them, the checks decide.
 
-One counts only if it earns the full score. Nothing is lowered for it: without one, the task stays
-as it was, unproven.
+A solution counts only if it reaches the full score. Without one, the task stays as it was,
+unproven.
 """
 
 import asyncio
@@ -35,24 +35,25 @@ from taskdata.store import Store
 
 DRAFTED = "reference_drafted"
 NO_REFERENCE = "no_reference"
-"""The verdict where no drafted solution earned the full score."""
+"""The verdict if no drafted solution reached the full score."""
 
 _MAX_REASON = 1_000
 
 
 def due(store: Store, refresh_id: str) -> list[Candidate]:
-    """Return the candidates to be proven that lack a solution which code could confirm.
+    """Return the candidates at the prove stage without a solution that code could confirm.
 
-    One for which it was tried is not tried again, unless a person has changed the draft since.
+    A candidate for which drafting was tried is not tried again, unless a person has changed the
+    draft.
     """
     return work.due(store, refresh_id, Construction.PROVE, lambda c: _lacks_solution(store, c))
 
 
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
-    """Draft the solutions that are due; every candidate stays at the prove stage.
+    """Draft the due solutions; every candidate stays at the prove stage.
 
-    Raises as `work.walk`, and:
-        SandboxFailed: The sandbox does not work on this machine.
+    Raises like `work.walk`, and:
+        SandboxFailed: the sandbox does not work on this machine.
     """
     name = store.refresh(refresh_id).config.sandbox
     provider = sandbox_provider(name)
@@ -80,16 +81,16 @@ def _lacks_solution(store: Store, candidate: Candidate) -> bool:
 
 @dataclass
 class _Attempts:
-    """What has been tried for one candidate."""
+    """The attempts for one candidate."""
 
     asks_left: int
     tally: Tally = field(default_factory=Tally)
     prompt_version: str | None = None
     rejected: list[ReferenceSolution] = field(default_factory=list)
     faults: tuple[str, ...] = ()
-    """Of the last one rejected."""
+    """Faults of the last rejected solution."""
     told: list[str] = field(default_factory=list)
-    """Everything that was wrong, in order."""
+    """All faults, in order."""
 
 
 async def _take(case: Case, provider: SandboxProvider, folder: Path) -> StepOutcome:
@@ -122,7 +123,7 @@ async def _take(case: Case, provider: SandboxProvider, folder: Path) -> StepOutc
 async def _asked(
     case: Case, draft: TaskDraft, context: Mapping[str, Any], attempts: _Attempts
 ) -> ReferenceSolution | None:
-    """Return the model's next solution; None when it has none, or may not be asked again."""
+    """Return the model's next solution; None if it has none, or may not be asked again."""
     if attempts.asks_left <= 0:
         return None
 
@@ -142,7 +143,7 @@ async def _asked(
     try:
         asked = await case.ask("reference", asking, ReferenceForm, accept, attempts.asks_left)
     except BudgetExhausted as exc:
-        # A wish, not a need: the task goes on without.
+        # A solution is optional: the task continues without one.
         attempts.told.append(str(exc))
         return None
     attempts.tally += asked.tally
@@ -164,10 +165,10 @@ async def _tried(
     provider: SandboxProvider,
     folder: Path,
 ) -> tuple[ReferenceSolution, tuple[str, ...]]:
-    """Return the solution with recorded results, and why it does not count; empty: it does.
+    """Return the solution with recorded results, and why it does not count; empty: it counts.
 
     Raises:
-        SandboxFailed: Our infrastructure lost the trial.
+        SandboxFailed: the trial was lost to infrastructure.
     """
     store = case.shop.store
     task = assembled(store, case.candidate, draft.model_copy(update={"reference": solution}))

@@ -1,4 +1,4 @@
-"""What a task is worth as proof: its own solution earns all of it, doing nothing earns nothing."""
+"""The verdict on a task: its solution reaches the full score, doing nothing scores nothing."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -17,21 +17,21 @@ _MAX_REASON = 200
 
 
 class ProofVerdict(StrEnum):
-    """What playing a task has shown."""
+    """The result of running a task's trials."""
 
     PROVEN = "proven"
     UNPROVEN = "unproven"
-    """Nothing speaks against it, but no solution has earned the full score."""
+    """There is no evidence against it, but no solution has reached the full score."""
     FAILED = "failed"
 
 
 class TaskProof(Value):
-    """The outcome of running the reference solution and the agent that does nothing on one task."""
+    """The result of running the reference solution and the agent that does nothing on one task."""
 
     task_id: str
     task_hash: str
     verdict: ProofVerdict | None
-    """None: our infrastructure failed; the task is to be played again."""
+    """None: infrastructure failed; the trials must be run again."""
     reasons: tuple[str, ...] = ()
     reference_score: float | None = None
     """Root score 0-10 of the reference solution; None: there is none, or nothing was scored."""
@@ -40,11 +40,11 @@ class TaskProof(Value):
     coverage: float | None = None
     """Share (0-1) of the tree's weight that code could score."""
     run_id: str | None = None
-    """The proof run with its trials."""
+    """The proof run that contains its trials."""
 
 
 def verdict_on(task: Task, reference: TrialResult | None, nop: TrialResult | None) -> TaskProof:
-    """Return what the trials of a task prove; without its trials it is still to be played."""
+    """Return the verdict on a task from its trials; a missing trial must still be run."""
     proof = TaskProof(task_id=task.id, task_hash=task.content_hash, verdict=None)
     lost = _lost("nop", nop) or (_lost("reference", reference) if task.reference else None)
     if nop is None or lost is not None:
@@ -68,7 +68,7 @@ def verdict_on(task: Task, reference: TrialResult | None, nop: TrialResult | Non
 
 
 def earns_all(proof: TaskProof) -> bool:
-    """Return whether the reference solution earned the full score."""
+    """Return whether the reference solution reached the full score."""
     score = proof.reference_score
     return score is not None and score >= FULL_SCORE - _ROUNDING
 
@@ -105,7 +105,7 @@ def _faults(reference: TrialResult | None, nop: TrialResult) -> tuple[str, ...]:
 
 
 def _leaves(result: TrialResult, is_wrong: Callable[[float], bool]) -> list[str]:
-    """Return the leaves behind a wrong score, each with its score and what its verifier said."""
+    """Return the leaves behind a wrong score, each with its score and its verifier's reason."""
     leaves = result.score.leaves if result.score else ()
     counted = [leaf for leaf in leaves if leaf.unscored is None or leaf.unscored.was_asked]
     wrong = [leaf for leaf in counted if is_wrong(leaf.score or 0.0)]

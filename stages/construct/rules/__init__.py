@@ -1,1 +1,1 @@
-"""Rules that code can hold a draft to: pure functions from a draft to what breaks them."""
+"""Rules for drafts that code can check: pure functions from a draft to its violations."""

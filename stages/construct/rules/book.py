@@ -17,7 +17,7 @@ _TOLD = 8
 
 
 def violations(draft: TaskDraft, book: Rulebook, *, tree: bool = True) -> tuple[Violation, ...]:
-    """Return every rule that the draft breaks; without `tree`, only those of the task itself."""
+    """Return every rule that the draft breaks; without `tree`, only rules of the task itself."""
     of_task = (*task_violations(draft, book), *query_wording(draft, book))
     if not tree:
         return of_task
@@ -25,7 +25,7 @@ def violations(draft: TaskDraft, book: Rulebook, *, tree: bool = True) -> tuple[
 
 
 def wanted_tools(candidate: Candidate) -> tuple[str, ...]:
-    """Return the tools that a candidate's aim names, if it was made on behalf of some."""
+    """Return the tools that a candidate's aim names, if it was requested for some."""
     if candidate.origin is not Origin.AUGMENTATION:
         return ()
     choosable = set(catalogue()) - ALWAYS_ALLOWED
@@ -35,9 +35,9 @@ def wanted_tools(candidate: Candidate) -> tuple[str, ...]:
 def rulebook(
     candidate: Candidate, files: frozenset[str], tools: frozenset[str] | None = None
 ) -> Rulebook:
-    """Return what a candidate's draft is held to, given its attachments and the tools on offer.
+    """Return the rules for a candidate's draft, given its attachments and the offered tools.
 
-    None: every tool there is.
+    None: all tools of the catalogue.
     """
     return Rulebook(
         tier=candidate.tier,
@@ -48,10 +48,10 @@ def rulebook(
 
 
 def require(found: tuple[Violation, ...]) -> None:
-    """Raise if a draft violates a rule.
+    """Raise if there are violations.
 
     Raises:
-        BadTaskData: naming them, for whoever wrote the draft.
+        BadTaskData: names them for the author of the draft.
     """
     if found:
         told = "; ".join(map(str, found[:_TOLD]))
@@ -60,7 +60,7 @@ def require(found: tuple[Violation, ...]) -> None:
 
 
 def review_rules(store: Store) -> Callable[[Candidate, TaskDraft], tuple[str, ...]]:
-    """Return a function that says, one sentence each, which rules a candidate's draft breaks."""
+    """Return a function that lists the rules a candidate's draft breaks, one sentence each."""
 
     def broken(candidate: Candidate, draft: TaskDraft) -> tuple[str, ...]:
         book = rulebook(candidate, frozenset(available_files(store, candidate)))

@@ -1,4 +1,4 @@
-"""Rules about a task itself: what it brings, allows and asks for. All of them can be decided."""
+"""Rules about a task itself, all decidable by code: files, tools, deliverables, length."""
 
 from collections.abc import Iterator
 

@@ -13,7 +13,7 @@ from taskdata.schema.task import Tier
 
 
 def tree_violations(draft: TaskDraft, book: Rulebook) -> tuple[Violation, ...]:
-    """Return what is wrong with the tree, its wording apart."""
+    """Return the violations in the tree, except its wording."""
     return (
         *_shape(draft.checkpoints, book),
         *_nodes(draft.checkpoints, book),

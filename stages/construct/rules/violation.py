@@ -1,4 +1,4 @@
-"""What breaks a rule, where, and how a model or a person is told."""
+"""A broken rule, its place, and its wording for a model or a person."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _TREE = "checkpoints"
 
 
 class Violation(Value):
-    """One place of a draft that breaks one rule."""
+    """A place of a draft that breaks a rule."""
 
     field: str = Field(min_length=1)
     """`query`, `deliverables`, `checkpoints.<id>.requirement`, ..."""
@@ -23,7 +23,7 @@ class Violation(Value):
 
     @property
     def is_of_tree(self) -> bool:
-        """Whether another checkpoint tree would mend it, the task left as it is."""
+        """Whether another checkpoint tree would remove it, without changing the task."""
         return self.field.split(".", 1)[0] == _TREE
 
     def __str__(self) -> str:
@@ -32,15 +32,15 @@ class Violation(Value):
 
 @dataclass(frozen=True)
 class Rulebook:
-    """What drafts are held to, beside what is always true of a good one."""
+    """The limits and lists that a draft is checked against."""
 
     tier: Tier
     tools: Collection[str]
     """Tools that exist."""
     files: Collection[str]
-    """Names of the attachments there are."""
+    """Names of the existing attachments."""
     wanted_tools: Collection[str] = ()
-    """Tools that the task was asked for."""
+    """Tools for which the task was requested."""
     task: TaskRules = field(default_factory=TaskRules)
     tree: TreeRules = field(default_factory=TreeRules)
 

@@ -1,7 +1,7 @@
 """Rules about wording: outcomes instead of actions, no tools, no prescribed steps (GTA-2, 3.3.4).
 
-Code finds the plain cases; what takes understanding is left to the model's opinion. Every pattern
-is bounded, for the texts are a model's.
+Code finds the plain cases; cases that take understanding are left to the model's opinion. Every
+pattern is bounded, because models write the texts.
 """
 
 import re
@@ -51,25 +51,25 @@ _ORDERED = re.compile(
 
 
 def query_wording(draft: TaskDraft, book: Rulebook) -> tuple[Violation, ...]:
-    """Return what is wrong with the words of title, query and descriptions."""
+    """Return the violations in the wording of title, query and descriptions."""
     return tuple(_query(draft, book))
 
 
 def tree_wording(draft: TaskDraft, book: Rulebook) -> tuple[Violation, ...]:
-    """Return what is wrong with the words of requirements and rubrics."""
+    """Return the violations in the wording of requirements and rubrics."""
     return tuple(_tree(draft, book))
 
 
 def action_words(text: str) -> str | None:
-    """Return the words by which a requirement prescribes an action, None if it does not."""
+    """Return the words with which a requirement prescribes an action, None if it does not."""
     found = _ACTION.search(text)
     return None if found is None else " ".join(found[0].split())
 
 
 def prescribed_steps(query: str) -> str | None:
-    """Return the words by which a query prescribes how to work, None if it does not.
+    """Return the words with which a query prescribes how to work, None if it does not.
 
-    That is a line that begins with a numbered step, several step numbers, several numbered lines
+    These are a line that begins with a numbered step, several step numbers, several numbered lines
     that begin with a verb of working, or such verbs joined by first and then.
     """
     for pattern in (_STEP_LINE, _ORDERED):

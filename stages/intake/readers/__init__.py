@@ -1,1 +1,1 @@
-"""Readers of seed files, one format per file: bytes in, rows out, nothing believed yet."""
+"""Readers of seed files, one format per file: bytes in, unvalidated rows out."""

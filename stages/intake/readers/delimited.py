@@ -1,4 +1,4 @@
-"""Comma-separated values with a header; a row that is broken costs that row alone."""
+"""Comma-separated values with a header; a broken row affects no other row."""
 
 import csv
 import re
@@ -25,13 +25,13 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
 class _TooLong(Exception):
-    """Raised through csv.reader: the row in progress has swallowed more than a row may hold."""
+    """Raised through csv.reader: the current row is longer than a row may be."""
 
 
 class _Feed:
-    """Lines for csv.reader, and what the row in progress has taken of them.
+    """Lines for csv.reader, and the size of the current row.
 
-    `cells` counts the cells that have ended: where a row is too long, the next one is why.
+    `cells` counts the cells that have ended: if a row is too long, the next cell is the cause.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -47,7 +47,7 @@ class _Feed:
         return self
 
     def __next__(self) -> str:
-        """Return the next line; bytes that are no UTF-8 become lone surrogates."""
+        """Return the next line; invalid UTF-8 bytes become lone surrogates."""
         line = next(self._lines)
         self.size += len(line.data)
         is_too_long = line.is_cut or self.size > MAX_ROW_BYTES
@@ -62,7 +62,7 @@ class _Feed:
         return line.data.decode("utf-8", "surrogateescape")
 
     def leave_row(self) -> None:
-        """Go on to where the quotes of the row in progress are balanced: to its end."""
+        """Skip to the end of the current row, where its quotes are balanced."""
         while self.quotes % 2:
             line = next(self._lines, None)
             if line is None:
@@ -73,11 +73,11 @@ class _Feed:
 def read_csv(stream: BinaryIO, origin: str) -> Iterator[RawRow]:
     """Yield every row below the header, counted from 1; an empty cell is None.
 
-    A row without any content is no row. A field may hold line ends between quotes.
+    A row without any content is skipped. A quoted field may contain line breaks.
 
     Raises:
-        BadTaskData: if the header cannot be read, misspells a field, names a column twice, or
-            none `text`.
+        BadTaskData: if the header cannot be parsed, misspells a field, repeats a column, or has no
+            column `text`.
     """
     feed = _Feed(stream)
     records = _records(feed)
@@ -101,7 +101,7 @@ def _records(feed: _Feed) -> Iterator[list[str] | Fault]:
     reader = csv.reader(feed, strict=True)
     while True:
         feed.begin()
-        # One number for the whole process, which other readers set as they need it.
+        # The limit applies to the whole process, and other readers set it as they need.
         csv.field_size_limit(MAX_FIELD_CHARACTERS)
         try:
             yield next(reader)
@@ -112,8 +112,8 @@ def _records(feed: _Feed) -> Iterator[list[str] | Fault]:
             reader = csv.reader(feed, strict=True)
             yield TOO_LONG
         except csv.Error as exc:
-            # The reader forgets the row it gave up; only where it gave up inside a field that
-            # was too large does the rest of that field still stand before the next row.
+            # The reader has dropped the failed row; only if it failed inside a field that was too
+            # large is the rest of that field still before the next row.
             if feed.size > MAX_FIELD_CHARACTERS:
                 feed.leave_row()
                 yield Fault(None, f"a field has more than {MAX_FIELD_CHARACTERS} characters")

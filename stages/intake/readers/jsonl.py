@@ -21,10 +21,10 @@ _NOT_FINITE = object()
 
 
 def read_jsonl(stream: BinaryIO, origin: str) -> Iterator[RawRow]:
-    """Yield every line that is not blank, numbered as an editor does.
+    """Yield every line that is not blank, with its line number.
 
     Raises:
-        BadTaskData: if the first of them is not UTF-8: then this is no text file at all.
+        BadTaskData: if the first line is not UTF-8, because then it is not a text file.
     """
     first = True
     for number, line in enumerate(capped_lines(stream), 1):
@@ -94,7 +94,7 @@ def _finite(digits: str) -> object:
 
 
 def _holds_no_number(value: object) -> bool:
-    # By hand rather than recursively: how deep a row is nested is up to who wrote it.
+    # Iterative instead of recursive, because a row's nesting is untrusted.
     waiting = [value]
     while waiting:
         found = waiting.pop()

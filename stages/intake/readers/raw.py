@@ -1,4 +1,4 @@
-"""What every reader returns: rows as they are in a file, and lines of bounded length."""
+"""What every reader returns: rows as they are in the file, and lines of limited length."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,16 +19,16 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class Fault:
-    """Why a row is not let through."""
+    """Why a row is refused."""
 
     field: str | None
-    """The field at fault; None: the row as a whole."""
+    """The invalid field; None: the row as a whole."""
     reason: str
 
 
 @dataclass(frozen=True)
 class RawRow:
-    """A row of a file: its fields by name, or the fault that made them unreadable."""
+    """A row of a file: its fields by name, or the fault that makes it unreadable."""
 
     number: int
     """Counted from 1: the line of a JSONL file, else the row without the header."""
@@ -70,17 +70,17 @@ def capped_lines(stream: BinaryIO) -> Iterator[Line]:
 
 
 def first_words(text: str) -> str:
-    """Return the beginning of `text` for the quarantine: one that any database can hold."""
+    """Return the beginning of `text` for the quarantine, in a form that any database stores."""
     return _UNSTORABLE.sub("\ufffd", text[:EXCERPT_CHARACTERS])
 
 
 def short_name(name: object) -> str:
-    """Return a field name that a file made up, short enough to be told."""
+    """Return a field name from a file, shortened for messages."""
     return _UNSTORABLE.sub("\ufffd", str(name)[:_NAME_CHARACTERS])
 
 
 def not_utf8(origin: str, place: str, byte: int) -> BadTaskData:
-    """Return the error for a file that does not even begin as UTF-8."""
+    """Return the error for a file that does not begin with UTF-8."""
     return BadTaskData(f"{origin}: {place} is not UTF-8 at byte {byte}; save the file as UTF-8")
 
 

@@ -1,4 +1,4 @@
-"""A YAML document that is a list of mappings: read whole, and only if it is plain and small."""
+"""A YAML document with a list of mappings, read as a whole if it is plain and small."""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -21,12 +21,12 @@ class _Unplain(Exception):
 
 
 def read_yaml(stream: BinaryIO, origin: str) -> Iterator[RawRow]:
-    """Yield every item of the list, counted from 1; scalars are taken as they are written.
+    """Yield every item of the list, counted from 1; scalars are taken as written.
 
-    Anchors and aliases are refused: a few of them unfold into billions of values.
+    Anchors and aliases are refused: a few of them can expand to billions of values.
 
     Raises:
-        BadTaskData: if the document cannot be parsed, is too large or is no list.
+        BadTaskData: if the document cannot be parsed, is too large or is not a list.
     """
     data = stream.read(MAX_YAML_BYTES + 1)
     if len(data) > MAX_YAML_BYTES:

@@ -1,4 +1,4 @@
-"""What the scoring process and a process that runs checks say to each other, a line each."""
+"""Messages between the scoring process and a process that runs checks, one per line."""
 
 from pydantic import Field
 
@@ -10,14 +10,14 @@ from taskdata.schema.views import View
 
 
 class CheckLimits(Value):
-    """What checks may use. The content of a deliverable can drive any of it, so beyond is a 0."""
+    """Limits for checks. Deliverables can drive their resource use, so exceeding one scores 0."""
 
     check_seconds: float = Field(default=10.0, gt=0)
-    """CPU time of one check; on a reference solution of the starter bank the slowest takes 0.1."""
+    """CPU time of one check; on the starter bank's reference solutions, 0.1 at most."""
     trial_seconds: float = Field(default=30.0, gt=0)
     """CPU time of all checks of one trial; those after the one that exceeds it are not run."""
     wall_seconds: float = Field(default=300.0, gt=0)
-    """How long to wait for one check on a busy machine; longer is a failure of ours, not a 0."""
+    """Wait for one check on a busy machine; exceeding it is our failure, not a 0."""
     memory_bytes: int = Field(default=2 << 30, gt=0)
     """Address space of the process."""
 
@@ -42,17 +42,17 @@ class CheckRequest(Value):
 
     @property
     def evidence(self) -> TrialEvidence:
-        """The trial, as far as checks may look at it."""
+        """What checks may see of the trial."""
         return TrialEvidence(
             views=self.views, delivered=self.delivered, final_answer=self.final_answer
         )
 
 
 class CheckReply(Value):
-    """What came of one check."""
+    """The result of one check."""
 
     score: LeafScore | None
     refused: str = ""
-    """Why the task's check cannot be run at all; then there is no score."""
+    """Why the task's check cannot run at all; then there is no score."""
     cpu_seconds: float = 0.0
-    """What the check took."""
+    """CPU time of the check."""

@@ -1,4 +1,4 @@
-"""Running the checks of one trial: each within its limits, whatever was delivered."""
+"""Runs the checks of one trial, each within its limits, whatever was delivered."""
 
 import asyncio
 import signal
@@ -19,20 +19,20 @@ _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal
 """Signals that a check's own input can cause (a crash); other signals come from outside."""
 _ATTEMPTS = 2
 _MOST_RETIRED = 16
-"""As many processes may be found to have ended by themselves, one after the other."""
+"""How many processes in a row may be found to have ended by themselves."""
 
 
 async def check_leaves(
     leaves: Iterable[Checkpoint], evidence: TrialEvidence, limits: CheckLimits = LIMITS
 ) -> dict[str, LeafScore]:
-    """Return the scores of the leaves that have a check, by leaf.
+    """Return the scores of the leaves with a check, by leaf.
 
-    A check beyond its limits scores 0, and so does one that crashes its process twice. The trial
-    has a process to itself, so no other trial waits for its checks.
+    A check that exceeds its limits scores 0, and so does one that crashes its process twice. A
+    trial has a process of its own, so no other trial waits for its checks.
 
     Raises:
-        BadTaskData: A check of the task is not valid.
-        ChecksFailed: The process cannot be started, or was lost.
+        BadTaskData: a check of the task is not valid.
+        ChecksFailed: the process cannot be started, or was lost.
     """
     checks = [
         LeafCheck(leaf_id=leaf.id, check=leaf.verifier)
@@ -66,13 +66,13 @@ async def _asked(process: CheckProcess, request: CheckRequest, run: "_TrialRun")
 
 
 class _TrialRun:
-    """The checks of one trial: which are done, and what to make of a process that ended."""
+    """The checks of one trial: which are done, and how to react when a process has ended."""
 
     def __init__(
         self, checks: Sequence[LeafCheck], evidence: TrialEvidence, limits: CheckLimits
     ) -> None:
         self.scores: dict[str, LeafScore] = {}
-        # One deliverable after the other, so that the process holds no more than one.
+        # One deliverable after the other, so that the process holds only one at a time.
         first = {leaf.check.deliverable: place for place, leaf in reversed([*enumerate(checks)])}
         self._waiting = sorted(checks, key=lambda leaf: first[leaf.check.deliverable])
         self._evidence = evidence
@@ -106,18 +106,18 @@ class _TrialRun:
         self._next(reply.score)
 
     def ended(self, code: int) -> None:
-        """Note that a process has ended during the first check that is waiting."""
+        """Record that a process has ended during the first waiting check."""
         if code == -signal.SIGPROF:
             self._left -= self._limits.check_seconds
             seconds = f"{self._limits.check_seconds:g} s"
             self._give_up(f"stopped: the check took more than {seconds} of CPU time")
             return
         if code == 0 and self._retired < _MOST_RETIRED:
-            # It holds much memory, so it ended after its last trial; it was still among the idle
-            # ones because a busy machine takes its time over that. The check was not begun.
+            # The process holds much memory, so it ended after its last trial; on a busy machine it
+            # was still listed as idle. The check was not started.
             self._retired += 1
             return
-        # It may have been lost before it began, idle as it was.
+        # The process may have been lost while idle, before the check was started.
         self._attempts += 1
         if self._attempts < _ATTEMPTS:
             return

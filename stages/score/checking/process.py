@@ -1,4 +1,4 @@
-"""A process that runs checks, as the scoring process holds it: asked, waited for, killed."""
+"""A process that runs checks, seen from the scoring process: requests, replies, killing it."""
 
 import os
 import select
@@ -30,8 +30,8 @@ class CheckProcess:
     """One process; its methods block, except `kill`, which may come from another thread."""
 
     def __init__(self, command: tuple[str, ...]) -> None:
-        # No key of a provider is in its environment, whatever a check can be made to do. It ends
-        # when its standard input does, so also when this process is killed.
+        # Its environment has no key of a provider, whatever a check can be made to do. The process
+        # ends with its standard input, so also when this process is killed.
         environment = {"PATH": os.defpath, "PYTHONPATH": str(Path(stages.__file__).parents[1])}
         try:
             self._process = subprocess.Popen(
@@ -40,7 +40,7 @@ class CheckProcess:
                 stdout=subprocess.PIPE,
                 env=environment,
                 bufsize=0,
-                # A terminal that is interrupted interrupts the scoring process alone.
+                # An interrupt in the terminal reaches the scoring process only.
                 process_group=0,
             )
         except OSError as exc:
@@ -51,13 +51,13 @@ class CheckProcess:
         """Yield a reply to each check of the request, in order.
 
         Raises:
-            ProcessEnded: The process is gone before it has replied.
-            ChecksFailed: It did not reply to one check within `wall_seconds`.
+            ProcessEnded: the process ended before it has replied.
+            ChecksFailed: it did not reply to a check within `wall_seconds`.
         """
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise ChecksFailed("the process that runs checks has no pipes")
-        # One that is gone takes nothing; that it is gone is seen where it replies.
+        # A process that has ended reads nothing; its end is noticed when its reply is read.
         with suppress(BrokenPipeError):
             line = memoryview(request.model_dump_json().encode() + b"\n")
             while line:
@@ -88,7 +88,7 @@ class CheckProcess:
         return self._process.poll() is not None
 
     def kill(self) -> None:
-        """Kill the process; pending requests fail with the news that it has ended."""
+        """Kill the process; pending requests fail with `ProcessEnded`."""
         self._process.kill()
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class CheckProcess:
 
 
 _idle: dict[tuple[str, ...], list[CheckProcess]] = {}
-"""By command; shared by all batches of this process, because starting one takes half a second."""
+"""By command; shared by all batches of this process, since starting one takes half a second."""
 # Two processes that read from one pipe would each get half of a reply.
 os.register_at_fork(after_in_child=_idle.clear)
 

@@ -1,8 +1,8 @@
 """The process that runs checks: `python -m stages.score.checking.worker MEMORY_BYTES`.
 
-It reads requests from standard input and answers each of their checks with a line, in order. A
-timer of CPU time kills it, by the signal SIGPROF, during a check that takes too long: no code of
-ours could interrupt a regular expression. It ends when its input does.
+It reads requests from standard input and answers each check with a line, in order. A CPU timer
+kills it, by the signal SIGPROF, during a check that takes too long, because Python code cannot
+interrupt a regular expression. The process ends with its input.
 """
 
 import os
@@ -18,7 +18,7 @@ from stages.score.library import no_points, run_check
 from taskdata.errors import BadTaskData
 
 _LARGE = 0.25
-"""Share of the allowed memory beyond which a new process takes the next trial."""
+"""Share of the allowed memory above which a new process is used for the next trial."""
 
 
 def main() -> int:

@@ -1,1 +1,1 @@
-"""The reference of checks: docs/checks.md, and the examples in it."""
+"""The reference of checks in docs/checks.md, and its examples."""

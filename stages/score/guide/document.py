@@ -1,4 +1,4 @@
-"""docs/checks.md: `python -m stages.score.guide.document` writes it anew from the library."""
+"""Writes docs/checks.md from the library: `python -m stages.score.guide.document`."""
 
 import argparse
 import ast
@@ -110,7 +110,7 @@ _FILES_HEAD = "## The files in the examples\n"
 
 
 class Example(NamedTuple):
-    """A check, what it looks at, its arguments and the score."""
+    """A check with a deliverable, arguments and the score."""
 
     name: str
     deliverable: str | None
@@ -182,7 +182,7 @@ def _shown(spec: CheckSpec) -> Iterator[str]:
 
 
 def played(example: Example) -> LeafScore:
-    """Return what a check makes of its example."""
+    """Return the score of a check on its example."""
     trial = TrialEvidence(views=VIEWS, delivered=tuple(VIEWS), final_answer=ANSWER)
     check = Check(name=example.name, deliverable=example.deliverable, args=example.args)
     return run_check("example", check, trial)
@@ -198,7 +198,7 @@ def _files() -> Iterator[str]:
 
 @cache
 def _said(owner: type) -> Mapping[str, str]:
-    """Return the texts that stand below the fields of a class."""
+    """Return the texts below the fields of a class."""
     try:
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
     except (OSError, TypeError):

@@ -1,1 +1,1 @@
-"""The LLM judge: what it is shown, how it is asked, and how its verdict is read."""
+"""The LLM judge: what it is shown, how it is asked, and how its verdict is parsed."""

@@ -1,8 +1,8 @@
-"""The text block that shows a judge what an agent left, built so that the content cannot forge it.
+"""The text block that shows a judge what an agent left, protected against forged structure.
 
-Every line that is not the agent's begins with a mark, a hash of all the content. No text can
-contain its own hash, so no text in the block can begin a file, end one, or say that a table or a
-page begins. Names that the agent chose are quoted and escaped in those lines.
+Every line of our own begins with a mark, a hash of all the content. No text can contain its own
+hash, so no text in the block can imitate the beginning or end of a file, a table or a page. Names
+that the agent chose are quoted and escaped in our lines.
 """
 
 import hashlib
@@ -13,20 +13,20 @@ from typing import NamedTuple
 
 MARK_LENGTH = 16
 _HEADING_EXTRA = MARK_LENGTH + 2
-"""Characters of a heading's line beside the heading."""
+"""Characters of a heading's line besides the heading."""
 
 
 class Part(NamedTuple):
     """A piece of a file."""
 
     heading: str
-    """Ours, on a line of its own; empty: no such line."""
+    """Our text, on a line of its own; empty: no such line."""
     text: str = ""
-    """The agent's."""
+    """The agent's text."""
 
     @property
     def length(self) -> int:
-        """How many characters it takes in the block."""
+        """Its number of characters in the block."""
         return len(self.text) + (len(self.heading) + _HEADING_EXTRA if self.heading else 0)
 
 
@@ -34,25 +34,25 @@ class Frame(NamedTuple):
     """A file, or the final answer."""
 
     name: str
-    """Ours; the name of a file in it is quoted."""
+    """Our text; a file's name in it is quoted."""
     parts: Sequence[Part]
 
 
 class Block(NamedTuple):
-    """What is between the judge's two marks."""
+    """The content between the judge's two marks."""
 
     mark: str
     text: str
 
 
 def quoted(name: str) -> str:
-    """Return text that an agent may have chosen on one line, in quotes it cannot close."""
+    """Return text that an agent may have chosen on one line, in quotes that it cannot close."""
     line = json.dumps(name, ensure_ascii=False)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def framed(frames: Iterable[Frame], most_each: int) -> Block:
-    """Return the frames as one block, with at most so many characters of each."""
+    """Return the frames as one block, with at most `most_each` characters of each."""
     shown = [Frame(frame.name, list(_within(frame.parts, most_each))) for frame in frames]
     mark = _mark(shown)
     return Block(mark, "\n".join(line for frame in shown for line in _lines(frame, mark)))

@@ -1,9 +1,9 @@
 """The LLM judge: scores a leaf against its rubric from the rendered text of the deliverables.
 
 A reply that does not fit the verdict schema never becomes a number: the judge is asked again, a
-bounded number of times, and then the leaf is unscored with the fault as its reason. Likewise when
-the provider refuses the question. A judge that cannot be reached or paid now is another matter: its
-trial stays due, and what it did answer is not asked again.
+limited number of times, and then the leaf is unscored with the fault as its reason. The same
+applies if the provider refuses the question. If the judge cannot be reached or paid for now, its
+trial stays due, and its recorded replies are not asked for again.
 """
 
 import asyncio
@@ -37,13 +37,13 @@ from taskdata.store import Store
 _logger = logging.getLogger(__name__)
 
 PROMPT_VERSION = 2
-"""Of `prompts/judge.md` together with the layout of the request; part of every verifier name."""
+"""Version of `prompts/judge.md` and the layout of the request; part of every verifier name."""
 
 MAX_ASKS = 3
 MAX_FILE_CHARACTERS = 40_000
-"""Shown of one deliverable, or of the final answer, where they are not too many."""
+"""Most that is shown of one deliverable, or of the final answer."""
 MAX_CHARACTERS = 120_000
-"""Shown of all of them together."""
+"""Most that is shown of all of them together."""
 _MAX_REASON = 2_000
 _OURS_TO_MEND = frozenset({401, 402, 403, 404, 407, 429})
 
@@ -59,7 +59,7 @@ class JudgeReply(BaseModel):
 
 @dataclass(frozen=True)
 class RunJudge:
-    """A run's judge; a reply about a trial is recorded at once, and never paid for again."""
+    """A run's judge; a reply about a trial is stored at once, and never paid for again."""
 
     spec: ModelSpec
     base_url: str | None
@@ -70,9 +70,9 @@ class RunJudge:
     store: Store
 
     async def of_trial(self, trial_id: str, answered: Callable[[], None]) -> "LeafJudge":
-        """Return the judge of one trial, which replays what it has answered about it before.
+        """Return the judge of one trial, which replays its earlier replies about this trial.
 
-        `answered` is told of every reply that came from the provider.
+        `answered` is called for every reply that came from the provider.
         """
         client, earlier = None, list[ModelCall]()
         if self.client is not None:
@@ -90,7 +90,7 @@ class RunJudge:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A client that tells of each reply; it does not own the client behind it."""
+    """A client that reports each reply; it does not own the client that it wraps."""
 
     client: ModelClient
     answered: Callable[[], None]
@@ -106,24 +106,25 @@ class _Asked:
 
 @dataclass(frozen=True)
 class LeafJudge:
-    """A configured judge: its clients, and the model it was asked for."""
+    """A configured judge: its clients and its model."""
 
     asks: Sequence[ModelClient]
-    """One for each time that it may be asked about a leaf, in order."""
+    """One client for each time that the judge may be asked about a leaf, in order."""
     model: str
 
     async def score(
         self, leaf_id: str, requirement: str, verifier: Judge, trial: TrialEvidence
     ) -> LeafScore:
-        """Return the leaf's score, unscored when the judge refuses or cannot be read.
+        """Return the leaf's score; unscored if the judge refuses or its reply cannot be parsed.
 
-        Where nothing of what it should look at was delivered, the score is 0 without asking.
+        If nothing that it should look at was delivered, the score is 0 without asking.
 
         Raises:
-            ModelUnavailable: It is out of reach, or other calls held the money for too long.
-            BudgetExhausted: There is no money left for it.
-            ModelRejected: The key, the account or the model's name is wrong.
-            NotRecorded: Only kept replies are played back, and there is none.
+            ModelUnavailable: the judge cannot be reached, or other calls held the money for too
+                long.
+            BudgetExhausted: there is no money left for the judge.
+            ModelRejected: the key, the account or the model's name is wrong.
+            NotRecorded: only recorded replies are replayed, and there is none.
         """
         absent = nothing_to_judge(verifier, trial)
         if absent is not None:
@@ -159,7 +160,7 @@ def no_judge(leaf_id: str) -> LeafScore:
 
 
 def read_judge(leaf_id: str, reply: ModelReply) -> JudgeReply:
-    """Return the verdict, or raise `JudgeUnreadable` so that the caller asks again."""
+    """Return the verdict; raises `JudgeUnreadable` so that the caller asks again."""
     try:
         return JudgeReply.model_validate_json(reply.text)
     except ValidationError as exc:
@@ -186,7 +187,7 @@ def nothing_to_judge(verifier: Judge, trial: TrialEvidence) -> str | None:
 
 
 def judge_request(requirement: str, verifier: Judge, trial: TrialEvidence) -> ModelRequest:
-    """Return the question to the judge, everything untrusted between marks it cannot forge."""
+    """Return the question to the judge, with all untrusted text between marks it cannot forge."""
     mark, evidence = _evidence(verifier, trial)
     question = (
         f"Requirement: {requirement}\n\nRubric:\n{verifier.rubric}\n\n"
@@ -203,7 +204,7 @@ def judge_request(requirement: str, verifier: Judge, trial: TrialEvidence) -> Mo
 
 
 def largest_request(requirement: str, verifier: Judge) -> ModelRequest:
-    """Return the question to the judge that costs most, whatever will have been delivered."""
+    """Return the most expensive question to the judge, whatever will be delivered."""
     # In UTF-8 no character is longer, and a byte may be a token.
     text = "\U0010ffff" * (10 * MAX_CHARACTERS)
     views = {name: TextView(text=text) for name in verifier.deliverables}

@@ -1,4 +1,4 @@
-"""What a judge is told of a file, which it sees nothing else of."""
+"""The text by which a judge sees a file; it sees nothing else of it."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from taskdata.schema.views import (
 
 
 def parts_of(view: View) -> list[Part]:
-    """Return the view in parts, whose headings say what the file is made of.
+    """Return the view in parts, whose headings state the structure of the file.
 
     Hidden text is counted and not quoted: it may have been written for the judge.
     """
@@ -67,7 +67,7 @@ def _table(table: Table) -> Part:
 
 
 def _one_line(text: str) -> str:
-    """Return text on one line, so that it cannot pose as more rows or cells than it is."""
+    """Return text on one line, so that it cannot imitate further rows or cells."""
     return "\\n".join(text.splitlines())
 
 
@@ -78,7 +78,7 @@ def _sheet(sheet: Sheet) -> Part:
 
 
 def _cell(address: str, cell: Cell) -> str:
-    """Return a cell on one line; text is in quotes, so that none can pose as a formula."""
+    """Return a cell on one line; text is quoted, so that it cannot imitate a formula."""
     value = quoted(cell.value) if isinstance(cell.value, str) else cell.value
     formula = f" {_one_line(cell.formula)}" if cell.formula else ""
     return f"{address}: {'' if value is None else value}{formula}"

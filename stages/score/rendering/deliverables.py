@@ -17,14 +17,14 @@ async def render_all(
     drawer: PageDrawer | None,
     artifacts: ArtifactStore,
 ) -> tuple[RenderedDeliverable, ...]:
-    """Return what the task asks for, rendered; files nobody asked for cannot earn anything.
+    """Return the requested deliverables, rendered; other files cannot earn anything.
 
     Args:
         deliverables: What the agent left.
         asked: Names of the files that the task asks for.
         renderer: Makes the views.
-        drawer: Draws pictures of pages; None: they are not wanted.
-        artifacts: Keeps small pictures.
+        drawer: Draws pictures of pages; None: no pictures.
+        artifacts: Stores small pictures.
     """
     found = []
     for deliverable in deliverables:

@@ -1,7 +1,7 @@
 """Has pages of deliverables drawn: one sandbox each, each content once for all trials and runs.
 
-What is drawn is for people, and for judges that see; no check looks at it. So a file whose pages
-cannot be drawn has none, and its trial is scored all the same.
+The pictures are for people and for multimodal judges; no check uses them. So if pages cannot be
+drawn, there are no pictures, and the trial is scored all the same.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from taskdata.schema.views import PagePictures
 from taskdata.store import Store
 
 DRAWER = "1"
-"""Of the way in which pages are drawn: pictures of another are drawn again."""
+"""Version of the drawing code: pictures of another version are drawn again."""
 _logger = logging.getLogger(__name__)
 
 
@@ -35,10 +35,10 @@ class PageDrawer:
         self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def pages(self, deliverable: Deliverable) -> PagePictures | None:
-        """Return pictures of the deliverable's pages; None where it has none to draw.
+        """Return pictures of the deliverable's pages; None if it has no pages to draw.
 
         Raises:
-            NightshiftError: The store cannot be reached, or does not hold the file any more.
+            NightshiftError: the store cannot be reached, or has no longer the file.
         """
         kind = ending(deliverable.name)
         if kind not in DRAWN or deliverable.size_bytes > MAX_FILE_BYTES:

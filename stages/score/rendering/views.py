@@ -18,7 +18,7 @@ from taskdata.schema.views import UnreadableView
 _CACHE_BYTES = 128 * 1024 * 1024
 
 _Content = tuple[str, str]
-"""Sha256 and file ending: all that a view depends on."""
+"""Sha256 and file ending, which determine the view."""
 
 # Shared by all batches of this process: refinement rounds often deliver the same file again.
 _rendered: LRUCache[_Content, Rendered] = LRUCache(
@@ -41,12 +41,12 @@ class Renderer:
     async def render(self, deliverable: Deliverable) -> Rendered:
         """Return the deliverable's view.
 
-        The file is put alone into a fresh workspace, under a name of our choosing: neither its
-        name nor another deliverable can reach its view.
+        The file is put alone into a new workspace, under a name that we choose: neither its name
+        nor another deliverable can influence its view.
 
         Raises:
-            SandboxFailed: It is the sandbox that failed.
-            NightshiftError: The artifact store does not hold the file any more.
+            SandboxFailed: the sandbox failed, not the file.
+            NightshiftError: the artifact store has no longer the file.
         """
         ending = PurePosixPath(deliverable.name).suffix.lower()
         if ending not in READERS:

@@ -7,6 +7,7 @@ from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
 from taskdata.errors import ModelUnavailable
 from tests.environments.models.limiters import budget_of, spent_usd
+from tests.paid import paid
 
 ASKED = {"messages": [{"role": "user", "content": "Hello"}], "max_completion_tokens": 500}
 
@@ -123,7 +124,7 @@ async def test_what_may_be_charged_is_the_runs_money(
     assert lost_usd > 0
     assert spent_usd(budget) == pytest.approx(lost_usd)
     assert store.spent_usd(run.id) == pytest.approx(lost_usd)
-    assert store.paid(run.id) == (0, 0.0)
+    assert paid(store, run.id) == (0, 0.0)
 
 
 async def test_what_failed_calls_may_be_charged_leaves_no_program_out_of_money(wire, program):

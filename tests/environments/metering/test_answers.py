@@ -19,6 +19,7 @@ from taskdata.errors import ModelUnavailable, StoreUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.usage import Usage
 from tests.environments.models.limiters import budget_of, spent_usd
+from tests.paid import paid
 
 HELLO = {"choices": [{"index": 0, "delta": {"content": "Hello"}, "finish_reason": None}]}
 STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
@@ -88,7 +89,7 @@ async def test_an_attempt_that_was_cut_short_is_carried_on_where_it_stopped(
         replies = [await said(second, text) for text in "abc"]
     assert replies == ["answer 1", "answer 2", "answer 3"]
     assert [seen.body["messages"][0]["content"] for seen in wire.seen] == ["a", "b", "c"]
-    assert store.paid(trial.run_id) == (3, pytest.approx(sum(r.cost_usd for r in second.replies)))
+    assert paid(store, trial.run_id) == (3, pytest.approx(sum(r.cost_usd for r in second.replies)))
 
 
 async def test_what_is_answered_again_counts_as_it_did_the_first_time(wire, attempt):
@@ -226,7 +227,7 @@ async def test_only_whole_answers_are_kept(wire, attempt, streams, store, trial)
         with pytest.raises(ModelUnavailable, match="ended early"):
             agent.proxy.require_provider()
     assert len(wire.seen) == 6
-    assert store.paid(trial.run_id) == (0, 0.0)
+    assert paid(store, trial.run_id) == (0, 0.0)
 
 
 @pytest.mark.parametrize("is_stream", [False, True])
@@ -258,7 +259,7 @@ async def test_an_answer_too_long_to_keep_is_counted_and_asked_again(
             assert b"Hello" in await agent.stream("/v1/chat/completions")
     assert len(wire.seen) == 4
     assert store.paid_calls(trial.id) == []
-    assert store.paid(trial.run_id)[0] == 4
+    assert paid(store, trial.run_id)[0] == 4
 
 
 async def test_usage_that_is_not_reported_is_kept_as_unknown(wire, attempt, store, trial):
@@ -269,7 +270,7 @@ async def test_usage_that_is_not_reported_is_kept_as_unknown(wire, attempt, stor
             await said(agent, "a")
         assert agent.replies[0].cost_usd is None
         assert agent.proxy.budget.spent.tokens > 100
-    assert store.paid(trial.run_id) == (1, None)
+    assert paid(store, trial.run_id) == (1, None)
     assert store.spent_usd(trial.run_id) == agent.proxy.budget.spent.usd > 0
 
 
@@ -381,7 +382,7 @@ async def test_replies_of_our_own_agents_and_answers_to_programs_do_not_mix(
         assert await ours(number) == "ours"
         async with attempt(number) as agent:
             assert await said(agent, "a") == "theirs"
-    assert store.paid(trial.run_id)[0] == 2
+    assert paid(store, trial.run_id)[0] == 2
 
 
 async def test_an_answer_that_counts_no_tokens_is_kept_at_its_most(wire, attempt, store, trial):

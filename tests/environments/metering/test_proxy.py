@@ -284,10 +284,10 @@ async def test_what_a_program_leaves_behind_is_counted_and_then_cut_off(wire, pr
 
 async def test_the_runs_money_is_shared_and_its_end_is_not_the_agents(wire, key, record):
     wire.respond = lambda seen: wire.says("x", input_tokens=100, output_tokens=100)
-    budget = budget_of(0.2)
+    run_budget = budget_of(0.2)
     endpoint = Endpoint(ModelSpec(provider="openai", model="m"), wire.openai_url, key)
     budget = ProgramBudget(Budget(max_reply_tokens=1_000), PRICE)
-    terms = Terms(endpoint, budget, record, run_budget=budget)
+    terms = Terms(endpoint, budget, record, run_budget=run_budget)
     async with (
         metering_proxy(terms) as proxy,
         aiohttp.ClientSession(headers={"x-api-key": proxy.token}) as session,
@@ -300,7 +300,7 @@ async def test_the_runs_money_is_shared_and_its_end_is_not_the_agents(wire, key,
             proxy.require_provider()
     assert statuses[0] == 200
     assert statuses[-1] == 429
-    assert spent_usd(budget) == pytest.approx(len(wire.seen) * 0.011)
+    assert spent_usd(run_budget) == pytest.approx(len(wire.seen) * 0.011)
 
 
 async def test_a_no_with_status_200_is_the_programs_and_may_be_charged(wire, program):

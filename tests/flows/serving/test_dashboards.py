@@ -3,6 +3,7 @@
 import os
 import urllib.error
 import urllib.request
+from urllib.parse import urlsplit
 
 import pytest
 from starlette.testclient import TestClient
@@ -163,3 +164,13 @@ def test_a_command_serves_them_where_it_says(home):
             urllib.request.urlopen(address, timeout=30)
     assert dashboard_url("a/run") is None
     assert "NIGHTSHIFT_DASHBOARDS" not in os.environ
+
+
+def test_a_container_serves_them_at_another_address_than_browsers_use(home):
+    home.mkdir(exist_ok=True)
+    with dashboards_served(home, 0, "127.0.0.2") as address:
+        port = urlsplit(address).port
+        assert address == f"http://127.0.0.1:{port}"
+        asked = urllib.request.Request(f"http://127.0.0.2:{port}", headers={"Host": "localhost"})
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(asked, timeout=30)

@@ -3,6 +3,7 @@
 import json
 import os
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +19,8 @@ def aged(store):
 
     def age() -> None:
         old = (datetime.now(UTC) - timedelta(days=2)).timestamp()
-        for path in (store.address.artifacts_url.removeprefix("file://"),):
-            for folder, _, names in os.walk(path):
-                for name in names:
-                    os.utime(os.path.join(folder, name), (old, old))
+        for path in Path(store.address.artifacts_url.removeprefix("file://")).rglob("*/*"):
+            os.utime(path, (old, old))
 
     return age
 
@@ -49,7 +48,7 @@ def test_nothing_goes_before_yes_and_then_rows_files_and_pages(
     new, old = recorded("new", 1), recorded("old", 40)
     aged()
     said = command("prune", "--older-than", "30d").stdout
-    assert "1 runs would go" in said
+    assert "1 run would go" in said
     assert "Nothing was removed; --yes does it" in said
     assert ids(store) == [new.run.id, old.run.id]
 
@@ -109,6 +108,27 @@ def test_what_is_needed_stays_however_old(command, store, settings, recorded, ag
     assert ids(store) == [new.run.id, linked.run.id]
 
 
+def test_the_night_of_a_run_that_is_gone_stays_and_pages_find_what_says_so(
+    command, store, settings, recorded, new_run, aged
+):
+    kept, old, linked = (recorded(f"t{days}", days).run for days in (1, 40, 50))
+    again = new_run(agents=("nop",), purpose="confirmation", confirms=old.id)
+    store.set_run_status(again.id, RunStatus.COMPLETED)
+    aged()
+    mornings = settings.site_folder / "nights"
+    mornings.mkdir(parents=True)
+    link = f'<a href="../../runs/{linked.id}/dashboard.html#task-linked">the night before</a>'
+    (mornings / f"{kept.id}.html").write_text(link)
+
+    command("prune", "--older-than", "30d", "--yes")
+
+    assert ids(store) == [kept.id, linked.id]
+    assert store.confirming_runs() == {}, "a re-run goes with what it confirms"
+    assert {night.run_id for night in store.nights()} >= {old.id, kept.id}
+    left = (settings.run_folder(old.id) / "dashboard.html").read_text()
+    assert f"Run {old.id} was removed by <code>nightshift prune</code>" in left
+
+
 def test_young_files_wait_for_a_later_prune(command, store, recorded, aged):
     going = recorded("going", 40)
     said = command("prune", "--older-than", "30d", "--yes").stdout
@@ -116,7 +136,7 @@ def test_young_files_wait_for_a_later_prune(command, store, recorded, aged):
     assert "less than a day old and may be in use; a later prune removes them" in said
     assert (ids(store), store.being_removed()) == ([], [going.run.id])
     aged()
-    assert "1 runs removed" in command("prune", "--older-than", "999d", "--yes").stdout
+    assert "1 run removed" in command("prune", "--older-than", "999d", "--yes").stdout
     assert (store.being_removed(), list(store.artifacts.listed())) == ([], [])
 
 

@@ -16,9 +16,11 @@
   /* Only ways to other pages of these folders are followed, never an address with a scheme. */
   const isInside = (link) => typeof link === "string" && /^[A-Za-z0-9._%~#/-]+$/.test(link) && !link.startsWith("/");
 
-  function follow(event) {
+  /* A point has its way as the second of its data, or the row of the table that has it. */
+  function follow(name, event) {
     const data = event.points[0].customdata;
-    if (Array.isArray(data) && isInside(data[1])) location.href = data[1];
+    const link = Number.isInteger(data) ? tables[name].links[data] : Array.isArray(data) ? data[1] : null;
+    if (isInside(link)) location.href = link;
   }
 
   function draw(box) {
@@ -27,7 +29,7 @@
     const shown = { ...layout, template: theme() };
     if (narrow.matches) shown.dragmode = false;
     Plotly.newPlot(box, data, shown, { displayModeBar: false, responsive: true });
-    box.on("plotly_click", follow);
+    box.on("plotly_click", (event) => follow(box.dataset.figure, event));
   }
 
   const seen = new IntersectionObserver((entries) => {

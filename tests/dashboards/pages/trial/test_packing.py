@@ -54,6 +54,17 @@ def test_only_the_large_ones_are_cut_and_all_fit_together():
     assert len(json.dumps(packed)) <= 8_000
 
 
+def test_thousands_that_cannot_fit_are_not_packed_under_every_cap():
+    packings = []
+
+    def details(trial_id, cap):
+        packings.append(cap)
+        return {"text": trial_id}
+
+    assert pack([f"trial {number}" for number in range(1_000)], details, 20_000) == {}
+    assert 1_000 < len(packings) <= 1_000 + 50 * len(CAPS)
+
+
 def test_what_does_not_fit_at_all_is_left_out():
     assert pack(["a"], lambda trial_id, cap: {"text": "x"}, 20) == {}
 

@@ -18,6 +18,7 @@ from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import OutcomeStatus, TrialOutcome
 from taskdata.schema.transcript import Usage
 from taskdata.schema.usage import FailedAttempt
+from tests.paid import paid
 
 SPEC = ModelSpec.parse("openai/gpt-5.2")
 
@@ -115,7 +116,7 @@ def test_an_attempt_that_was_cut_short_is_carried_on_where_it_stopped(store, tri
     again = attempt(store, trial, model, ["a", "b", "c"], number=2)
     assert again == ["answer 1", "answer 2", "answer 3"]
     assert model.calls == 3
-    assert store.paid(trial.run_id) == (3, 1.5)
+    assert paid(store, trial.run_id) == (3, 1.5)
 
 
 def test_what_the_model_thought_is_kept_with_what_it_said(store, trial):
@@ -147,7 +148,7 @@ def test_replies_of_finished_trials_are_dropped_and_their_cost_stays(store, tria
     finish(store, trial)
     store.forget_replies(trial.run_id)
     assert store.paid_calls(trial.id) == []
-    assert store.paid(trial.run_id) == (1, 0.5)
+    assert paid(store, trial.run_id) == (1, 0.5)
 
 
 def test_calls_of_many_trials_share_transactions(store, trial, monkeypatch):
@@ -193,7 +194,7 @@ def test_where_a_server_does_not_say_what_was_used_the_most_that_it_can_be_is_ke
     bound = call_bound(request, price_of(SPEC))
     assert (call.tokens_at_most, call.cost_at_most_usd) == (bound.tokens, bound.usd)
     assert store.spent_usd(trial.run_id) == call.cost_at_most_usd > 0
-    assert store.paid(trial.run_id) == (1, None)
+    assert paid(store, trial.run_id) == (1, None)
 
 
 def test_without_a_price_nobody_knows_the_most_either(store, trial):
@@ -214,7 +215,7 @@ def test_what_waits_is_stored_though_everything_is_cancelled(store, trial, monke
 
     # Its end cancels every task: one batch is being written, another one waits.
     asyncio.run(interrupted())
-    assert store.paid(trial.run_id) == (3, 1.5)
+    assert paid(store, trial.run_id) == (3, 1.5)
 
 
 def test_a_reply_that_cannot_be_kept_is_an_error(store, trial, monkeypatch):
@@ -230,14 +231,14 @@ def test_what_a_call_without_a_reply_may_be_charged_is_kept(store, trial):
     with pytest.raises(ModelUnavailable, match="the connection failed"):
         attempt(store, trial, Failing(0.25, 0.0, 0.25), ["a"])
     assert store.spent_usd(trial.run_id) == 0.5
-    assert store.paid(trial.run_id) == (0, 0.0)
+    assert paid(store, trial.run_id) == (0, 0.0)
     assert store.paid_calls(trial.id) == []
 
 
 def test_what_failed_attempts_may_be_charged_comes_on_top_of_the_reply(store, trial):
     attempt(store, trial, Failing(0.25, answers=True), ["a"])
     assert store.spent_usd(trial.run_id) == 0.75
-    assert store.paid(trial.run_id) == (1, 0.5)
+    assert paid(store, trial.run_id) == (1, 0.5)
 
 
 def test_attempts_that_were_turned_down_leave_nothing(store, trial):

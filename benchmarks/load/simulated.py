@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 
 import numpy as np
 
 from taskdata.schema.night import Night, NightCell, NightSettings, NightTask
 
+NO_DROP = MappingProxyType[tuple[str, str], float]({})
 START = datetime(2026, 3, 1, 2, tzinfo=UTC)
 CATEGORIES = (
     "data_analysis",
@@ -66,7 +68,7 @@ class Simulation:
     def night(
         self,
         number: int,
-        change: Mapping[tuple[str, str], float] = {},
+        drop: Mapping[tuple[str, str], float] = NO_DROP,
         *,
         repetitions: int | None = None,
         only: Mapping[str, Sequence[str]] | None = None,
@@ -76,20 +78,19 @@ class Simulation:
 
         Args:
             number: Nights follow each other by it.
-            change: What is added to the expected score of an agent's trials in a category.
+            drop: By how many points of root score an agent is worse in a category: so many of its
+                trials there, at random, fail outright and score 0.
             repetitions: Of each task, where not the bench's.
             only: Agent -> its tasks; those that are left out have no trials.
             confirms: The night that this one confirms.
         """
         bench = self.bench
         count = repetitions or bench.repetitions
-        moved = self.skill.copy()
-        for (agent, category), by in change.items():
-            chosen = [kind == category for _, kind in bench.names]
-            moved[bench.agents.index(agent), chosen] += by
-        moved += self.random.normal(0, bench.night_noise, (len(bench.agents), 1))
-        drawn = self.random.normal(0, bench.noise, (*moved.shape, count))
-        scores = np.clip(moved[:, :, None] + drawn, 0, 10)
+        shared = self.random.normal(0, bench.night_noise, (len(bench.agents), 1))
+        drawn = self.random.normal(0, bench.noise, (*self.skill.shape, count))
+        scores = np.clip((self.skill + shared)[:, :, None] + drawn, 0, 10)
+        for (agent, category), points in drop.items():
+            self._break(scores[bench.agents.index(agent)], category, points)
         run_id = f"night-{number:03d}" + ("-confirm" if confirms else "")
         return Night(
             run_id=run_id,
@@ -106,6 +107,12 @@ class Simulation:
             ),
             confirms=confirms,
         )
+
+    def _break(self, scores: np.ndarray, category: str, points: float) -> None:
+        chosen = [i for i, (_, kind) in enumerate(self.bench.names) if kind == category]
+        trials = scores[chosen]
+        trials[self.random.random(trials.shape) < points / trials.mean()] = 0
+        scores[chosen] = trials
 
 
 def settings(agents: Sequence[str], **fields: object) -> NightSettings:

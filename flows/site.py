@@ -1,0 +1,58 @@
+"""The pages over all nights, written from the nights and mornings of the store."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+from flows.config import Settings
+from flows.serving.dashboards import listed_releases
+from flows.summaries import summary_of
+from taskdata.private_files import private_folder
+from taskdata.schema.summary import RunSummary
+from taskdata.store import Store
+
+if TYPE_CHECKING:
+    from dashboards.site.write import Written
+
+
+def write_nights(
+    settings: Settings, store: Store, run_ids: Iterable[str], summary: RunSummary | None = None
+) -> "Written":
+    """Write the pages that these published runs change; those of other nights stay as they are.
+
+    Args:
+        settings: Where the site is.
+        store: Where all nights are.
+        run_ids: Whose mornings are to be written, beside the latest.
+        summary: Numbers of a run, so that they need not be made again.
+    """
+    from dashboards.site.write import write_site
+
+    private_folder(settings.home)
+    # Two nights that end at once must not write, each, what the other has not.
+    with FileLock(settings.home.resolve() / "site.lock"):
+        published = store.runs_with_a_morning()
+        wanted = sorted({*run_ids, *published[:1]})
+        return write_site(
+            settings.site_folder,
+            store.nights(oldest_first=True),
+            {run_id: store.morning(run_id) for run_id in wanted},
+            _latest(store, published, summary),
+            listed_releases(settings.home),
+        )
+
+
+def write_all(settings: Settings, store: Store) -> "Written":
+    """Write every page, after runs that ended before nights were kept are taken in."""
+    from flows.history import take_in
+
+    take_in(store)
+    return write_nights(settings, store, store.runs_with_a_morning())
+
+
+def _latest(store: Store, published: list[str], summary: RunSummary | None) -> RunSummary | None:
+    """Return the latest night's numbers; None where its run is no longer in the store."""
+    if not published or (summary is not None and summary.run.id == published[0]):
+        return summary if published else None
+    return None if store.find_run(published[0]) is None else summary_of(store, published[0])
