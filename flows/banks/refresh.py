@@ -147,14 +147,12 @@ def begin(settings: Settings, store: Store, config: RefreshConfig, refresh_id: s
 def hold_bank(block: ExitStack, settings: Settings, bank: str) -> None:
     """Hold the bank for the length of the block: no two refreshes of one bank are at work at once.
 
-    A command is refused while another refresh has the bank; a served flow run waits for its end.
+    A served flow run waits for the end of the refresh that has it; a command holds it already.
 
     Raises:
-        BankHeld: if the bank is held, and a command asks.
         ServiceGone: if the service ends while the flow run waits.
     """
     if caller().holds_run:
-        block.enter_context(bank_lock(settings, bank))
         return
     service, told = Service(), False
     while True:

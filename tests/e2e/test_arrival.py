@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(3000)]
 
 SETTINGS = """
 [refresh]
@@ -81,13 +81,17 @@ def test_seeds_in_the_inbox_become_a_bank_that_the_next_night_evaluates(
 ):
     home, api, heard = served
     inbox = home / "inbox"
-    (inbox / "broken.csv").write_bytes(b"text,source\n\xff\xfe\x00\n")
+    (inbox / "broken.csv").write_bytes("text,source\nhello,web\n".encode("utf-16"))
     seed_rows("forum.csv", 2).rename(inbox / "forum.csv")
-    api.wait("the review to pause", lambda: api.state_of("review") == "PAUSED", 600)
+    api.wait("the review to pause", lambda: api.state_of("review") == "PAUSED", 1200)
     (refresh,) = api.runs_of("refresh_task_bank")
     assert refresh["parameters"]["arrived"] is True
     assert [path.name for path in (inbox / "done").iterdir()] == ["forum.csv"]
-    assert (inbox / "quarantined" / "broken.csv.reason.txt").read_text().strip()
+    assert (
+        (inbox / "quarantined" / "broken.csv.reason.txt")
+        .read_text()
+        .startswith("inbox/broken.csv: ")
+    )
 
     waiting = [c["task_id"] for c in command.read(home, "review", "list")["candidates"]]
     (review,) = api.runs_of("review")
@@ -110,7 +114,7 @@ def test_seeds_in_the_inbox_become_a_bank_that_the_next_night_evaluates(
     click_until_taken(api, form, partial(fill_in, "reject all", "", "kirsten", told))
     api.wait("the rejection", lambda: not command.read(home, "review", "list")["candidates"], 120)
 
-    api.wait("the refresh", lambda: api.state_of("refresh_task_bank") == "COMPLETED", 600)
+    api.wait("the refresh", lambda: api.state_of("refresh_task_bank") == "COMPLETED", 900)
     (found,) = command.read(home, "refreshes")["refreshes"]
     assert (found["status"], found["release"]) == ("released", "office@1")
     assert found["candidates"] == {"rejected": len(waiting) - 1, "released": 1}
@@ -122,7 +126,7 @@ def test_seeds_in_the_inbox_become_a_bank_that_the_next_night_evaluates(
 
     begin_now(api, api.wait("the schedule", lambda: next_night(api), 120))
     api.wait("the night", lambda: command.read(home, "runs")["runs"], 120)
-    api.wait("its end", lambda: "COMPLETED" in states(api, "nightly_evaluation"), 600)
+    api.wait("its end", lambda: "COMPLETED" in states(api, "nightly_evaluation"), 1200)
     (run,) = command.read(home, "runs")["runs"]
     assert (run["status"], run["bank"]) == ("completed", "office@1")
     (trial,) = command.read(home, "show", "--run", run["id"])["trials"]

@@ -116,13 +116,18 @@ def _carry_on(
 ) -> None:
     from flows.caller import calling
     from flows.cli.watching import watched
-    from flows.locks import run_lock
+    from flows.locks import bank_lock, run_lock
     from flows.serving.prefect_server import opening_line, prefect_server, ui_line
 
     if stage is not None:
         _require_stage(stage)
     advice = f"`nightshift refresh --resume {refresh_id}` does the rest"
-    with run_lock(settings, refresh_id), interruptible(advice):
+    bank = (config or store.refresh(refresh_id).config).bank
+    with (
+        run_lock(settings, refresh_id),
+        bank_lock(settings, bank),
+        interruptible(advice),
+    ):
         if not as_json:
             console.say(f"Refresh {refresh_id}")
             console.say(opening_line())
