@@ -20,12 +20,11 @@ from dashboards.visible_text import visible
 from flows.config import Settings
 from flows.history import record_night
 from flows.notices.telling import notify_regression
-from flows.notices.wording import Regression
 from flows.serving.dashboards import dashboard_url
 from flows.site import write_nights
 from flows.summaries import headline, summary_of
+from quality.history import confirmed_regressions
 from taskdata.schema.gate import GateResult
-from taskdata.schema.night import Morning
 from taskdata.schema.run import RunStatus, StageReport
 from taskdata.schema.summary import RunSummary
 from taskdata.store import Store
@@ -38,10 +37,9 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
 
     started = time.monotonic()
     summary = _as_completed(summary_of(store, run_id))
-    told_before = _confirmed(store.find_morning(run_id))
+    before = store.find_morning(run_id)
+    was_told = before is not None and bool(confirmed_regressions(before))
     morning = record_night(store, run_id, summary.run.finished_at)
-    if not told_before:
-        notify_regression(run_id, next(iter(morning.baseline), ""), _confirmed(morning))
     folder = settings.run_folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "dashboard.html"
@@ -49,6 +47,8 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
     page.write_text(build(store, summary, data_docs, morning), encoding="utf-8")
     store.set_dashboard(run_id, str(page))
     site = write_nights(settings, store, [run_id], summary)
+    if not was_told:
+        notify_regression(morning)
     return StageReport(
         stage="publish",
         run_id=run_id,
@@ -57,24 +57,6 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
         seconds=time.monotonic() - started,
         note=f"{page} ({page.stat().st_size / 1e6:.1f} MB), {site.page}",
     )
-
-
-def _confirmed(morning: Morning | None) -> list[Regression]:
-    """Return what people are told of: regressions of agents that a re-run has shown, too."""
-    from quality.history import confirmed_regressions
-
-    return [
-        Regression(
-            agent=change.agent,
-            where="all tasks" if change.scope == "all" else change.scope,
-            before=change.before,
-            now=change.after,
-            low=change.difference.ci95[0],
-            high=change.difference.ci95[1],
-        )
-        for change in ([] if morning is None else confirmed_regressions(morning))
-        if change.difference.ci95 is not None
-    ]
 
 
 def _as_completed(summary: RunSummary) -> RunSummary:

@@ -13,7 +13,8 @@ _OF_RUN = sa.text(
 
 def paid(store: Store, run_id: str) -> tuple[int, float | None]:
     """How many replies the run's agents and tools paid for, and USD; None: one is unknown."""
-    engine = sa.create_engine(store.address.database_url)
+    url = store.address.database_url.replace("postgresql://", "postgresql+psycopg://")
+    engine = sa.create_engine(url)
     with engine.connect() as connection:
         calls, priced, usd = connection.execute(_OF_RUN, {"run": run_id}).one()
     engine.dispose()

@@ -13,6 +13,7 @@ from taskdata.schema.night import Morning, ScoreChange
 RAISED = ("confirmed", "suspected")
 """Verdicts that raise an alarm, the surer first."""
 _MOST_DRAWN = 30
+_MOST_LISTED = 2_000
 _SCOPES = ("all", "category", "task")
 
 
@@ -194,7 +195,7 @@ def _noise(floor: float | None) -> list[dict[str, Any]]:
 def _table(changes: Sequence[ScoreChange]) -> Table:
     columns = ("agent", "scope", "tasks", "before", "after", "difference", "from", "to", "p-value")
     rows = []
-    for change in changes:
+    for change in changes[:_MOST_LISTED]:
         low, high = change.difference.ci95 or (None, None)
         rows.append(
             [

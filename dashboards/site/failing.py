@@ -108,7 +108,9 @@ def _causes(history: History) -> Drawing:
         },
     )
     note = f"The {len(shown)} largest of {len(keys)}." if len(keys) > len(shown) else ""
-    return Drawing(title, figure, _causes_table(history, counts, titles), note)
+    return Drawing(
+        title, figure, _causes_table(history, {key: counts[key] for key in shown}, titles), note
+    )
 
 
 def _causes_table(
@@ -140,7 +142,7 @@ def _stages(history: History) -> Drawing:
         data,
         300,
         barmode="stack",
-        xaxis={"type": "date", "tickformat": "%e %b\n%Y", "nticks": 12},
+        xaxis={"type": "date", "nticks": 12},
         yaxis={"title": "trials", "rangemode": "tozero"},
         showlegend=True,
         legend={"orientation": "h", "y": 1.12},

@@ -127,7 +127,8 @@ class History:
     tasks: Mapping[str, TaskHistory]
     latest: Night | None
     styles: Mapping[str, AgentStyle]
-    """Agents in the order of their first night, so that none loses its colour to a newcomer."""
+    """Those that compete, then the controls, each in the order of their first night: no agent
+    loses its colour to a newcomer."""
     controls: frozenset[str]
 
     @property
@@ -157,7 +158,8 @@ def gather(nights: Iterable[Night]) -> History:
         controls |= set(night.controls)
         rows.append(_row(night, own))
         latest = night
-    styles = agent_styles(list(agents), controls)
+    ordered = sorted(agents, key=lambda agent: agent in controls)
+    styles = agent_styles(ordered, controls)
     return History(rows, confirming, tasks, latest, styles, frozenset(controls))
 
 

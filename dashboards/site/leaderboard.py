@@ -156,7 +156,7 @@ def _front(
     figure = drawn(
         data,
         320,
-        xaxis={"title": axis, "range": [0, 1.18 * reach or 1]},
+        xaxis={"title": axis, "range": [-0.15 * reach or -0.15, 1.18 * reach or 1]},
         yaxis={"tickformat": ".0%", "range": [0, 1.12], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
     )
     rows: list[list[Cell]] = [

@@ -42,7 +42,10 @@ def morning_context(history: History, morning: Morning) -> dict[str, Any]:
         "sentence": sentence,
         "clusters": _by_change(_clusters(night, morning)),
         "causes": _causes(night, morning),
-        "effort": effort_rows(night, before, morning),
+        "effort": sorted(
+            effort_rows(night, before, morning),
+            key=lambda row: list(history.styles).index(row.agent),
+        ),
         "styles": history.styles,
         "used_styles": {a: style for a, style in history.styles.items() if a in night.agents},
         "neighbours": _neighbours(history, night),
@@ -124,7 +127,11 @@ def _largest(morning: Morning, sign: int) -> tuple[str, ...]:
     """Return the largest change that was seen in that direction, though it may be chance."""
     whole = [c for c in morning.changes if c.scope == "all" and sign * (c.after - c.before) > 0]
     floor = morning.noise_floor
-    lines = [f"differences below {formats.score(floor)} points are noise here"] if floor else []
+    lines = (
+        [f"differences below {formats.score(floor)} points are noise here"]
+        if floor and floor >= 0.005
+        else []
+    )
     if whole:
         most = max(whole, key=lambda change: sign * (change.after - change.before))
         lines.insert(0, f"largest seen, and no more than chance brings: {_brief(most)}")

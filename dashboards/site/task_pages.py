@@ -15,7 +15,7 @@ from dashboards.site.trends import moment
 from dashboards.theme import PALETTE, label
 from taskdata.schema.night import NightTask
 
-MOST_ROWS = 5_000
+MOST_ROWS = 2_500
 """Tasks in the list, the suspicious and then the hardest first."""
 _COMPOSITION: Mapping[str, Callable[[NightTask], Sequence[str]]] = {
     "category": lambda task: (task.category,),
@@ -200,7 +200,7 @@ def task_drawings(history: History, known: TaskHistory) -> dict[str, Drawing]:
         [_line(history, agent, scores[agent], places) for agent in agents],
         320,
         hovermode="closest",
-        xaxis={"type": "date", "tickformat": "%e %b\n%Y", "nticks": 12},
+        xaxis={"type": "date", "nticks": 12},
         yaxis=SCORE_AXIS | {"title": "root score"},
         shapes=[_mark(moment(nights[place])) for place in known.changed if place in nights],
         margin={"l": 8, "r": 18, "t": 10, "b": 44},

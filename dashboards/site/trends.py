@@ -67,7 +67,7 @@ def _drawing(history: History, measure: _Measure) -> Drawing:
         [_line(history, agent, measure) for agent in agents],
         _HEIGHT,
         hovermode="closest",
-        xaxis={"type": "date", "tickformat": "%e %b\n%Y", "nticks": 12},
+        xaxis={"type": "date", "nticks": 12},
         yaxis=dict(measure.axis),
         shapes=[_mark(nights[night]) for night, _ in changes],
         annotations=[_named(nights[n], bank) for n, bank in changes[-_MARKED:]],

@@ -112,7 +112,7 @@ def _write_overviews(
 def _write_tasks(site: Site, history: History, releases: Sequence[ListedRelease]) -> None:
     rows = task_rows(history)
     context: dict[str, Any] = {"rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS)}
-    site.write("tasks.html", "tasks.html", context, list_drawings(history, rows))
+    site.write("tasks.html", "tasks.html", context, list_drawings(history, rows[:MOST_ROWS]))
     known = {f"{release.bank}@{release.version}": release for release in releases}
     for task_id, task in history.tasks.items():
         context = task_context(history, task)

@@ -5,7 +5,6 @@ not take is logged. Only what is served tells; whoever runs a command sees its o
 """
 
 import logging
-from collections.abc import Sequence
 from typing import Any
 
 from prefect import Flow
@@ -14,31 +13,30 @@ from prefect.runtime import deployment
 from prefect.runtime import flow_run as this_flow_run
 
 from flows.notices import wording
-from flows.notices.wording import Notice, Regression
+from flows.notices.wording import Notice
 from flows.serving.dashboards import dashboard_url
 from flows.serving.events import EventLost, emit
 from flows.serving.prefect_server import given_server, ui_url
+from quality.history import confirmed_regressions
+from taskdata.schema.night import Morning
 
 _logger = logging.getLogger(__name__)
+
+_MOST = 100
+"""Regressions that an event carries: its size is limited."""
 
 _GATE_FAILED = "GateFailed: "
 
 
-def notify_regression(run_id: str, against: str, regressions: Sequence[Regression]) -> None:
-    """Tell of confirmed regressions of a run, from a flow run of a served night.
-
-    Args:
-        run_id: The run that is worse.
-        against: The run that it is compared with.
-        regressions: The worst first; none: nobody is told.
-    """
-    if not regressions or not deployment.id:
+def notify_regression(morning: Morning) -> None:
+    """Tell of the regressions of a night that a re-run has confirmed, from its flow run."""
+    changes = confirmed_regressions(morning)
+    if not changes or not deployment.id:
         return
-    found = [one.model_dump(mode="json") for one in regressions]
-    notice = wording.confirmed_regression(
-        run_id, against, list(regressions), dashboard_url(run_id) or _flow_run_link()
-    )
-    _send(notice, {"against": against, "regressions": found})
+    link = dashboard_url(morning.run_id) or _flow_run_link()
+    notice = wording.confirmed_regression(morning.run_id, morning.baseline, changes, link)
+    found = [change.model_dump(mode="json") for change in changes[:_MOST]]
+    _send(notice, {"against": list(morning.baseline), "regressions": found})
 
 
 def notify_review(refresh_id: str, bank: str, tasks: int) -> None:

@@ -5,11 +5,12 @@ What a task, an agent or an error message says is therefore quoted: capped, in o
 the characters that those react to.
 """
 
-from pydantic import Field
+from collections.abc import Sequence
 
 from dashboards.visible_text import visible
 from flows.notices.settings import Kind
 from taskdata.schema.base import Value
+from taskdata.schema.night import ScoreChange
 
 QUOTED_CHARACTERS = 300
 _NAMED = 5
@@ -32,20 +33,6 @@ class Notice(Value):
     def event(self) -> str:
         """Name of the event that carries it."""
         return event_of(self.kind)
-
-
-class Regression(Value):
-    """A difference to an earlier run that a confirming re-run has confirmed."""
-
-    agent: str
-    where: str
-    """What got worse, such as `all tasks`, a category or a task id."""
-    before: float = Field(ge=0, le=10)
-    """Mean root score, 0-10."""
-    now: float = Field(ge=0, le=10)
-    low: float
-    """Of the 95 % interval of the difference `now - before`."""
-    high: float
 
 
 def event_of(kind: Kind) -> str:
@@ -100,24 +87,27 @@ def waiting_review(refresh_id: str, bank: str, tasks: int, link: str | None) -> 
 
 
 def confirmed_regression(
-    run_id: str, against: str, regressions: list[Regression], link: str | None
+    run_id: str, against: Sequence[str], changes: Sequence[ScoreChange], link: str | None
 ) -> Notice:
-    """Return the notice of what has got worse since an earlier run.
+    """Return the notice of what has got worse since earlier nights.
 
     Args:
-        run_id: The run that is worse.
-        against: The run that it is compared with.
-        regressions: The worst first; at least one.
+        run_id: The night that is worse.
+        against: The nights that it is compared with.
+        changes: What got worse, at least one change, in the order in which they are told.
         link: To the page about it.
     """
-    count = len(regressions)
+    count = len(changes)
     subject = f"Nightshift: {count} confirmed regression{'s' * (count > 1)} in {run_id}"
-    said = [f"Night {run_id} is worse than {against}, and a re-run confirms it."]
-    for one in regressions[:_NAMED]:
+    nights = ", ".join(against[:_NAMED])
+    said = [f"Night {run_id} is worse than the nights before ({nights}), and a re-run confirms it."]
+    for change in changes[:_NAMED]:
+        interval = change.difference.ci95
+        told = f", 95 % interval {interval[0]:+.1f} to {interval[1]:+.1f}" if interval else ""
+        where = "all tasks" if change.scope == "all" else change.scope
         said.append(
-            f"{quoted(one.agent, 80)} on {quoted(one.where, 80)}: {one.before:.1f} before, "
-            f"{one.now:.1f} now ({one.now - one.before:+.1f}, 95 % interval {one.low:+.1f} to "
-            f"{one.high:+.1f})."
+            f"{quoted(change.agent, 80)} on {quoted(where, 80)}: {change.before:.1f} before, "
+            f"{change.after:.1f} now ({change.after - change.before:+.1f}{told})."
         )
     if count > _NAMED:
         said.append(f"There are {count - _NAMED} more.")

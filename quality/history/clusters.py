@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from taskdata.schema.diagnosis import FailureType
 from taskdata.schema.night import FailureCluster
 from taskdata.schema.run import TrialResult
 from taskdata.schema.scores import LeafScore
@@ -14,14 +15,13 @@ INFRASTRUCTURE = "infrastructure"
 """The stage of clusters of trials that were lost for a reason outside their agent."""
 
 _CAUSE_LENGTH = 160
-_NAMES_SHOWN = 3
 _FAILED_BELOW = 5.0
 """A leaf that scores less than half is one that failed."""
 
 _TIME = r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
 # In this order: what is longest and most particular first.
 _PARTICULARS = (
-    (re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\",;)]+", re.IGNORECASE), "<address>"),
+    (re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\",;)]*[^\s'\",;:.)]", re.IGNORECASE), "<address>"),
     (re.compile(r"(?<![\w.])~?/[^\s'\",;:)]+"), "<path>"),
     (re.compile(_TIME), "<time>"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{18,}\b", re.IGNORECASE), "<id>"),
@@ -72,7 +72,7 @@ def failure_clusters(
     """Return the clusters of failed and of lost trials, the largest first.
 
     A failed trial belongs to the stage and type of its diagnosis and to what failed in it: how it
-    ended, where its agent did not end it itself, and the verifiers of the leaves that failed.
+    ended, where its agent did not end it itself, and the verifier of most leaves that failed.
 
     Args:
         results: First attempts.
@@ -118,22 +118,22 @@ def _cause(result: TrialResult) -> _Cause | None:
 
 
 def _detail(result: TrialResult) -> str:
-    parts = []
+    """Return how the trial ended, where its agent did not end it itself, and what failed most."""
     ending = None if result.outcome is None else result.outcome.ending
-    if ending is not None and ending is not Ending.FINISHED:
-        parts.append(ending.value.replace("_", " "))
-    failed = _failed_verifiers(result)
-    if failed:
-        parts.append(", ".join(failed))
+    is_cut = ending is not None and ending is not Ending.FINISHED
+    parts = [ending.value.replace("_", " ")] if ending is not None and is_cut else []
+    label = result.diagnosis
+    # Where nothing is there, every verifier fails, and which one says nothing.
+    if label is not None and label.type is not FailureType.NOT_ATTEMPTED:
+        parts += _failed_verifier(result)
     return "; ".join(parts)
 
 
-def _failed_verifiers(result: TrialResult) -> list[str]:
-    """Return the verifiers, without versions and models, of most of the leaves that failed."""
+def _failed_verifier(result: TrialResult) -> list[str]:
+    """Return the verifier, without its version or model, of most of the leaves that failed."""
     leaves = () if result.score is None else result.score.leaves
     failed = Counter(_kind(leaf.verifier) for leaf in leaves if _has_failed(leaf))
-    most = sorted(failed, key=lambda name: (-failed[name], name))[:_NAMES_SHOWN]
-    return sorted(most)
+    return sorted(failed, key=lambda name: (-failed[name], name))[:1]
 
 
 def _has_failed(leaf: LeafScore) -> bool:

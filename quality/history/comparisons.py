@@ -57,20 +57,38 @@ class ScopeComparison:
         small = abs(found.mean) < LEAST_DIFFERENCE
         return 1.0 if small or rests_on_one else found.p_value
 
-    @property
+    @cached_property
     def since(self) -> str | None:
         """The first of the nights in a row before this one that were at its level already.
 
         Such a night is twice as near to this one as to the oldest baseline night. None: this night
         is the first at its level, as far as the baseline nights show.
         """
+        count = self._nights_alike
+        return self.scores.nights[count - 1].run_id if count else None
+
+    @cached_property
+    def p_value_of_older(self) -> float:
+        """Not corrected: against the baseline nights before `since` alone; 1 where there is none.
+
+        Nights at the same level would pass for noise of nights, and hide that there was a change.
+        """
+        if not self._nights_alike:
+            return 1.0
+        older = self.scores.before_the_last(self._nights_alike)
+        index = older.index(self.category)
+        if len(index) < FEWEST_TASKS:
+            return 1.0
+        return replace(self, scores=older, difference=older.noise.difference(index)).p_value
+
+    @cached_property
+    def _nights_alike(self) -> int:
         index, noise = self.scores.index(self.category), self.scores.noise
         now = float(np.mean(noise.after[index]))
         rows = [np.nanmean(row[index]) for row in noise.before if not np.isnan(row[index]).all()]
-        oldest = float(rows[-1]) if rows else now
-        nearer = [2 * abs(row - now) < abs(row - oldest) for row in rows]
-        run = list(takewhile(bool, nearer))
-        return self.scores.nights[len(run) - 1].run_id if run and len(run) < len(rows) else None
+        alike = [2 * abs(row - now) < abs(row - rows[-1]) for row in rows]
+        count = len(list(takewhile(bool, alike)))
+        return count if len(rows) == len(noise.before) > count else 0
 
 
 @dataclass(frozen=True)

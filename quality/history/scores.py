@@ -50,6 +50,22 @@ class AgentScores:
         known = [n for cells in self.before for cell in cells if (n := _scored(cell))]
         return fmean(known)
 
+    def before_the_last(self, nights: int) -> "AgentScores":
+        """Return the same without so many of the newest baseline nights.
+
+        Tasks that the other nights do not have are left out.
+        """
+        rows = self.before[nights:]
+        kept = [i for i in range(len(self.tasks)) if any(_scored(row[i]) for row in rows)]
+        return AgentScores(
+            agent=self.agent,
+            tasks=tuple(self.tasks[i] for i in kept),
+            categories=tuple(self.categories[i] for i in kept),
+            nights=self.nights[nights:],
+            after=tuple(self.after[i] for i in kept),
+            before=tuple(tuple(row[i] for i in kept) for row in rows),
+        )
+
     def index(self, category: str | None) -> Tasks:
         """Return the indices of the tasks of a category; None: of all tasks."""
         if category is None:

@@ -15,6 +15,7 @@ import numpy as np
 from quality.history.comparable import cells_of
 from quality.history.comparisons import (
     FALSE_ALARMS,
+    LEAST_DIFFERENCE,
     ScopeComparison,
     TaskComparison,
     corrected,
@@ -85,6 +86,7 @@ def _scope_change(
 ) -> ScoreChange:
     scores, found = comparison.scores, comparison.difference
     index = scores.index(comparison.category)
+    verdict = _scope_verdict(comparison, rerun, p_values, limit)
     return ScoreChange(
         agent=scores.agent,
         scope=comparison.scope,
@@ -93,21 +95,25 @@ def _scope_change(
         after=found.after,
         difference=_estimate(found),
         p_value=p_values[0 if rerun is None else 1],
-        floor=found.floor(limit),
+        floor=max(LEAST_DIFFERENCE, found.floor(limit)),
         success_before=scores.success(index),
         success_after=scores.success_after(index),
-        verdict=_scope_verdict(comparison, rerun, p_values),
-        since=comparison.since if p_values[0] <= FALSE_ALARMS else None,
+        verdict=verdict,
+        since=comparison.since if verdict == "lasting" else None,
         confirmed_by=None if rerun is None else run_id,
         rerun=None if rerun is None else _estimate(rerun),
     )
 
 
 def _scope_verdict(
-    comparison: ScopeComparison, rerun: Difference | None, p_values: tuple[float, float]
+    comparison: ScopeComparison,
+    rerun: Difference | None,
+    p_values: tuple[float, float],
+    limit: float,
 ) -> str:
     first, second = p_values
-    if first <= FALSE_ALARMS and comparison.since is not None:
+    is_beyond_noise = first <= FALSE_ALARMS or comparison.p_value_of_older <= limit
+    if comparison.since is not None and is_beyond_noise:
         return "lasting"
     if rerun is not None and second <= FALSE_ALARMS and _shows(rerun, comparison.difference):
         return "confirmed"

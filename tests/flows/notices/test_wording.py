@@ -5,13 +5,14 @@ import pytest
 from flows.notices.settings import Kind
 from flows.notices.wording import (
     QUOTED_CHARACTERS,
-    Regression,
     confirmed_regression,
     failed_gate,
     failed_night,
     quoted,
     waiting_review,
 )
+from taskdata.schema.night import ScoreChange
+from taskdata.schema.summary import Estimate
 
 LINK = "http://127.0.0.1:4711/v2/runs/flow-run/1"
 
@@ -49,18 +50,34 @@ def test_a_failed_night_is_a_sentence_with_its_cause_and_a_link():
     assert notice.event == "nightshift.night.failed"
 
 
-def test_regressions_are_told_with_their_intervals_and_the_first_ones_by_name():
-    found = [
-        Regression(agent=f"react:x/{n}", where="planning", before=8.04, now=4.76, low=-5, high=-1.5)
-        for n in range(7)
-    ]
-    notice = confirmed_regression("tonight", "yesterday", found, None)
-    assert "7 confirmed regressions" in notice.subject
-    assert "`react:x/0` on `planning`: 8.0 before, 4.8 now (-3.3, 95 % interval -5.0 to -1.5)" in (
-        notice.text
+def worse(agent, scope="category planning_decision", interval=(-5.0, -1.5)):
+    return ScoreChange(
+        agent=agent,
+        scope=scope,
+        tasks=3,
+        before=8.04,
+        after=4.76,
+        difference=Estimate(mean=-3.28, ci95=interval),
+        p_value=0.01,
+        verdict="confirmed",
     )
+
+
+def test_regressions_are_told_with_their_intervals_and_the_first_ones_by_name():
+    found = [worse(f"react:x/{n}") for n in range(7)]
+    notice = confirmed_regression("tonight", ("monday", "tuesday"), found, None)
+    assert "7 confirmed regressions" in notice.subject
+    assert "worse than the nights before (monday, tuesday)" in notice.text
+    told = "8.0 before, 4.8 now (-3.3, 95 % interval -5.0 to -1.5)"
+    assert f"`react:x/0` on `category planning_decision`: {told}." in notice.text
     assert "react:x/5" not in notice.text
     assert "There are 2 more." in notice.text
+
+
+def test_a_single_task_that_got_worse_has_no_interval():
+    notice = confirmed_regression("tonight", ("monday",), [worse("nop", "task pie", None)], None)
+    assert "1 confirmed regression in" in notice.subject
+    assert "`nop` on `task pie`: 8.0 before, 4.8 now (-3.3)." in notice.text
 
 
 def test_every_kind_of_notice_has_an_event_of_its_own():

@@ -1,0 +1,146 @@
+"""What is kept of a run, and how its failures are clustered."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from quality.history import night_of
+from quality.history.clusters import error_causes, failure_clusters, normalised
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
+from taskdata.schema.gate import GateResult
+from taskdata.schema.run import Run, RunConfig, RunStatus
+from taskdata.schema.scores import Unscored
+
+REACT = "react:openai/gpt-5.2"
+START = datetime(2026, 3, 1, 2, tzinfo=UTC)
+END = datetime(2026, 3, 1, 5, tzinfo=UTC)
+
+
+def run(*agents, **config):
+    specs = [a if isinstance(a, AgentSpec) else AgentSpec.parse(a) for a in agents or (REACT,)]
+    return Run(
+        id="r1",
+        status=RunStatus.RUNNING,
+        config=RunConfig(agents=specs, **config),
+        release_hash="b" * 64,
+        code_version="test",
+        created_at=START,
+    )
+
+
+def failed(result, stage=FailureStage.EXECUTE, kind=FailureType.DATA_EXTRACTION):
+    label = Diagnosis(
+        trial_id=result.trial.id,
+        stage=stage,
+        type=kind,
+        levels=FailureLevels(leaf=True, composition=False, deliverable=False),
+        evidence=(),
+        labeller="rules@1",
+    )
+    return result.model_copy(update={"diagnosis": label})
+
+
+def leaves(score, tone=None):
+    return {"totals": score, "sheets": score, "answer": score, "tone": tone}
+
+
+def test_a_cell_has_the_first_attempts_of_an_agent_on_a_task(make_task, make_result):
+    task = make_task()
+    results = [
+        make_result(task=task, leaves=leaves(8.0), cost_usd=0.5, turns=4, wall_seconds=10.0),
+        make_result(task=task, leaves=leaves(2.0), repetition=1, cost_usd=0.25, turns=2),
+        make_result(task=task, repetition=2, error="model server is down"),
+        make_result(task=task, leaves=leaves(10.0), round_=1, cost_usd=9.0),
+    ]
+    gate = GateResult(gate="tasks", run_id="r1", success=True, rows=1, expectations=1)
+    night = night_of(
+        run(), results, {task.content_hash: task}, [gate], cost_usd=1.5, finished_at=END
+    )
+    (cell,) = night.cells
+    assert cell.scores == (8.0, 2.0, None)
+    assert cell.successes == (True, False, None)
+    assert (cell.errors, cell.cost_usd, cell.turns) == (1, 0.75, 3.0)
+    assert cell.trial_ids == tuple(r.trial.id for r in results[:3])
+    assert (night.cost_usd, night.wall_s, night.gates) == (1.5, 3 * 3600, {"tasks": True})
+    assert night.error_causes == {"model server is down": 1}
+    assert (night.tasks[0].leaves, night.tasks[0].deliverable_types) == (
+        4,
+        ("answer", "docx", "xlsx"),
+    )
+
+
+def test_a_price_that_is_unknown_stays_unknown(make_task, make_result):
+    task = make_task()
+    results = [make_result(task=task, cost_usd=0.5), make_result(task=task, repetition=1)]
+    assert night_of(run(), results, {task.content_hash: task}).cells[0].cost_usd is None
+
+
+def test_what_no_verifier_was_configured_for_is_no_score_and_a_missing_verdict_counts_0(
+    make_task, make_result
+):
+    tasks = [make_task("one"), make_task("two")]
+    results = [
+        make_result(task=tasks[0], leaves=leaves(None)),
+        make_result(task=tasks[1], leaves=leaves(10.0, tone=Unscored.NO_VERDICT)),
+    ]
+    night = night_of(run(), results, {t.content_hash: t for t in tasks})
+    assert [cell.scores for cell in night.cells] == [(None,), (7.5,)]
+    assert night.cells[0].successes == (None,)
+
+
+def test_where_results_are_imported_from_is_no_setting_of_their_agent():
+    def settings(**fields):
+        agent = AgentSpec(harness="import", label="manus", **fields)
+        return night_of(run(agent), [], {}).settings.agents
+
+    assert settings(results="/monday") == settings(results="/tuesday")
+    assert settings(results="/monday") != settings(results="/monday", temperature=0.5)
+
+
+def test_the_selection_and_the_tools_services_are_named():
+    found = night_of(
+        run(tasks=("a", "b"), sample=3, tool_model="openai/gpt-5.2", judge="openai/gpt-5.2"), [], {}
+    ).settings
+    assert found.selection == "tasks a, b; 3 of each category"
+    assert found.tool_backends == "tool_model=openai/gpt-5.2"
+    assert found.judge == "openai/gpt-5.2"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("no reply in 30 s", "no reply in 600.5 s", "no reply in <n> s"),
+        ("GET https://a.b/x?y=1: 502", "GET http://c/: 503", "GET <address>: <n>"),
+        ("/tmp/a1/x.py is gone", "/var/b/y.py is gone", "<path> is gone"),
+        ("run 20260301-220000-1f2e ended", "run 20260302-220001-9c3a ended", "run <id> ended"),
+        ("at 2026-03-01T22:00:00Z: lost", "at 2026-03-02 01:00: lost", "at <time>: lost"),
+    ],
+)
+def test_causes_that_differ_in_particulars_alone_are_one_cause(one, other, expected):
+    assert normalised(one + "\nTraceback of many lines") == normalised(other) == expected
+
+
+def test_failures_are_clustered_by_stage_type_ending_and_what_failed(make_task, make_result):
+    tasks = [make_task(f"t{i}") for i in range(5)]
+    low = leaves(0.0)
+    results = [
+        failed(make_result(task=tasks[0], leaves=low)),
+        failed(make_result(task=tasks[1], leaves=low)),
+        failed(make_result(task=tasks[2], leaves=low), FailureStage.PLAN, None),
+        failed(make_result("nop", task=tasks[3], leaves=low)),
+        make_result(task=tasks[4], error="no reply in 30 s"),
+        make_result(task=tasks[4], repetition=1, error="no reply in 40 s"),
+    ]
+    found = {c.title: (c.trials, c.tasks) for c in failure_clusters(results, without=("nop",))}
+    assert found == {
+        "execute / data extraction: check x": (2, ("t0", "t1")),
+        "plan: check x": (1, ("t2",)),
+        "no reply in <n> s": (2, ("t4",)),
+    }
+    assert error_causes(results) == {"no reply in <n> s": 2}
+    again = [
+        r.model_copy(update={"trial": r.trial.model_copy(update={"run_id": "r2"})}) for r in results
+    ]
+    keys = [[c.key for c in failure_clusters(rows)] for rows in (results, again)]
+    assert keys[0] == keys[1]
