@@ -31,6 +31,9 @@ TRIALS = TASKS * REPETITIONS
 SECONDS_TO_RECOVER = 900
 """On a busy machine; a flow run without heartbeats is crashed after 90 s."""
 
+LOOKS_BEFORE_A_CLICK = 15
+"""One second apart."""
+
 SETTINGS = """
 [run]
 bank = "{bank}"
@@ -119,14 +122,19 @@ def stored(made: Installation, night: str) -> tuple[Run, list[TrialResult]]:
 
 
 def recover(made: Installation, night: str, until: str, kills: int) -> int:
-    """Click on Retry where something failed or crashed; return how often that was needed."""
-    clicks, deadline = 0, time.monotonic() + SECONDS_TO_RECOVER
+    """Click on Retry where something failed or crashed; return how often that was needed.
+
+    A person clicks on what stays so: a stage that completes wakes its night a moment later.
+    """
+    clicks, broken_looks, deadline = 0, 0, time.monotonic() + SECONDS_TO_RECOVER
     while (state := made.state(night)) != "COMPLETED":
         assert time.monotonic() < deadline, (state, made.flow_runs()[:6], made.said("serve"))
         if until and is_at_work(made, night, until):
             break
         at_work = stages_of(made, night, "SCHEDULED", "PENDING", "RUNNING")
-        if state in ("FAILED", "CRASHED") and not at_work:
+        is_broken = state in ("FAILED", "CRASHED") and not at_work
+        broken_looks = broken_looks + 1 if is_broken else 0
+        if broken_looks == LOOKS_BEFORE_A_CLICK:
             broken = stages_of(made, night, "FAILED", "CRASHED")
             clicked = broken[0] if broken else made.ask("GET", f"flow_runs/{night}")
             message = (clicked["state"]["message"] or "")[:160]
@@ -134,7 +142,6 @@ def recover(made: Installation, night: str, until: str, kills: int) -> int:
             clicks += 1
             assert clicks <= kills, "one click for each kill was not enough"
             made.click_retry(clicked["id"])
-            time.sleep(5)
         time.sleep(1)
     return clicks
 
