@@ -23,7 +23,7 @@ evaluate: setup ## Evaluate the default agents on three starter tasks of each ca
 test: setup-all ## Run every test
 	@$(RUN) pytest -n 3 --dist loadgroup
 
-soak: setup-all ## Run the tests that kill, schedule and wait, at full length (half an hour)
+soak: setup-all ## Run the tests that kill, schedule and wait, at full length (two hours)
 	@NIGHTSHIFT_SOAK=1 $(RUN) pytest -m soak
 
 recipes: setup-all ## Install the programs of docs/other-agents.md and let each do a task

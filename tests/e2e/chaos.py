@@ -21,7 +21,7 @@ WORKERS, IN_FLIGHT = 2, 16
 AGENT = "function_calling:compatible/chaos"
 CANARY = "sk-canary-7f3a9d51c0b84e26a1"
 
-_TASK = """\
+TASK = """\
 tier: atomic
 category: data_analysis
 capabilities: [logic]
@@ -96,7 +96,7 @@ class Night:
         for number, tool in enumerate(tools):
             task = self.folder / "bank" / f"task-{number}"
             task.mkdir(parents=True)
-            (task / "task.yaml").write_text(_TASK.format(number=number, tool=tool))
+            (task / "task.yaml").write_text(TASK.format(number=number, tool=tool))
         (self.folder / "nightshift.toml").write_text(
             f'[run]\nbank = "{self.folder / "bank"}"\nrefinement_rounds = 0\n'
             f'agents = [{{name = "{AGENT}", base_url = "{url}"}}]\nsandbox = "{sandbox}"\n'
