@@ -11,12 +11,10 @@ from environments.models.money.prices import PRICES_VARIABLE
 from flows.config import Settings, load_settings
 from flows.workers.clusters import DASK_SETTINGS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "production.md").read_text()
-
-
-def block(language):
-    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-    return found
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "production.md").read_text()
+OF_COMPOSE = set(re.findall(r"\$\{(\w+)", (ROOT / "compose.yaml").read_text()))
+"""Variables that compose.yaml alone reads."""
 
 
 def test_the_settings_are_taken(home, tmp_path, monkeypatch):
@@ -32,14 +30,16 @@ def test_the_settings_are_taken(home, tmp_path, monkeypatch):
 
 
 def test_the_variables_are_ours_or_prefects():
-    for name in set(re.findall(r"\bPREFECT_[A-Z_]+", PAGE)):
+    for name in set(re.findall(r"\bPREFECT_[A-Z_]+", PAGE)) - OF_COMPOSE:
         assert hasattr(prefect.settings, name), name
     ours = {f"NIGHTSHIFT_{name.upper()}" for name in Settings.model_fields} | {PRICES_VARIABLE}
-    assert set(re.findall(r"\bNIGHTSHIFT_[A-Z_]+", PAGE)) - {"NIGHTSHIFT_"} <= ours
+    assert set(re.findall(r"\bNIGHTSHIFT_[A-Z_]+", PAGE)) - {"NIGHTSHIFT_"} <= ours | OF_COMPOSE
 
 
 def test_a_dask_cluster_of_ones_own_is_told_what_ours_is():
-    assert dict(flat(yaml.safe_load(block("yaml")))) == DASK_SETTINGS
+    section = PAGE.partition("\n## Your own Dask cluster\n")[2].partition("\n## ")[0]
+    (block,) = re.findall(r"```yaml\n(.*?)```", section, re.DOTALL)
+    assert dict(flat(yaml.safe_load(block))) == DASK_SETTINGS
 
 
 def flat(tree, *path):
