@@ -23,7 +23,6 @@ from flows.notices.telling import notify_regression
 from flows.serving.dashboards import dashboard_url
 from flows.site import write_nights
 from flows.summaries import headline, summary_of
-from quality.history import confirmed_regressions
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import RunStatus, StageReport
 from taskdata.schema.summary import RunSummary
@@ -38,7 +37,7 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
     started = time.monotonic()
     summary = _as_completed(summary_of(store, run_id))
     before = store.find_morning(run_id)
-    was_told = before is not None and bool(confirmed_regressions(before))
+    was_told = before is not None and bool(before.confirmed_regressions)
     morning = record_night(store, run_id, summary.run.finished_at)
     folder = settings.run_folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,6 @@ from flows.notices.wording import Notice
 from flows.serving.dashboards import dashboard_url
 from flows.serving.events import EventLost, emit
 from flows.serving.prefect_server import given_server, ui_url
-from quality.history import confirmed_regressions
 from taskdata.schema.night import Morning
 
 _logger = logging.getLogger(__name__)
@@ -30,7 +29,7 @@ _GATE_FAILED = "GateFailed: "
 
 def notify_regression(morning: Morning) -> None:
     """Tell of the regressions of a night that a re-run has confirmed, from its flow run."""
-    changes = confirmed_regressions(morning)
+    changes = morning.confirmed_regressions
     if not changes or not deployment.id:
         return
     link = dashboard_url(morning.run_id) or _flow_run_link()

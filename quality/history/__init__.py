@@ -4,7 +4,7 @@ Pure functions over `taskdata.schema.night`: `night_of` turns a run into what is
 `morning_of` compares it with comparable nights.
 """
 
-from quality.history.morning import confirmed_regressions, morning_of
+from quality.history.morning import morning_of
 from quality.history.night import night_of
 
-__all__ = ["confirmed_regressions", "morning_of", "night_of"]
+__all__ = ["morning_of", "night_of"]

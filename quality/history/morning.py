@@ -16,7 +16,7 @@ from quality.history.efforts import cluster_changes, effort_changes, error_chang
 from quality.history.flags import competing
 from quality.history.scores import agent_scores
 from quality.history.verdicts import score_changes
-from taskdata.schema.night import Morning, Night, ScoreChange
+from taskdata.schema.night import Morning, Night
 
 
 def morning_of(
@@ -49,11 +49,6 @@ def morning_of(
         false_alarm_rate=FALSE_ALARMS,
         notes=tuple(_notes(night, before, baselines)),
     )
-
-
-def confirmed_regressions(morning: Morning) -> list[ScoreChange]:
-    """Return the changes for the worse that a confirming re-run has shown, too."""
-    return [c for c in morning.changes if c.verdict == "confirmed" and c.after < c.before]
 
 
 def _union(baselines: Sequence[Baseline]) -> list[Night]:

@@ -240,3 +240,8 @@ class Morning(Value):
     """Expected share (0-1), at most, of nights without any real change that raise an alarm."""
     notes: tuple[str, ...] = ()
     """What keeps the comparison from being made, or limits it, in whole sentences."""
+
+    @property
+    def confirmed_regressions(self) -> list[ScoreChange]:
+        """The changes for the worse that a confirming re-run has shown, too."""
+        return [c for c in self.changes if c.verdict == "confirmed" and c.after < c.before]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quality.history import confirmed_regressions, morning_of
+from quality.history import morning_of
 from quality.history.comparisons import FALSE_ALARMS
 from quality.history.flags import flagged
 
@@ -54,8 +54,8 @@ def test_a_regression_of_10_points_in_a_category_is_confirmed_in_95_of_100_night
             1000 + number, drop, repetitions=3, only=flagged(night, history), confirms=night.run_id
         )
         morning = morning_of(night, history, [again])
-        worse = {(change.agent, change.scope) for change in confirmed_regressions(morning)}
+        worse = {(change.agent, change.scope) for change in morning.confirmed_regressions}
         found += (WORSE, f"category {CATEGORY}") in worse
-        refuted += any(change.agent != WORSE for change in confirmed_regressions(morning))
+        refuted += any(change.agent != WORSE for change in morning.confirmed_regressions)
     assert found >= 95
     assert refuted <= 5

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from dashboards.pages.answers import answers
-from quality.history import confirmed_regressions, morning_of
+from quality.history import morning_of
 from quality.history.flags import flagged
 from taskdata.schema.night import FailureCluster, Night, NightTask
 from taskdata.schema.summary import AgentSummary, Estimate, RunHeader, RunSummary
@@ -239,8 +239,8 @@ def test_a_re_run_confirms_what_is_there_again_and_refutes_what_is_not(make_nigh
     )
     assert change_of(confirmed).rerun.mean == pytest.approx(change_of(confirmed).difference.mean)
     assert change_of(refuted).verdict == "refuted"
-    assert confirmed_regressions(confirmed)[0].scope == "all"
-    assert confirmed_regressions(refuted) == []
+    assert confirmed.confirmed_regressions[0].scope == "all"
+    assert refuted.confirmed_regressions == []
     stray = again.model_copy(update={"confirms": "night-3"})
     assert change_of(morning_of(night, steady, [stray])).verdict == "suspected"
 
