@@ -46,7 +46,7 @@ def test_each_night_is_an_evaluation_and_one_click_on_retry_completes_one(
     begin_now(api, nights[0])
     stages = lose_the_scores(home, api, first)
     click_until_taken(api, f"/v2/runs/flow-run/{stages['score']['id']}", retry)
-    api.wait("the retry", lambda: state_of(api, nights[0]) != "FAILED", 240)
+    api.wait("the retry", lambda: statuses(home) == {"running"}, 240)
     for night in nights[1:]:
         begin_now(api, night)
     seen = set()

@@ -78,7 +78,7 @@ def test_programs_get_them_with_their_counts_and_no_root_score(command, predicte
     (agent,) = json.loads(command("results", "--json").stdout)["agents"]
     steps = agent["steps"]
     assert (agent["scored"], agent["root_score"]["mean"]) == (0, None)
-    assert steps["inst_acc"] == {"mean": 1.0, "ci95": None, "n": 2}
+    assert steps["inst_acc"] == {"mean": 1.0, "ci95": None, "n": 2, "method": None}
     assert (steps["tool_acc"]["mean"], steps["arg_acc"]["mean"]) == (1.0, 0.0)
     assert (steps["summ_acc"]["mean"], steps["answers"], steps["answers_unscored"]) == (1.0, 1, 0)
 
