@@ -17,8 +17,8 @@ setup-all: ## The same with every extra and with what tests need
 setup-models: ## Install the larger local model, 1.1 GB
 	@scripts/setup models
 
-evaluate: setup ## Evaluate the default agents on three starter tasks of each category
-	@$(RUN) nightshift run --sample 3
+evaluate: setup ## Evaluate the default agents on two starter tasks of each category
+	@$(RUN) nightshift run --sample 2
 
 test: setup-all ## Run every test
 	@$(RUN) pytest -n 3 --dist loadgroup
