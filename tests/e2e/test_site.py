@@ -276,6 +276,17 @@ def test_a_figure_is_a_picture_and_a_table_by_keyboard_alone(tab, site):
     assert tab.evaluate("document.activeElement.getAttribute('href')").startswith("nights/")
 
 
+def test_figures_are_drawn_for_paper_and_again_for_the_screen(tab, site):
+    shown(tab, site / "failures.html")
+    width = "Array.from(document.querySelectorAll('.main-svg'), (svg) => svg.clientWidth)"
+    wide = tab.evaluate(width)
+    assert max(wide) > 700
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert set(tab.evaluate(width)) == {700}
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    tab.wait_for_function(f"Math.max(...{width}) > 700")
+
+
 def test_a_click_on_a_point_opens_its_night(tab, site):
     shown(tab, site / "trends.html")
     tab.locator("[data-figure=score] .point").last.click(force=True)
