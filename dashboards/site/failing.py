@@ -10,6 +10,7 @@ from dashboards.pages import formats
 from dashboards.site.document import Link
 from dashboards.site.drawing import Cell, Drawing, Table, as_json, drawn, empty
 from dashboards.site.history import History, NightRow
+from dashboards.site.tool_failures import tool_drawings
 from dashboards.site.trends import moment, nights_axis
 from dashboards.theme import PALETTE, PATTERNS, label
 from taskdata.schema.diagnosis import FailureStage
@@ -52,7 +53,7 @@ def failure_drawings(history: History, summary: RunSummary | None) -> dict[str, 
     found = {"causes": _causes(history), "stages": _stages(history)}
     if summary is not None:
         found["labels"] = _labels(history, summary)
-    return found
+    return found | tool_drawings(history)
 
 
 def _causes(history: History) -> Drawing:

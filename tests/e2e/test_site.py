@@ -20,6 +20,7 @@ from taskdata.schema.night import (
     NightCell,
     NightSettings,
     NightTask,
+    NightTool,
     ScoreChange,
 )
 from taskdata.schema.summary import (
@@ -95,6 +96,17 @@ def hostile_night(place: int) -> Night:
         tasks=tasks,
         cells=cells,
         clusters=(cluster(),),
+        tools=tuple(
+            NightTool(
+                agent=agent,
+                tool=ATTACK,
+                category=ATTACK,
+                trials=1,
+                calls=3,
+                errors={ATTACK: 1, "refused": 1},
+            )
+            for agent in AGENTS
+        ),
         error_causes={ATTACK: 1},
         gates={ATTACK: False},
     )
