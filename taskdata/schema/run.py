@@ -16,6 +16,7 @@ from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.scores import TrialScore
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.tool_backends import NamedModel, ToolBackends
+from taskdata.schema.tool_use import ToolUse
 from taskdata.schema.transcript import Ending, Usage
 
 Feedback = Literal["checkpoint", "coarse"]
@@ -210,6 +211,8 @@ class TrialOutcome(Value):
     turns: int | None = Field(default=0, ge=0)
     tool_calls: int | None = Field(default=0, ge=0)
     tool_errors: int | None = Field(default=0, ge=0)
+    tool_uses: tuple[ToolUse, ...] | None = None
+    """By tool; None: unknown, as of programs, imported results and outcomes of earlier versions."""
     model_id: str | None = None
     """As reported by the provider."""
     sandbox: str
