@@ -108,11 +108,10 @@ def expected_of(check: Check) -> list[str]:
 
 def around(candidate: str) -> list[str]:
     """Return a number or time among twelve like it; another text is returned alone."""
-    if time := re.fullmatch(r"(\d{1,2})[:.](\d\d)", candidate):
-        if ":" in candidate:
-            minutes = int(time[1]) * 60 + int(time[2])
-            near = (minutes + 5 * step for step in range(-6, 7))
-            return [f"{m // 60}:{m % 60:02}" for m in near]
+    if (time := re.fullmatch(r"(\d{1,2})[:.](\d\d)", candidate)) and ":" in candidate:
+        minutes = int(time[1]) * 60 + int(time[2])
+        near = (minutes + 5 * step for step in range(-6, 7))
+        return [f"{m // 60}:{m % 60:02}" for m in near]
     digits = candidate.replace(",", "")
     if not re.fullmatch(r"\d+(\.\d+)?", digits):
         return [candidate]
