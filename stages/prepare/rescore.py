@@ -49,7 +49,7 @@ def rescoring_config(source: Run, **changes: object) -> RunConfig:
     if source.config.purpose not in ("evaluation", "rescoring"):
         raise Misuse(f"run {source.id} is a {source.config.purpose}; rescore the run it is for")
     fields = {"purpose": "rescoring", "rescores": source.id, "replies": "ask", "max_usd": None}
-    return source.config.model_copy(update=fields | changes)
+    return RunConfig.model_validate(source.config.model_dump() | fields | changes)
 
 
 def plan_rescoring(store: Store, source: Run, config: RunConfig, name: str) -> Run:

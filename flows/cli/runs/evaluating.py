@@ -61,7 +61,7 @@ def evaluate(
                     failure = exc
             page = dashboard_url(run_id) if stays else None
             ui = ui_line(settings.home, api) + afterwards
-            _close(settings, run_id, page, ui, as_json=as_json)
+            close(settings, run_id, page, ui, as_json=as_json)
     if failure is not None:
         raise NightshiftError(f"{failure} ({what_helps(settings, run_id)})")
 
@@ -132,7 +132,10 @@ def _afterwards(settings: "Settings", keep_server: bool) -> tuple[bool, str]:
     return False, " (stopped now; `nightshift serve` shows this run again)"
 
 
-def _close(settings: "Settings", run_id: str, page: str | None, ui: str, *, as_json: bool) -> None:
+def close(
+    settings: "Settings", run_id: str, page: str | None, ui: str, *, as_json: bool = False
+) -> None:
+    """Write the scores of a run that is over, and where they are to be seen."""
     from flows.cli.runs.reading import write_scores
     from flows.summaries import summary_of
     from taskdata.store import Store

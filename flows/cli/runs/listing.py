@@ -67,10 +67,14 @@ def _row(run: "Run", status: str, figures: "RunFigures") -> dict[str, str]:
 
 
 def _named(run: "Run") -> "Iterator[str]":
-    yield run.id
-    if run.config.rescores:
-        yield f"rescores {run.config.rescores}"
-        yield f"with {run.config.judge or 'no judge'}"
+    source = run.config.rescores
+    if source:
+        # Together they are wider than the column, which would break them anywhere.
+        yield source
+        yield run.id.removeprefix(source)
+        yield f"rescored by {run.config.judge or 'checks'}"
+    else:
+        yield run.id
     yield f"{run.created_at.astimezone():%Y-%m-%d %H:%M}"
 
 

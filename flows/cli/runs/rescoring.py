@@ -13,6 +13,7 @@ from taskdata.errors import Misuse
 if TYPE_CHECKING:
     from flows.config import Settings
     from taskdata.schema.run import Run, RunConfig
+    from taskdata.store import Store
 
 
 def rescore(
@@ -48,7 +49,7 @@ def rescore(
 
     settings = load_settings()
     with closing(Store.open(settings.address)) as store:
-        source = store.latest_run() if run_id == "latest" else store.run(run_id)
+        source = _latest(store) if run_id == "latest" else store.run(run_id)
         config = _config(settings, source, judge, max_usd)
         require(config)
         _require_over(settings, source)
@@ -60,6 +61,16 @@ def rescore(
         console.paragraph(f"Run {run.id} is complete already; another --name scores once more.")
     evaluate(settings, run.id, config, as_json=as_json)
     tell_verdict(settings, run.id)
+
+
+def _latest(store: "Store") -> "Run":
+    """Return the newest run in which agents worked.
+
+    Raises:
+        Misuse: if there is none yet.
+    """
+    newest = next((run for run in store.runs() if run.config.rescores is None), None)
+    return newest or store.latest_run()
 
 
 def _config(
