@@ -25,6 +25,7 @@ from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
 from stages.score.matching import storable
 from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
+from stages.score.rendering.listening import Listener
 from stages.score.rendering.pages import PageDrawer
 from stages.score.rendering.views import Renderer
 from stages.score.tool_results import score_tool_result
@@ -57,6 +58,7 @@ class _ScoreContext:
     renderer: Renderer
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
+    listener: Listener
     judge: RunJudge | None
 
 
@@ -184,11 +186,13 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 
 def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _ScoreContext:
     store, run, provider, folder = worker.store, worker.run, worker.provider, worker.folder
-    draws = run.config.page_pictures and run.config.purpose == "evaluation"
+    has_viewers = run.config.page_pictures and run.config.purpose == "evaluation"
+    draws = has_viewers or run.config.judge is not None
     return _ScoreContext(
         worker=worker,
         renderer=Renderer(provider, store.artifacts, folder, run.id),
         drawer=PageDrawer(provider, store, folder, run.id) if draws else None,
+        listener=Listener(provider, store.artifacts, folder, run.id),
         judge=_judge(worker, endpoints),
     )
 
@@ -207,6 +211,7 @@ def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> Run
         replies=config.replies,
         calls=worker.calls,
         store=worker.store,
+        settings=config.judging,
     )
 
 
@@ -251,17 +256,23 @@ async def _score_trial(
         root = predicted_score(task, transcript)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     asked = {spec.name for spec in task.deliverables} | task.state_files
+    listener = shared.listener if shared.judge is not None and _has_judged_leaves(task) else None
     files = await render_all(
-        outcome.deliverables, asked, shared.renderer, shared.drawer, store.artifacts
+        outcome.deliverables, asked, shared.renderer, shared.drawer, listener, store.artifacts
     )
     evidence = TrialEvidence(
         views={item.name: item.view for item in files},
         delivered=tuple(d.name for d in outcome.deliverables),
         final_answer=outcome.final_answer,
         transcript=transcript,
+        task=task,
+        pages={item.name: item.pages for item in files if item.pages is not None},
+        heard={item.name: item.heard for item in files if item.heard is not None},
     )
-    answered = partial(shared.worker.holder.answered, trial.id)
-    judge = None if shared.judge is None else await shared.judge.of_trial(trial.id, answered)
+    judge = None
+    if shared.judge is not None:
+        answered = partial(shared.worker.holder.answered, trial.id)
+        judge = await shared.judge.of_trial(trial.id, evidence, answered)
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
     leaves = await _all_leaves(task, checked, judge, evidence)
     root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
@@ -294,7 +305,7 @@ async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEviden
     if isinstance(verifier, ToolResultCheck):
         return score_tool_result(leaf.id, verifier, evidence.transcript)
     if isinstance(verifier, Judge) and judge is not None:
-        return await judge.score(leaf.id, leaf.requirement, verifier, evidence)
+        return await judge.score(leaf, verifier)
     if isinstance(verifier, ScriptCheck):
         return _not_run(leaf.id, verifier)
     return no_judge(leaf.id)

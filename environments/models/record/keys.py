@@ -79,7 +79,9 @@ def _opening_digest(opening: Opening) -> str:
     """Return an opening's part of the key; cached, because requests share it."""
     known = opening.wire.get(_KEY_PART)
     if known is None:
-        pieces = [piece if isinstance(piece, str) else _described(piece) for piece in opening.pieces]
+        pieces = [
+            piece if isinstance(piece, str) else _described(piece) for piece in opening.pieces
+        ]
         digest = hashlib.sha256(_canonical(pieces)).hexdigest()
         known = opening.wire[_KEY_PART] = digest.encode()
     return known.decode()

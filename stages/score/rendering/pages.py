@@ -19,7 +19,7 @@ from taskdata.schema.run import Deliverable
 from taskdata.schema.views import PagePictures
 from taskdata.store import Store
 
-DRAWER = "1"
+DRAWER = "2"
 """Version of the drawing code: pictures of another version are drawn again."""
 _logger = logging.getLogger(__name__)
 
