@@ -18,10 +18,12 @@ from functools import partial
 
 from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
+from environments.renderers.pages.formats import DRAWN, PAGED
 from stages.execute.harness import harness_kind
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
+from stages.score.judging.sight import sight_of
 from stages.score.matching import storable
 from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
@@ -34,7 +36,7 @@ from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, ToolResultCheck
-from taskdata.schema.run import OutcomeStatus, StageReport, TrialOutcome
+from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore, Unscored
 from taskdata.schema.task import Task
 from taskdata.schema.views import RenderedDeliverable
@@ -186,15 +188,23 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 
 def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _ScoreContext:
     store, run, provider, folder = worker.store, worker.run, worker.provider, worker.folder
-    has_viewers = run.config.page_pictures and run.config.purpose == "evaluation"
-    draws = has_viewers or run.config.judge is not None
+    kinds = _drawn(run.config)
     return _ScoreContext(
         worker=worker,
         renderer=Renderer(provider, store.artifacts, folder, run.id),
-        drawer=PageDrawer(provider, store, folder, run.id) if draws else None,
+        drawer=PageDrawer(provider, store, folder, run.id, kinds) if kinds else None,
         listener=Listener(provider, store.artifacts, folder, run.id),
         judge=_judge(worker, endpoints),
     )
+
+
+def _drawn(config: RunConfig) -> frozenset[str]:
+    """Return the endings of the files of which pictures are wanted."""
+    judge = config.judge
+    if judge is not None and sight_of(judge, config.judge_base_url, config.judging).sees:
+        return DRAWN
+    has_viewers = config.page_pictures and config.purpose == "evaluation"
+    return PAGED if has_viewers else frozenset()
 
 
 def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunJudge | None:

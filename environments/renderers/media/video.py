@@ -55,7 +55,7 @@ def frames(path: Path, count: int) -> Iterator[Image.Image]:
 
 def _frame(media: Media, track: Track, time: float) -> Image.Image:
     try:
-        pixels = frame_between(media, Part(time, track.seconds - time)).pixels
+        pixels = frame_between(media, Part(time, track.seconds)).pixels
     except ToolRefused as exc:
         raise Unreadable(str(exc)) from exc
     return Image.fromarray(pixels)

@@ -17,7 +17,8 @@ BROWSED = frozenset({".html", ".htm", ".svg"})
 """File endings that a browser draws."""
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
 VIDEOS = frozenset({".mp4", ".webm"})
-DRAWN = frozenset({".pdf", *CONVERTED, *BROWSED, *PICTURES, *VIDEOS})
+PAGED = frozenset({".pdf", *CONVERTED})
+DRAWN = PAGED | BROWSED | PICTURES | VIDEOS
 NO_CONVERTER = "no converter"
 """The worker's reason if LibreOffice is missing."""
 BROWSERS = (

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import soundfile
 
@@ -23,10 +23,13 @@ from environments.renderers.sound.formats import (
     NO_RECOGNISER,
     has_recogniser,
 )
-from environments.tools.audio.sounds import Samples, read_sound
+from environments.tools.audio.sounds import read_sound
 from environments.tools.audio.whisper import RATE, load_model
 from environments.tools.media.tracks import open_media
 from taskdata.errors import ToolRefused
+
+if TYPE_CHECKING:
+    from environments.tools.audio.sounds import Samples
 
 _REPETITIVE = 2.4
 """Whisper's own sign of a failed segment: its text compresses better than this (zlib)."""

@@ -28,9 +28,11 @@ _UNSEEN_STYLES = {
     "visibility": ("hidden", "collapse"),
     "opacity": ("0", "0.0", "0%"),
     "fill-opacity": ("0", "0.0", "0%"),
-    "fill": ("none", "transparent", "white", "#fff", "#ffffff"),
+    "fill": ("none", "transparent"),
 }
-"""Styles that hide a text; a white one, too, as the drawing's ground is white."""
+"""Styles that hide a text."""
+_WHITE = ("white", "#fff", "#ffffff")
+_SHAPES = frozenset({"rect", "path", "circle", "ellipse", "polygon", "image", "use"})
 _MOST_KINDS = 100
 
 
@@ -46,7 +48,8 @@ def read_svg(path: Path) -> SvgView:
     names = Counter(_name(element) for element in root.iter())
     refuse_beyond(names.total(), MAX_SVG_ELEMENTS, "elements")
     meter, unseen = Meter(), Unseen()
-    texts = tuple(meter.text(text) for text in _texts(root, unseen))
+    is_white = not any(_name(e) in _SHAPES and _style(e, "fill") not in _WHITE for e in root.iter())
+    texts = tuple(meter.text(text) for text in _texts(root, unseen, is_white))
     title = next((e.text for e in root if _name(e) == "title"), "")
     return SvgView(
         width=_length(root.get("width")),
@@ -58,23 +61,24 @@ def read_svg(path: Path) -> SvgView:
     )
 
 
-def _texts(root: Element, unseen: Unseen) -> list[str]:
+def _texts(root: Element, unseen: Unseen, is_white: bool) -> list[str]:
+    """Return the visible texts; white ones are not, where the ground is white everywhere."""
     found: list[str] = []
     waiting = [(root, False)]
     while waiting:
         element, is_hidden = waiting.pop()
         is_hidden = is_hidden or _name(element) == "defs" or _hides(element)
         if _name(element) == "text":
-            said = " ".join("".join(_said(element, is_hidden, unseen)).split())
+            said = " ".join("".join(_said(element, is_hidden, unseen, is_white)).split())
             found += [said] if said else []
             continue
         waiting += [(child, is_hidden) for child in reversed(element)]
     return found
 
 
-def _said(element: Element, is_hidden: bool, unseen: Unseen) -> list[str]:
+def _said(element: Element, is_hidden: bool, unseen: Unseen, is_white: bool) -> list[str]:
     """Return the visible text of a text element, in order."""
-    is_hidden = is_hidden or _hides(element)
+    is_hidden = is_hidden or _hides(element) or (is_white and _style(element, "fill") in _WHITE)
     said: list[str] = []
     own = element.text or ""
     if is_hidden:
@@ -83,23 +87,26 @@ def _said(element: Element, is_hidden: bool, unseen: Unseen) -> list[str]:
         said.append(own)
     for child in element:
         if _name(child) in _WRITTEN:
-            said += _said(child, is_hidden, unseen)
+            said += _said(child, is_hidden, unseen, is_white)
         if not is_hidden:
             said.append(child.tail or "")
     return said
 
 
 def _hides(element: Element) -> bool:
-    styles = dict(element.attrib)
-    for rule in (element.get("style") or "").split(";"):
-        name, _, value = rule.partition(":")
-        styles[name.strip()] = value
     is_text = _name(element) in _WRITTEN
     return any(
-        styles.get(name, "").strip().lower() in values
+        _style(element, name) in values
         for name, values in _UNSEEN_STYLES.items()
         if is_text or not name.startswith("fill")
     )
+
+
+def _style(element: Element, name: str) -> str:
+    """Return what an element itself says of a style, in lower case; empty: nothing."""
+    rules = [rule.partition(":") for rule in (element.get("style") or "").split(";")]
+    stated = {key.strip(): value for key, _, value in rules}
+    return stated.get(name, element.get(name, "")).strip().lower()
 
 
 def _name(element: Element) -> str:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from environments.ports import Media
+from environments.renderers.pages.formats import BROWSED, CONVERTED, ending
 from environments.renderers.sound.formats import CLIP_BYTES_PER_SECOND
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.exhibits import Sensed, captions
@@ -40,11 +41,21 @@ def _sensed(name: str, trial: TrialEvidence, artifacts: ArtifactStore, sight: Si
         clip = artifacts.read_bytes(heard.clip_sha256)
         most = len(clip) // CLIP_BYTES_PER_SECOND * SOUND_TOKENS_PER_SECOND
         sound = Media("audio/wav", clip, "sound.wav", max(1, most))
-    if view is None or pages is None or not sight.sees:
+    if view is None or not sight.sees:
         return Sensed(sound=sound)
+    if pages is None:
+        return Sensed(sound=sound, no_pictures=_why_none(name))
     pictures = tuple(
         Media("image/png", artifacts.read_bytes(sha256), f"{number}.png", sight.picture_tokens)
         for number, sha256 in enumerate(pages.pictures, start=1)
     )
     more = max(0, pages.page_count - len(pictures))
     return Sensed(pictures, captions(view, len(pictures)), more, pages.reason, sound)
+
+
+def _why_none(name: str) -> str:
+    """Return why the drawing of a file was not even tried."""
+    kind = ending(name)
+    if kind in CONVERTED:
+        return "LibreOffice is not installed"
+    return "Chromium is not installed" if kind in BROWSED else ""
