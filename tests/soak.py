@@ -8,4 +8,4 @@ SOAKING = os.environ.get("NIGHTSHIFT_SOAK") == "1"
 """Whether `make soak` runs these tests."""
 
 at_length_only = pytest.mark.skipif(not SOAKING, reason="runs in `make soak`")
-"""For what a shorter test of `make test` holds, too."""
+"""For what shorter tests of `make test` hold part by part."""

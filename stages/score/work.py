@@ -30,14 +30,15 @@ from stages.score.rendering.deliverables import render_all
 from stages.score.rendering.listening import Listener
 from stages.score.rendering.pages import PageDrawer
 from stages.score.rendering.views import Renderer
+from stages.score.scripts.running import ScriptRunner
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
 from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
-from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, ToolResultCheck
-from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, TrialOutcome
-from taskdata.schema.scores import LeafScore, TrialScore, Unscored
+from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
+from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, Trial, TrialOutcome
+from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.task import Task
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
@@ -48,6 +49,8 @@ SCORER_VERSION = "2"
 
 _logger = logging.getLogger(__name__)
 _MAX_CAUSE = 500
+_PUBLISHED = ("evaluation", "rescoring")
+"""Purposes of runs that have a dashboard."""
 _LEAST_SLOTS = 2
 """One for trials with a judge, one for those without."""
 
@@ -58,6 +61,7 @@ class _ScoreContext:
 
     worker: WorkerContext
     renderer: Renderer
+    scripts: ScriptRunner
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
     listener: Listener
@@ -192,6 +196,7 @@ def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _S
     return _ScoreContext(
         worker=worker,
         renderer=Renderer(provider, store.artifacts, folder, run.id),
+        scripts=ScriptRunner(provider, store.artifacts, folder, run.id),
         drawer=PageDrawer(provider, store, folder, run.id, kinds) if kinds else None,
         listener=Listener(provider, store.artifacts, folder, run.id),
         judge=_judge(worker, endpoints),
@@ -203,7 +208,7 @@ def _drawn(config: RunConfig) -> frozenset[str]:
     judge = config.judge
     if judge is not None and sight_of(judge, config.judge_base_url, config.judging).sees:
         return DRAWN
-    has_viewers = config.page_pictures and config.purpose == "evaluation"
+    has_viewers = config.page_pictures and config.purpose in _PUBLISHED
     return PAGED if has_viewers else frozenset()
 
 
@@ -261,7 +266,8 @@ async def _score_trial(
     trial = await asyncio.to_thread(store.trial, outcome.trial_id)
     task = await asyncio.to_thread(store.task, trial.task_hash)
     transcript = await asyncio.to_thread(store.transcript, outcome.trial_id)
-    agent = shared.worker.run.config.agent(trial.agent)
+    config = shared.worker.run.config
+    agent = config.agent(trial.agent)
     if transcript is not None and harness_kind(agent.harness).predicts:
         root = predicted_score(task, transcript)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
@@ -282,11 +288,20 @@ async def _score_trial(
     judge = None
     if shared.judge is not None:
         answered = partial(shared.worker.holder.answered, trial.id)
-        judge = await shared.judge.of_trial(trial.id, evidence, answered)
+        copy_of = _copy_of(trial, config)
+        judge = await shared.judge.of_trial(trial.id, evidence, answered, copy_of)
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
+    checked |= await shared.scripts.score(task, outcome, transcript)
     leaves = await _all_leaves(task, checked, judge, evidence)
     root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
+
+
+def _copy_of(trial: Trial, config: RunConfig) -> str | None:
+    """Return the trial of the source whose verdicts are not asked for again, or None."""
+    if config.rescores is None or not config.keeps_verdicts:
+        return None
+    return Trial.make_id(config.rescores, trial.agent, trial.task_id, trial.repetition, trial.round)
 
 
 async def _all_leaves(
@@ -316,17 +331,4 @@ async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEviden
         return score_tool_result(leaf.id, verifier, evidence.transcript)
     if isinstance(verifier, Judge) and judge is not None:
         return await judge.score(leaf, verifier)
-    if isinstance(verifier, ScriptCheck):
-        return _not_run(leaf.id, verifier)
     return no_judge(leaf.id)
-
-
-def _not_run(leaf_id: str, verifier: ScriptCheck) -> LeafScore:
-    reason = f"evaluation programs are not run here: {verifier.entry}"
-    return LeafScore(
-        leaf_id=leaf_id,
-        score=None,
-        verifier="script",
-        reason=reason,
-        unscored=Unscored.NOT_CONFIGURED,
-    )

@@ -19,7 +19,7 @@ from tests.soak import SOAKING
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.soak, pytest.mark.timeout(1200)]
 
-NIGHTS = 3 if SOAKING else 2
+NIGHTS = 3 if SOAKING else 1
 """The schedule inserts those of three days in one batch; each takes a minute of CPU time."""
 
 

@@ -72,7 +72,11 @@ class RunJudge:
     settings: JudgeSettings = field(default_factory=JudgeSettings)
 
     async def of_trial(
-        self, trial_id: str, evidence: TrialEvidence, answered: Callable[[], None]
+        self,
+        trial_id: str,
+        evidence: TrialEvidence,
+        answered: Callable[[], None],
+        copy_of: str | None = None,
     ) -> "LeafJudge":
         """Return the judge of one trial, which replays its earlier replies about this trial.
 
@@ -80,11 +84,15 @@ class RunJudge:
             trial_id: The trial.
             evidence: What it left; all questions share one view of it.
             answered: Called for every reply that came from the provider.
+            copy_of: The trial that this one is a copy of: replies about it, which another run paid
+                for, are replayed, too.
         """
         client, earlier = None, list[ModelCall]()
         if self.client is not None:
             client = _Asked(self.client, answered)
-            earlier = await asyncio.to_thread(self.store.judge_calls, trial_id)
+            about = [trial_id] if copy_of is None else [trial_id, copy_of]
+            for each in about:
+                earlier += await asyncio.to_thread(self.store.judge_calls, each)
         log = CallLog(self.calls, Payer.trial(trial_id, purpose=CallPurpose.JUDGE), earlier)
         shares = self.replies != "ask"
         # It is asked again in the same words: if replies are shared, each ask has one of its own.

@@ -250,9 +250,7 @@ def test_a_judge_that_hears_is_played_the_recording(wire, judged, new_task, stor
     assert base64.b64decode(sound["input_audio"]["data"]) == b"RIFF....WAVE"
 
 
-def test_the_published_profile_sees_what_the_published_judge_saw(
-    wire, judged, trial, new_task, store
-):
+def test_the_published_profile_sees_what_the_published_judge_saw(wire, judged, trial):
     table = CsvView(table=Table(rows=(("secret",),)))
     views = trial.views | {"data.csv": table, "notes.md": TextView(text="plain"), "a.wav": SOUND}
     heard = {"a.wav": Heard(text="a word")}
