@@ -36,7 +36,7 @@ class Unscored(StrEnum):
 class LeafScore(GrowingValue):
     """One verifier's score of one leaf."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"unscored"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"unscored", "unseen"})
 
     leaf_id: str
     score: float | None = Field(ge=0, le=10)
@@ -47,6 +47,13 @@ class LeafScore(GrowingValue):
     """For the reader of the dashboard: what was found and what was expected."""
     unscored: Unscored | None = None
     """Why there is no score; None where there is one."""
+    unseen: tuple[str, ...] = ()
+    """What a judge was not shown of the files that the leaf is about, in words."""
+
+    @property
+    def told(self) -> str:
+        """The reason, and what the judge was not shown."""
+        return f"{self.reason} [{'; '.join(self.unseen)}]" if self.unseen else self.reason
 
     @model_validator(mode="before")
     @classmethod
