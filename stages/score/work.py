@@ -21,6 +21,7 @@ from environments.models.retry import is_silence
 from stages.execute.harness import harness_kind
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
+from stages.score.found_files import with_found_files
 from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
 from stages.score.matching import storable
 from stages.score.predicted import predicted_score
@@ -256,6 +257,7 @@ async def _score_trial(
     if transcript is not None and harness_kind(agent.harness).predicts:
         root = predicted_score(task, transcript)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
+    task = with_found_files(task, [file.name for file in outcome.deliverables])
     asked = {spec.name for spec in task.deliverables} | task.state_files
     files = await render_all(
         outcome.deliverables, asked, shared.renderer, shared.drawer, store.artifacts
