@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from taskdata.schema.base import GrowingValue, Value
+from taskdata.schema.checkpoint import Rule
 
 
 class Unscored(StrEnum):
@@ -110,7 +111,7 @@ class StepScore(Value):
 class NodeScore(GrowingValue):
     """Score of a node of the tree beside the share of its weight that was scored."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"steps"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"steps", "rule"})
 
     id: str
     requirement: str
@@ -119,6 +120,8 @@ class NodeScore(GrowingValue):
     coverage: float = Field(ge=0, le=1)
     leaf: LeafScore | None = None
     children: tuple[NodeScore, ...] = ()
+    rule: Rule = "weighted_mean"
+    """How the scores of its children have become its own."""
     steps: StepScore | None = None
     """Of a root, where steps were predicted and nothing was done: no leaf of it is scored then."""
 
@@ -127,6 +130,10 @@ class NodeScore(GrowingValue):
         """Share (0-1) of its weight that a verifier was asked about and gave no score on."""
         if self.leaf is not None:
             return float(self.leaf.unscored is not None and self.leaf.unscored.was_asked)
+        if self.rule == "all_required":
+            # One open requirement leaves all of it open, one that has failed decides it.
+            required = (child for child in self.children if child.weight)
+            return float(self.score is None and any(child.unanswered for child in required))
         parts = shares(child.weight for child in self.children)
         unanswered = sum(
             part * child.unanswered for part, child in zip(parts, self.children, strict=True)
