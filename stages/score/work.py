@@ -23,6 +23,7 @@ from stages.execute.harness import harness_kind
 from stages.score.atomic import end_to_end, similarity_for
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
+from stages.score.found_files import with_found_files
 from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
 from stages.score.judging.sight import sight_of
 from stages.score.matching import storable
@@ -273,6 +274,7 @@ async def _score_trial(
         similarity = similarity_for(task, config.sentence_encoder)
         root = await asyncio.to_thread(predicted_score, task, transcript, similarity)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
+    task = with_found_files(task, [file.name for file in outcome.deliverables])
     asked = {spec.name for spec in task.deliverables} | task.state_files
     listener = shared.listener if shared.judge is not None and _has_judged_leaves(task) else None
     files = await render_all(
