@@ -125,6 +125,8 @@ class NodeScore(GrowingValue):
         """Share (0-1) of its weight that a verifier was asked about and gave no score on."""
         if self.leaf is not None:
             return float(self.leaf.unscored is not None and self.leaf.unscored.was_asked)
+        if self.coverage >= 1.0:
+            return 0.0
         parts = shares(child.weight for child in self.children)
         unanswered = sum(
             part * child.unanswered for part, child in zip(parts, self.children, strict=True)
