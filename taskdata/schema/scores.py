@@ -142,6 +142,8 @@ class NodeScore(GrowingValue):
         """Share (0-1) of its weight that a verifier was asked about and gave no score on."""
         if self.leaf is not None:
             return float(self.leaf.unscored is not None and self.leaf.unscored.was_asked)
+        if self.coverage >= 1.0:
+            return 0.0
         if self.rule == "all_required":
             # One open requirement leaves all of it open, one that has failed decides it.
             required = (child for child in self.children if child.weight)
