@@ -21,7 +21,8 @@ from environments.models.retry import is_silence
 from stages.execute.harness import harness_kind
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
-from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
+from stages.score.judging.judge import RunJudge, no_judge
+from stages.score.judging.panel import RunPanel, TrialPanel
 from stages.score.matching import storable
 from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
@@ -33,6 +34,7 @@ from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, ToolResultCheck
+from taskdata.schema.panel import JudgeSpec
 from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, Trial, TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore, Unscored
 from taskdata.schema.task import Task
@@ -59,7 +61,7 @@ class _ScoreContext:
     renderer: Renderer
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
-    judge: RunJudge | None
+    judge: RunPanel | None
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
@@ -70,7 +72,7 @@ def due(store: Store, run_id: str, round_: int) -> list[str]:
 def by_judge(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the trials by the provider that judges leaves of theirs, as a backlog takes them."""
     config, judged = store.run(run_id).config, set[str]()
-    if config.judge is not None and not config.plays_back:
+    if config.every_judge and not config.plays_back:
         tasks = store.tasks_of_run(run_id)
         asked = {hash_ for hash_, task in tasks.items() if _has_judged_leaves(task)}
         predicting = {one.name for one in config.agents if harness_kind(one.harness).predicts}
@@ -80,7 +82,10 @@ def by_judge(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, l
             if trial.task_hash in asked and trial.agent not in predicting
         }
     lines: dict[str, list[str]] = {}
-    judge = provider_of(config.judge, config.judge_base_url)
+    # All judges of a panel are asked about each of its trials.
+    judge = " and ".join(
+        dict.fromkeys(provider_of(one.model, one.base_url) for one in config.every_judge)
+    )
     for trial_id in trial_ids:
         lines.setdefault(judge if trial_id in judged else NO_MODEL, []).append(trial_id)
     return lines
@@ -195,17 +200,23 @@ def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _S
     )
 
 
-def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunJudge | None:
+def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunPanel | None:
     config = worker.run.config
-    if config.judge is None:
-        return None
-    servers = endpoints.get(str(config.judge))
-    base_url = servers[0] if servers else config.judge_base_url
+    judges = [_seated(worker, judge, endpoints) for judge in config.every_judge]
+    return RunPanel(judges, config.panel, config.threshold) if judges else None
+
+
+def _seated(
+    worker: WorkerContext, judge: JudgeSpec, endpoints: Mapping[str, Sequence[str]]
+) -> RunJudge:
+    config = worker.run.config
+    servers = endpoints.get(str(judge.model))
+    base_url = servers[0] if servers else judge.base_url
     asks = config.replies != "replay"
     return RunJudge(
-        spec=config.judge,
+        spec=judge.model,
         base_url=base_url,
-        client=worker.clients.get(config.judge, base_url) if asks else None,
+        client=worker.clients.get(judge.model, base_url) if asks else None,
         replies=config.replies,
         calls=worker.calls,
         store=worker.store,
@@ -283,7 +294,7 @@ def _copy_of(trial: Trial, config: RunConfig) -> str | None:
 async def _all_leaves(
     task: Task,
     checked: Mapping[str, LeafScore],
-    judge: LeafJudge | None,
+    judge: TrialPanel | None,
     evidence: TrialEvidence,
 ) -> list[LeafScore]:
     """Return every leaf's score; where one cannot be had, the others are paid and kept first."""
@@ -301,7 +312,7 @@ async def _all_leaves(
     return scores
 
 
-async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEvidence) -> LeafScore:
+async def _leaf(leaf: Checkpoint, judge: TrialPanel | None, evidence: TrialEvidence) -> LeafScore:
     verifier = leaf.verifier
     if isinstance(verifier, ToolResultCheck):
         return score_tool_result(leaf.id, verifier, evidence.transcript)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from taskdata.schema.base import GrowingValue, Value
+from taskdata.schema.panel import JudgeOpinion
 
 
 class Unscored(StrEnum):
@@ -33,7 +34,7 @@ class Unscored(StrEnum):
 class LeafScore(GrowingValue):
     """One verifier's score of one leaf."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"unscored"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"unscored", "panel", "disagreement"})
 
     leaf_id: str
     score: float | None = Field(ge=0, le=10)
@@ -44,6 +45,10 @@ class LeafScore(GrowingValue):
     """For the reader of the dashboard: what was found and what was expected."""
     unscored: Unscored | None = None
     """Why there is no score; None where there is one."""
+    panel: tuple[JudgeOpinion, ...] = ()
+    """What each judge of a panel said, in the order in which they were asked."""
+    disagreement: float | None = Field(default=None, ge=0, le=10)
+    """How far the judges' scores are apart, the highest minus the lowest; None below two."""
 
     @model_validator(mode="before")
     @classmethod

@@ -37,6 +37,8 @@ from taskdata.tables import (
 )
 
 _AT_ONCE = 500
+_COLUMNS = set(LeafScoreRow.model_fields) - {"trial_id"}
+"""What of a leaf's score has a column of its own; the tree has all of it."""
 _DIAGNOSES: sa.Table = DiagnosisRow.__table__  # type: ignore[attr-defined]
 _RENDERED: sa.Table = RenderedRow.__table__  # type: ignore[attr-defined]
 _HAS_DIAGNOSIS = sa.select(_DIAGNOSES.c.trial_id).where(
@@ -132,7 +134,9 @@ class TrialStore(AttemptStore, CallStore):
                 )
             )
             session.add_all(
-                LeafScoreRow(trial_id=score.trial_id, **leaf.model_dump(mode="json"))
+                LeafScoreRow(
+                    trial_id=score.trial_id, **leaf.model_dump(mode="json", include=_COLUMNS)
+                )
                 for leaf in score.leaves
             )
             session.add_all(views)
