@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from flows.cli import console, doctor, interruption, mcp
+from flows.cli.atomic import scoring
 from flows.cli.bank import banks, checking, refreshing, releases, reviews, seeds
 from flows.cli.runs import comparing, dashboard, exporting, listing, reading, rescoring, running
 from flows.cli.trials import showing
@@ -32,6 +33,7 @@ app.command("morning")(comparing.morning)
 app.command("report")(reading.report)
 app.command("dashboard")(dashboard.dashboard)
 app.command("export")(exporting.export)
+app.command("score-atomic")(scoring.score_atomic)
 app.command("doctor")(doctor.doctor)
 app.command("prune")(pruning.prune)
 app.command("backup")(backups.backup)

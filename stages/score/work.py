@@ -28,15 +28,16 @@ from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
 from stages.score.rendering.pages import PageDrawer
 from stages.score.rendering.views import Renderer
+from stages.score.scripts.running import ScriptRunner
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
 from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
-from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, ToolResultCheck
+from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
 from taskdata.schema.panel import JudgeSpec
 from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, Trial, TrialOutcome
-from taskdata.schema.scores import LeafScore, TrialScore, Unscored
+from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.task import Task
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
@@ -59,6 +60,7 @@ class _ScoreContext:
 
     worker: WorkerContext
     renderer: Renderer
+    scripts: ScriptRunner
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
     judge: RunPanel | None
@@ -195,6 +197,7 @@ def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _S
     return _ScoreContext(
         worker=worker,
         renderer=Renderer(provider, store.artifacts, folder, run.id),
+        scripts=ScriptRunner(provider, store.artifacts, folder, run.id),
         drawer=PageDrawer(provider, store, folder, run.id) if draws else None,
         judge=_judge(worker, endpoints),
     )
@@ -279,6 +282,7 @@ async def _score_trial(
     if shared.judge is not None:
         judge = await shared.judge.of_trial(trial.id, answered, _copy_of(trial, config))
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
+    checked |= await shared.scripts.score(task, outcome, transcript)
     leaves = await _all_leaves(task, checked, judge, evidence)
     root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
@@ -318,17 +322,4 @@ async def _leaf(leaf: Checkpoint, judge: TrialPanel | None, evidence: TrialEvide
         return score_tool_result(leaf.id, verifier, evidence.transcript)
     if isinstance(verifier, Judge) and judge is not None:
         return await judge.score(leaf.id, leaf.requirement, verifier, evidence)
-    if isinstance(verifier, ScriptCheck):
-        return _not_run(leaf.id, verifier)
     return no_judge(leaf.id)
-
-
-def _not_run(leaf_id: str, verifier: ScriptCheck) -> LeafScore:
-    reason = f"evaluation programs are not run here: {verifier.entry}"
-    return LeafScore(
-        leaf_id=leaf_id,
-        score=None,
-        verifier="script",
-        reason=reason,
-        unscored=Unscored.NOT_CONFIGURED,
-    )

@@ -17,6 +17,7 @@ from taskdata.schema.panel import JudgeSpec, NamedJudge, PanelRule
 from taskdata.schema.scores import TrialScore
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.tool_backends import NamedModel, ToolBackends
+from taskdata.schema.tool_use import ToolUse
 from taskdata.schema.transcript import Ending, Usage
 
 Feedback = Literal["checkpoint", "coarse"]
@@ -258,6 +259,8 @@ class TrialOutcome(Value):
     turns: int | None = Field(default=0, ge=0)
     tool_calls: int | None = Field(default=0, ge=0)
     tool_errors: int | None = Field(default=0, ge=0)
+    tool_uses: tuple[ToolUse, ...] | None = None
+    """By tool; None: unknown, as of programs, imported results and outcomes of earlier versions."""
     model_id: str | None = None
     """As reported by the provider."""
     sandbox: str

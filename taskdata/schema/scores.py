@@ -17,13 +17,15 @@ class Unscored(StrEnum):
     """Why a leaf has no score."""
 
     NOT_CONFIGURED = "not_configured"
-    """The run has nothing that verifies it: no judge, or programs of the task are not run."""
+    """The run has no judge that verifies it."""
     NOT_OBSERVED = "not_observed"
     """It is about tool calls that nobody saw, or about work that was only predicted."""
     NO_VERDICT = "no_verdict"
     """The judge was asked, and refused or gave no readable verdict."""
     CHECK_FAILED = "check_failed"
     """The check looked at what was delivered and did not come to an end."""
+    SCRIPT_FAILED = "script_failed"
+    """The task's program does not work here: it fails in the same way if nothing is delivered."""
 
     @property
     def was_asked(self) -> bool:
@@ -153,6 +155,25 @@ class NodeScore(GrowingValue):
             return self.score
         score = self.score or 0.0
         return min(10.0, score + (10 - score) * (1 - self._answered))
+
+    @property
+    def best_judged(self) -> float | None:
+        """The most (0-10) that judges could have made of it; None: nothing was scored.
+
+        A leaf that got 0 keeps it: there may have been nothing to judge. So the reference solution
+        has 10 here, whatever judges think of it, unless the task is broken.
+        """
+        if self.leaf is not None:
+            was_judged = self.leaf.verifier.startswith("judge:") and self.score
+            return 10.0 if was_judged or self.unanswered else self.score
+        parts = shares(child.weight for child in self.children)
+        counted = [
+            (part * (child.coverage + child.unanswered), child.best_judged)
+            for part, child in zip(parts, self.children, strict=True)
+        ]
+        known = [(share, best) for share, best in counted if best is not None]
+        total = sum(share for share, _ in known)
+        return sum(share * best for share, best in known) / total if total else self.score
 
     @property
     def _answered(self) -> float:
