@@ -151,8 +151,8 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
     known = sum(o.cost_usd or 0.0 for o in outcomes)
     headline = formats.money(known)
     if summary.run.rescores:
-        judging = formats.money(summary.judging.cost_usd).capitalize()
-        return AnswerCard("What did it cost?", judging, _rescoring(summary))
+        paid = formats.money(summary.judging.cost_usd).capitalize()
+        return AnswerCard("What did it cost?", paid, _rescoring(summary))
     if unknown:
         headline = "Unknown" if not known else f"{headline} and more"
     run = summary.run
@@ -226,7 +226,8 @@ def _control_trouble(agent: AgentSummary, results: Sequence[TrialResult]) -> str
     # A verdict that is missing, or less than full, is the judge's and proves no task broken.
     own = (r for r in results if r.trial.agent == agent.agent and r.trial.round == 0)
     best = (r.score.root.best_judged for r in own if r.score is not None)
-    most = fmean([one for one in best if one is not None] or [agent.root_score.mean])
+    upper = agent.missing.root_score_upper or agent.root_score.mean
+    most = max(upper, fmean([one for one in best if one is not None] or [upper]))
     if low - _SLACK <= most and agent.root_score.mean <= high + _SLACK:
         return None
     must = f"{low:g}" if low == high else f"at most {high:g}"

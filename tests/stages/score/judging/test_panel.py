@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from stages.prepare.rescore import copy_trials, plan_rescoring, rescoring_config
 from stages.score import work
 from stages.score.judging.judge import MAX_ASKS
 from stages.score.judging.panel import asking_order, combined, pooled
@@ -188,3 +189,20 @@ def test_all_judged_trials_of_a_panel_wait_in_one_line(store, new_run, judged, t
     first, second = finished(run, judged), finished(run, task)
     lines = work.by_judge(store, run.id, [first, second])
     assert lines == {"openai and anthropic": [first], "no model": [second]}
+
+
+def test_another_rule_over_the_same_judges_costs_nothing(
+    store, new_panel_run, judged, finished, wire
+):
+    says(wire, a=2, b=8, c=9)
+    run = new_panel_run(judged)
+    finished(run, judged, final_answer="A memo.")
+    work.do(store, run.id, 0)
+    wire.seen.clear()
+
+    config = rescoring_config(run, keeps_verdicts=True, panel="majority")
+    again = plan_rescoring(store, run, config, "majority")
+    copy_trials(store, again)
+    work.do(store, again.id, 0)
+    (result,) = store.results(again.id)
+    assert (result.root_score, result.judging.calls, wire.seen) == (8.5, 0, [])
