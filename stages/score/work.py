@@ -19,6 +19,7 @@ from functools import partial
 from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
 from stages.execute.harness import harness_kind
+from stages.score.atomic import end_to_end, similarity_for
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.judge import RunJudge, no_judge
@@ -38,7 +39,7 @@ from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
 from taskdata.schema.panel import JudgeSpec
 from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, Trial, TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore
-from taskdata.schema.task import Task
+from taskdata.schema.task import Task, Tier
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
 
@@ -265,7 +266,8 @@ async def _score_trial(
     config = shared.worker.run.config
     agent = config.agent(trial.agent)
     if transcript is not None and harness_kind(agent.harness).predicts:
-        root = predicted_score(task, transcript)
+        similarity = similarity_for(task, config.sentence_encoder)
+        root = await asyncio.to_thread(predicted_score, task, transcript, similarity)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     asked = {spec.name for spec in task.deliverables} | task.state_files
     files = await render_all(
@@ -285,6 +287,10 @@ async def _score_trial(
     checked |= await shared.scripts.score(task, outcome, transcript)
     leaves = await _all_leaves(task, checked, judge, evidence)
     root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
+    if task.tier is Tier.ATOMIC:
+        similarity = similarity_for(task, config.sentence_encoder)
+        beside = await asyncio.to_thread(end_to_end, task, transcript, similarity)
+        root = root.model_copy(update={"end_to_end": beside})
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
 
 

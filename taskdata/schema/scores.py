@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from taskdata.schema.atomic import EndToEndScore
 from taskdata.schema.base import GrowingValue, Value
 from taskdata.schema.panel import JudgeOpinion
 
@@ -99,6 +100,8 @@ class AnswerMark(Value):
     """Whether there is a text to compare it with; False: the task asks for pictures or files."""
     score: float | None = Field(default=None, ge=0, le=1)
     """None: nothing to compare with, or nothing that compares meanings."""
+    encoder: str | None = None
+    """The sentence encoder behind the score; None: none was needed."""
 
 
 class StepScore(Value):
@@ -115,7 +118,7 @@ class StepScore(Value):
 class NodeScore(GrowingValue):
     """Score of a node of the tree beside the share of its weight that was scored."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"steps"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"steps", "end_to_end"})
 
     id: str
     requirement: str
@@ -126,6 +129,8 @@ class NodeScore(GrowingValue):
     children: tuple[NodeScore, ...] = ()
     steps: StepScore | None = None
     """Of a root, where steps were predicted and nothing was done: no leaf of it is scored then."""
+    end_to_end: EndToEndScore | None = None
+    """Of the root of an atomic task that an agent acted on: beside the score, never inside it."""
 
     @cached_property
     def unanswered(self) -> float:
