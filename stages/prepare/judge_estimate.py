@@ -10,8 +10,10 @@ from stages.execute.harness import harness_kind
 from stages.prepare.estimate import NOTHING, Effort, JudgeEstimate, trials_per_task
 from stages.prepare.work import can_play
 from stages.score.judging.judge import MAX_ASKS, largest_request
+from stages.score.judging.sight import Sight, sight_of
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Judge
+from taskdata.schema.panel import JudgeSpec
 from taskdata.schema.run import JudgeEffort, RunConfig
 from taskdata.schema.task import Task
 from taskdata.store import Store
@@ -19,7 +21,7 @@ from taskdata.store import Store
 
 def estimate_judge(store: Store, config: RunConfig, tasks: Sequence[Task]) -> JudgeEstimate | None:
     """Return what the run's judges would use; None if there is none. Makes no model call."""
-    each = [_estimate_one(store, config, judge.model, tasks) for judge in config.every_judge]
+    each = [_estimate_one(store, config, judge, tasks) for judge in config.every_judge]
     if len(each) < 2:
         return each[0] if each else None
     return JudgeEstimate(
@@ -52,13 +54,15 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 
 def _estimate_one(
-    store: Store, config: RunConfig, judge: ModelSpec, tasks: Sequence[Task]
+    store: Store, config: RunConfig, seated: JudgeSpec, tasks: Sequence[Task]
 ) -> JudgeEstimate:
+    judge = seated.model
     bounds: list[Spending] = []
+    sight = sight_of(judge, seated.base_url, config.judging)
     for task in tasks:
         scored = (agent for agent in config.agents if _is_judged(agent, task))
         trials = sum(trials_per_task(agent, config) for agent in scored)
-        bounds += _bounds(task, judge) * trials
+        bounds += _bounds(task, judge, sight) * trials
     past, most = store.past_judging(judge), total(bounds)
     if config.plays_back:
         return JudgeEstimate(
@@ -89,11 +93,11 @@ def _is_judged(agent: AgentSpec, task: Task) -> bool:
     return can_play(agent, task) and not harness_kind(agent.harness).predicts
 
 
-def _bounds(task: Task, judge: ModelSpec) -> list[Spending]:
+def _bounds(task: Task, judge: ModelSpec, sight: Sight) -> list[Spending]:
     """Return the most that one call can use, for each judged leaf of the task."""
     price = price_of(judge)
     return [
-        call_bound(largest_request(leaf.requirement, leaf.verifier), price)
+        call_bound(largest_request(leaf.requirement, leaf.verifier, sight), price)
         for leaf in task.checkpoints.leaves()
         if isinstance(leaf.verifier, Judge)
     ]

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from taskdata.schema.atomic import EndToEndScore
 from taskdata.schema.base import GrowingValue, Value
+from taskdata.schema.checkpoint import Rule
 from taskdata.schema.panel import JudgeOpinion
 
 
@@ -37,7 +38,9 @@ class Unscored(StrEnum):
 class LeafScore(GrowingValue):
     """One verifier's score of one leaf."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"unscored", "panel", "disagreement"})
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {"unscored", "unseen", "panel", "disagreement"}
+    )
 
     leaf_id: str
     score: float | None = Field(ge=0, le=10)
@@ -52,6 +55,13 @@ class LeafScore(GrowingValue):
     """What each judge of a panel said, in the order in which they were asked."""
     disagreement: float | None = Field(default=None, ge=0, le=10)
     """How far the judges' scores are apart, the highest minus the lowest; None below two."""
+    unseen: tuple[str, ...] = ()
+    """What a judge was not shown of the files that the leaf is about, in words."""
+
+    @property
+    def told(self) -> str:
+        """The reason, and what the judge was not shown."""
+        return f"{self.reason} [{'; '.join(self.unseen)}]" if self.unseen else self.reason
 
     @model_validator(mode="before")
     @classmethod
@@ -118,7 +128,7 @@ class StepScore(Value):
 class NodeScore(GrowingValue):
     """Score of a node of the tree beside the share of its weight that was scored."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"steps", "end_to_end"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"steps", "rule", "end_to_end"})
 
     id: str
     requirement: str
@@ -127,6 +137,8 @@ class NodeScore(GrowingValue):
     coverage: float = Field(ge=0, le=1)
     leaf: LeafScore | None = None
     children: tuple[NodeScore, ...] = ()
+    rule: Rule = "weighted_mean"
+    """How the scores of its children have become its own."""
     steps: StepScore | None = None
     """Of a root, where steps were predicted and nothing was done: no leaf of it is scored then."""
     end_to_end: EndToEndScore | None = None
@@ -137,6 +149,12 @@ class NodeScore(GrowingValue):
         """Share (0-1) of its weight that a verifier was asked about and gave no score on."""
         if self.leaf is not None:
             return float(self.leaf.unscored is not None and self.leaf.unscored.was_asked)
+        if self.coverage >= 1.0:
+            return 0.0
+        if self.rule == "all_required":
+            # One open requirement leaves all of it open, one that has failed decides it.
+            required = (child for child in self.children if child.weight)
+            return float(self.score is None and any(child.unanswered for child in required))
         parts = shares(child.weight for child in self.children)
         unanswered = sum(
             part * child.unanswered for part, child in zip(parts, self.children, strict=True)
@@ -171,6 +189,9 @@ class NodeScore(GrowingValue):
         if self.leaf is not None:
             was_judged = self.leaf.verifier.startswith("judge:") and self.score
             return 10.0 if was_judged or self.unanswered else self.score
+        if self.rule == "all_required":
+            required = [child.best_judged for child in self.children if child.weight]
+            return 10.0 if required and all(best == 10 for best in required) else self.score
         parts = shares(child.weight for child in self.children)
         counted = [
             (part * (child.coverage + child.unanswered), child.best_judged)
@@ -178,7 +199,11 @@ class NodeScore(GrowingValue):
         ]
         known = [(share, best) for share, best in counted if best is not None]
         total = sum(share for share, _ in known)
-        return sum(share * best for share, best in known) / total if total else self.score
+        if not total:
+            return self.score
+        if all(best == 10 for _, best in known):
+            return 10.0  # which the sum may miss by rounding
+        return sum(share * best for share, best in known) / total
 
     @property
     def _answered(self) -> float:

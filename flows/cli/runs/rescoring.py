@@ -93,7 +93,7 @@ def _config(
     from stages.prepare.rescore import rescoring_config
 
     given = run_config(settings, judge=judge, panel=panel, max_usd=max_usd)
-    names = ["judge", "judge_base_url", "judges", "panel"] if judge is not None else []
+    names = ["judge", "judge_base_url", "judges", "panel", "judging"] if judge is not None else []
     names += ["panel"] * (panel is not None) + ["max_usd"] * (max_usd is not None)
     changes: dict[str, Any] = {name: getattr(given, name) for name in names}
     return rescoring_config(source, keeps_verdicts=judge is None, **changes)

@@ -15,7 +15,7 @@ from statistics import fmean, median
 
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.judge import LeafJudge, RunJudge, nothing_to_judge
-from taskdata.schema.checkpoint import Judge
+from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.panel import JudgeOpinion, PanelRule, judge_named_in
 from taskdata.schema.scores import LeafScore, Unscored
 
@@ -32,7 +32,11 @@ class RunPanel:
     """Of success, which votes of the majority are about."""
 
     async def of_trial(
-        self, trial_id: str, answered: Callable[[], None], copy_of: str | None = None
+        self,
+        trial_id: str,
+        evidence: TrialEvidence,
+        answered: Callable[[], None],
+        copy_of: str | None = None,
     ) -> "TrialPanel":
         """Return the panel for one trial; see `RunJudge.of_trial`.
 
@@ -41,7 +45,7 @@ class RunPanel:
         """
         hearing = _Hearing(len(self.judges), answered)
         seated = [
-            await judge.of_trial(trial_id, partial(hearing.heard, place), copy_of)
+            await judge.of_trial(trial_id, evidence, partial(hearing.heard, place), copy_of)
             for place, judge in enumerate(self.judges)
         ]
         return TrialPanel(trial_id, seated, self.rule, self.threshold, hearing)
@@ -77,9 +81,7 @@ class TrialPanel:
     threshold: float
     hearing: _Hearing
 
-    async def score(
-        self, leaf_id: str, requirement: str, verifier: Judge, trial: TrialEvidence
-    ) -> LeafScore:
+    async def score(self, leaf: Checkpoint, verifier: Judge) -> LeafScore:
         """Return the leaf's score by all judges; unscored if none of them gives a verdict.
 
         If there is nothing to look at, the score is 0 without asking any.
@@ -89,10 +91,10 @@ class TrialPanel:
                 others' replies are on record by then.
         """
         first = self.judges[0]
-        if len(self.judges) == 1 or nothing_to_judge(verifier, trial) is not None:
-            return await first.score(leaf_id, requirement, verifier, trial)
-        places = asking_order(self.trial_id, leaf_id, len(self.judges))
-        asked = (self.judges[p].score(leaf_id, requirement, verifier, trial) for p in places)
+        if len(self.judges) == 1 or nothing_to_judge(verifier, first.trial) is not None:
+            return await first.score(leaf, verifier)
+        places = asking_order(self.trial_id, leaf.id, len(self.judges))
+        asked = (self.judges[place].score(leaf, verifier) for place in places)
         found = await asyncio.gather(*asked, return_exceptions=True)
         said = [one for one in found if isinstance(one, LeafScore)]
         for fault in found:
@@ -126,8 +128,10 @@ def combined(said: Sequence[LeafScore], rule: PanelRule, threshold: float) -> Le
         reason=_reason(said, given, score, rule),
         unscored=None if scores else Unscored.NO_VERDICT,
         panel=tuple(
-            JudgeOpinion(verifier=one.verifier, score=one.score, reason=one.reason) for one in said
+            JudgeOpinion(verifier=one.verifier, score=one.score, reason=one.told) for one in said
         ),
+        # What single judges were not shown stands with what they said.
+        unseen=tuple(u for u in said[0].unseen if all(u in one.unseen for one in said)),
         disagreement=max(scores) - min(scores) if len(scores) > 1 else None,
     )
 
