@@ -114,6 +114,11 @@ class RunConfig(ToolBackends):
         """What a trial of the run needs to succeed."""
         return SuccessRule(threshold=self.threshold, min_coverage=self.min_coverage)
 
+    @property
+    def judge_name(self) -> str | None:
+        """The judge as its scores are told apart by it: model and profile; None without one."""
+        return None if self.judge is None else f"{self.judge}{self.judging.qualifier()}"
+
     def agent(self, name: str) -> AgentSpec:
         """Return the agent of that name; KeyError if the run has none."""
         return {a.name: a for a in self.agents}[name]
