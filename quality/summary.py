@@ -99,6 +99,7 @@ def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:
         threshold=config.threshold,
         min_coverage=config.min_coverage,
         judge=None if config.judge is None else str(config.judge),
+        rescores=config.rescores,
         sandbox=config.sandbox,
         repetitions=config.repetitions,
         refinement_rounds=config.refinement_rounds,

@@ -16,6 +16,8 @@ from taskdata.schema.ranking import controls, ranked
 from taskdata.schema.summary import AgentComparison, AgentSummary, Estimate, RunSummary
 
 _DASHES = ("solid", "dot")
+_NEAR = (0.35, 0.2)
+"""Parts of both axes within which the names of two points would cover each other."""
 
 
 class Standing(NamedTuple):
@@ -65,6 +67,7 @@ def leaderboard_drawings(
     """Return the figures of the leaderboard; `pooled` are estimates by category of that night."""
     found = {
         "headline": _headline(history, summary),
+        "ranks": _ranks(history, standings(summary)),
         "success-curve": _success_curve(history, summary),
         "cost": _front(history, "Success against cost", "dollars per trial", _cost),
         "steps": _front(history, "Success against steps", "turns per trial", _turns),
@@ -101,6 +104,36 @@ def _headline(history: History, summary: RunSummary) -> Drawing:
     return Drawing("Root score and root success rate", figure, Table(columns, rows), note)
 
 
+def _ranks(history: History, standings: Sequence[Standing]) -> Drawing:
+    title = "Ranks that the night leaves open"
+    if len(standings) < 2:
+        return Drawing(title, empty("It takes two agents with a score."), Table((), ()))
+    agents = [standing.summary.agent for standing in standings]
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": list(range(standing.best, standing.worst + 1)),
+            "y": [place] * (standing.worst - standing.best + 1),
+            "line": {"color": history.styles[agent].colour, "width": 5},
+            "marker": marker(history.styles[agent], 11),
+            "cliponaxis": False,
+            "hovertemplate": f"{label(agent)}<br>rank {standing.rank}<extra></extra>",
+        }
+        for place, (agent, standing) in enumerate(zip(agents, standings, strict=True))
+    ]
+    figure = drawn(
+        data,
+        70 + 26 * len(agents),
+        xaxis={"title": "rank", "dtick": max(1, len(agents) // 10), "zeroline": False}
+        | {"range": [0.6, len(agents) + 0.4]},
+        yaxis=breakdowns.names_axis(agents, label),
+    )
+    rows: list[list[Cell]] = [[s.summary.agent, s.best, s.worst] for s in standings]
+    note = "From 95 % intervals of the differences of each pair of agents, paired by task."
+    return Drawing(title, figure, Table(("agent", "best rank", "worst rank"), rows), note)
+
+
 def _numbers(estimate: Estimate) -> tuple[float | None, float | None, float | None]:
     low, high = estimate.ci95 or (None, None)
     return estimate.mean, low, high
@@ -126,6 +159,7 @@ def _front(
     if not points:
         return Drawing(title, empty("It is unknown of every agent."), Table((), ()))
     best = pareto(points)
+    reach = max(x for x, _ in points.values())
     data: list[dict[str, Any]] = [
         {
             "type": "scatter",
@@ -142,7 +176,7 @@ def _front(
                 "x": [x],
                 "y": [y],
                 "text": [label(agent, 26)],
-                "textposition": "top center",
+                "textposition": _beside(points, agent, reach),
                 "textfont": {"size": 11},
                 "marker": marker(history.styles[agent], 11),
                 "cliponaxis": False,
@@ -152,11 +186,10 @@ def _front(
             for agent, (x, y) in points.items()
         ),
     ]
-    reach = max(x for x, _ in points.values())
     figure = drawn(
         data,
         320,
-        xaxis={"title": axis, "range": [-0.15 * reach or -0.15, 1.18 * reach or 1]},
+        xaxis={"title": axis, "range": [-0.04 * reach or -0.04, 1.06 * reach or 1]},
         yaxis={"tickformat": ".0%", "range": [0, 1.12], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
     )
     rows: list[list[Cell]] = [
@@ -166,6 +199,17 @@ def _front(
     return Drawing(
         title, figure, table, "The dotted line is the Pareto front: nobody is better for less."
     )
+
+
+def _beside(points: Mapping[str, tuple[float, float]], agent: str, reach: float) -> str:
+    """Return where the name of an agent's point stands: inwards, and off the next point above."""
+    x, y = points[agent]
+    above = (
+        abs(other_x - x) < _NEAR[0] * (reach or 1) and 0 <= other_y - y < _NEAR[1]
+        for other, (other_x, other_y) in points.items()
+        if other != agent
+    )
+    return f"{'bottom' if any(above) else 'top'} {'left' if 2 * x > reach else 'right'}"
 
 
 def pareto(points: Mapping[str, tuple[float, float]]) -> list[str]:

@@ -9,7 +9,7 @@ import typer
 from flows.cli import console, doctor, interruption, mcp
 from flows.cli.atomic import scoring
 from flows.cli.bank import banks, checking, refreshing, releases, reviews, seeds
-from flows.cli.runs import comparing, dashboard, exporting, listing, reading, running
+from flows.cli.runs import comparing, dashboard, exporting, listing, reading, rescoring, running
 from flows.cli.trials import showing
 from flows.cli.upkeep import backups, pruning
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
@@ -23,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("run")(running.run)
+app.command("rescore")(rescoring.rescore)
 app.command("stage")(running.stage)
 app.command("serve")(running.serve)
 app.command("runs")(listing.runs)

@@ -7,7 +7,12 @@ from taskdata.schema.checkpoint import Checkpoint
 from taskdata.schema.scores import LeafScore, NodeScore, shares
 
 
-def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> NodeScore:
+def aggregate(
+    checkpoint: Checkpoint,
+    leaf_scores: Mapping[str, LeafScore],
+    *,
+    weightless_is_0: bool = False,
+) -> NodeScore:
     """Return the node with score (0-10) and coverage (0-1), its children below it.
 
     A parent's score is the mean of its children's scores, each weighing its weight times its
@@ -15,14 +20,25 @@ def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> N
     weighted mean of the children's. With nothing scored below it a node's score is None, never 0.
     How far the leaves that got no verdict leave the score open, `lower` and `upper` of a node say.
 
+    Args:
+        checkpoint: The tree.
+        leaf_scores: By leaf id.
+        weightless_is_0: A node whose children's weights add up to 0 scores 0, as GTA-Workflow's
+            published scorer has it, and nothing of it is left open.
+
     Raises:
         BadTaskData: The weights of some node's children add up to 0, or a leaf has no entry in
             `leaf_scores`.
     """
     if checkpoint.verifier is not None:
         return _leaf(checkpoint, leaf_scores)
-    children = tuple(aggregate(child, leaf_scores) for child in checkpoint.children)
+    children = tuple(
+        aggregate(child, leaf_scores, weightless_is_0=weightless_is_0)
+        for child in checkpoint.children
+    )
     parts = shares(child.weight for child in children)
+    if not any(parts) and weightless_is_0:
+        return _inner(checkpoint, children, 0.0, 1.0)
     if not any(parts):
         raise BadTaskData(
             f"checkpoint {checkpoint.id!r}: the weights of its children add up to 0; "
@@ -32,12 +48,21 @@ def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> N
         (part * child.coverage, child.score) for part, child in zip(parts, children, strict=True)
     ]
     coverage = sum(share for share, _ in seen)
+    return _inner(checkpoint, children, _mean(seen, coverage), min(1.0, coverage))
+
+
+def _inner(
+    checkpoint: Checkpoint,
+    children: tuple[NodeScore, ...],
+    score: float | None,
+    coverage: float,
+) -> NodeScore:
     return NodeScore(
         id=checkpoint.id,
         requirement=checkpoint.requirement,
         weight=checkpoint.weight,
-        score=_mean(seen, coverage),
-        coverage=min(1.0, coverage),
+        score=score,
+        coverage=coverage,
         children=children,
     )
 

@@ -19,7 +19,7 @@ from functools import partial
 from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
 from stages.execute.harness import harness_kind
-from stages.score.atomic import end_to_end, similarity_for
+from stages.score.metrics import similarity_for, with_metrics
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
@@ -28,15 +28,16 @@ from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
 from stages.score.rendering.pages import PageDrawer
 from stages.score.rendering.views import Renderer
+from stages.score.scripts.running import ScriptRunner
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
 from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
-from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, ToolResultCheck
-from taskdata.schema.run import OutcomeStatus, StageReport, TrialOutcome
-from taskdata.schema.scores import LeafScore, TrialScore, Unscored
-from taskdata.schema.task import Task, Tier
+from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
+from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, Trial, TrialOutcome
+from taskdata.schema.scores import LeafScore, TrialScore
+from taskdata.schema.task import Task
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
 
@@ -46,6 +47,8 @@ SCORER_VERSION = "2"
 
 _logger = logging.getLogger(__name__)
 _MAX_CAUSE = 500
+_PUBLISHED = ("evaluation", "rescoring")
+"""Purposes of runs that have a dashboard."""
 _LEAST_SLOTS = 2
 """One for trials with a judge, one for those without."""
 
@@ -56,6 +59,7 @@ class _ScoreContext:
 
     worker: WorkerContext
     renderer: Renderer
+    scripts: ScriptRunner
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
     judge: RunJudge | None
@@ -185,10 +189,11 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 
 def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _ScoreContext:
     store, run, provider, folder = worker.store, worker.run, worker.provider, worker.folder
-    draws = run.config.page_pictures and run.config.purpose == "evaluation"
+    draws = run.config.page_pictures and run.config.purpose in _PUBLISHED
     return _ScoreContext(
         worker=worker,
         renderer=Renderer(provider, store.artifacts, folder, run.id),
+        scripts=ScriptRunner(provider, store.artifacts, folder, run.id),
         drawer=PageDrawer(provider, store, folder, run.id) if draws else None,
         judge=_judge(worker, endpoints),
     )
@@ -247,9 +252,10 @@ async def _score_trial(
     trial = await asyncio.to_thread(store.trial, outcome.trial_id)
     task = await asyncio.to_thread(store.task, trial.task_hash)
     transcript = await asyncio.to_thread(store.transcript, outcome.trial_id)
-    agent = shared.worker.run.config.agent(trial.agent)
+    config = shared.worker.run.config
+    agent = config.agent(trial.agent)
     if transcript is not None and harness_kind(agent.harness).predicts:
-        similarity = similarity_for(task, shared.worker.run.config.sentence_encoder)
+        similarity = similarity_for(task, config.sentence_encoder)
         root = await asyncio.to_thread(predicted_score, task, transcript, similarity)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     asked = {spec.name for spec in task.deliverables} | task.state_files
@@ -263,15 +269,28 @@ async def _score_trial(
         transcript=transcript,
     )
     answered = partial(shared.worker.holder.answered, trial.id)
-    judge = None if shared.judge is None else await shared.judge.of_trial(trial.id, answered)
+    judge = None
+    if shared.judge is not None:
+        judge = await shared.judge.of_trial(trial.id, answered, _copy_of(trial, config))
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
+    checked |= await shared.scripts.score(task, outcome, transcript)
     leaves = await _all_leaves(task, checked, judge, evidence)
-    root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
-    if task.tier is Tier.ATOMIC:
-        similarity = similarity_for(task, shared.worker.run.config.sentence_encoder)
-        beside = await asyncio.to_thread(end_to_end, task, transcript, similarity)
-        root = root.model_copy(update={"end_to_end": beside})
+    root = aggregate(
+        task.checkpoints,
+        {leaf.leaf_id: leaf for leaf in leaves},
+        weightless_is_0=task.provenance.weightless_is_0,
+    )
+    root = await asyncio.to_thread(
+        with_metrics, root, task, transcript, config.sentence_encoder
+    )
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
+
+
+def _copy_of(trial: Trial, config: RunConfig) -> str | None:
+    """Return the trial of the source whose verdicts are not asked for again, or None."""
+    if config.rescores is None or not config.keeps_verdicts:
+        return None
+    return Trial.make_id(config.rescores, trial.agent, trial.task_id, trial.repetition, trial.round)
 
 
 async def _all_leaves(
@@ -301,17 +320,4 @@ async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEviden
         return score_tool_result(leaf.id, verifier, evidence.transcript)
     if isinstance(verifier, Judge) and judge is not None:
         return await judge.score(leaf.id, leaf.requirement, verifier, evidence)
-    if isinstance(verifier, ScriptCheck):
-        return _not_run(leaf.id, verifier)
     return no_judge(leaf.id)
-
-
-def _not_run(leaf_id: str, verifier: ScriptCheck) -> LeafScore:
-    reason = f"evaluation programs are not run here: {verifier.entry}"
-    return LeafScore(
-        leaf_id=leaf_id,
-        score=None,
-        verifier="script",
-        reason=reason,
-        unscored=Unscored.NOT_CONFIGURED,
-    )

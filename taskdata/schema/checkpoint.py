@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from taskdata.schema.base import RelativePath, Slug, Value
+from taskdata.schema.base import GrowingValue, RelativePath, Slug, Value
 
 
 class Check(Value):
@@ -40,12 +40,27 @@ class ToolResultCheck(Value):
     """Texts that must all occur (case-insensitive) in one such call's result."""
 
 
-class ScriptCheck(Value):
-    """A program that the task brings among its evaluation files decides."""
+class ScriptCheck(GrowingValue):
+    """A program that the task brings among its evaluation files decides.
+
+    Leaves with the same program and settings share one run of it.
+    """
+
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {"verdict", "full_score", "seconds", "memory_mb"}
+    )
 
     kind: Literal["script"] = "script"
     entry: RelativePath
-    """Path of the program within the task's evaluation files."""
+    """Path of the program (`.py`, `.sh`) within the task's evaluation files."""
+    verdict: Literal["exit_code", "last_line", "json_file"] = "exit_code"
+    """How it says its verdict: exit code 0 or 1, a score on the last line of its output, or
+    `result.json` in its output folder."""
+    full_score: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    """The score that it gives for a perfect result; its scale begins at 0."""
+    seconds: int = Field(default=120, ge=1, le=3600)
+    """CPU time that it may use; it may take three times as long and a minute more."""
+    memory_mb: int = Field(default=2048, ge=64, le=65536)
 
 
 Verifier = Annotated[Check | Judge | ToolResultCheck | ScriptCheck, Field(discriminator="kind")]

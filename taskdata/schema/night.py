@@ -89,6 +89,25 @@ class FailureCluster(Value):
     """Id of one of the trials."""
 
 
+class NightTool(Value):
+    """One agent's calls of one tool in the first attempts of a night."""
+
+    agent: str
+    tool: str
+    category: str | None = None
+    """As GTA sorts tools; None: no tool of that name was offered."""
+    trials: int
+    """That called it."""
+    calls: int
+    errors: dict[str, int] = Field(default_factory=dict)
+    """Calls without a result, by cause."""
+
+    @property
+    def failed(self) -> int:
+        """Calls without a result."""
+        return sum(self.errors.values())
+
+
 class Night(Value):
     """One published run."""
 
@@ -102,6 +121,8 @@ class Night(Value):
     tasks: tuple[NightTask, ...]
     cells: tuple[NightCell, ...]
     clusters: tuple[FailureCluster, ...] = ()
+    tools: tuple[NightTool, ...] = ()
+    """Of agents whose calls are known, controls apart."""
     error_causes: dict[str, int] = Field(default_factory=dict)
     """Infrastructure errors by cause, over all agents."""
     gates: dict[str, bool] = Field(default_factory=dict)

@@ -16,12 +16,13 @@ from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.scores import TrialScore
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.tool_backends import NamedModel, ToolBackends
+from taskdata.schema.tool_use import ToolUse
 from taskdata.schema.transcript import Ending, Usage
 
 Feedback = Literal["checkpoint", "coarse"]
 SandboxName = Literal["bubblewrap", "docker"]
 Replies = Literal["ask", "keep", "replay"]
-Purpose = Literal["evaluation", "proof", "confirmation"]
+Purpose = Literal["evaluation", "proof", "confirmation", "rescoring"]
 
 
 class RunConfig(ToolBackends):
@@ -75,9 +76,15 @@ class RunConfig(ToolBackends):
     """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""
     purpose: Purpose = "evaluation"
     """`proof`: plays solutions to prove tasks; it evaluates nobody and is not listed.
-    `confirmation`: repeats what stood out in another run; it is not listed either."""
+    `confirmation`: repeats what stood out in another run; it is not listed either.
+    `rescoring`: scores what another run's agents left once more; no agent works in it, and it is
+    no night."""
     confirms: str | None = None
     """Of a confirmation: the run that it repeats trials of."""
+    rescores: str | None = None
+    """Of a rescoring: the run whose trials it scores again."""
+    keeps_verdicts: bool = False
+    """Of a rescoring: whether what its source asked the same judge is not asked again."""
     only: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Agent -> the only task ids that it is given; an agent that is not named is given all."""
 
@@ -93,6 +100,11 @@ class RunConfig(ToolBackends):
     def plays_back(self) -> bool:
         """Whether nobody is asked, and only kept replies are played back."""
         return self.replies == "replay"
+
+    @property
+    def working(self) -> tuple[AgentSpec, ...]:
+        """The agents that work in the run: all of them, and none in a rescoring."""
+        return () if self.rescores else self.agents
 
     @property
     def success(self) -> SuccessRule:
@@ -205,6 +217,8 @@ class TrialOutcome(Value):
     turns: int | None = Field(default=0, ge=0)
     tool_calls: int | None = Field(default=0, ge=0)
     tool_errors: int | None = Field(default=0, ge=0)
+    tool_uses: tuple[ToolUse, ...] | None = None
+    """By tool; None: unknown, as of programs, imported results and outcomes of earlier versions."""
     model_id: str | None = None
     """As reported by the provider."""
     sandbox: str

@@ -17,13 +17,15 @@ class Unscored(StrEnum):
     """Why a leaf has no score."""
 
     NOT_CONFIGURED = "not_configured"
-    """The run has nothing that verifies it: no judge, or programs of the task are not run."""
+    """The run has no judge that verifies it."""
     NOT_OBSERVED = "not_observed"
     """It is about tool calls that nobody saw, or about work that was only predicted."""
     NO_VERDICT = "no_verdict"
     """The judge was asked, and refused or gave no readable verdict."""
     CHECK_FAILED = "check_failed"
     """The check looked at what was delivered and did not come to an end."""
+    SCRIPT_FAILED = "script_failed"
+    """The task's program does not work here: it fails in the same way if nothing is delivered."""
 
     @property
     def was_asked(self) -> bool:

@@ -51,6 +51,8 @@ class RunHeader(Value):
     threshold: float
     min_coverage: float = 0.5
     judge: str | None
+    rescores: str | None = None
+    """The run whose trials were scored again; None: its agents worked in this one."""
     sandbox: str
     repetitions: int
     refinement_rounds: int

@@ -99,9 +99,11 @@ class AttemptStore(StoreConnection):
 
     def record_outcome(self, outcome: TrialOutcome) -> bool:
         """Store an outcome; return False, changing nothing, if the trial has finished before."""
-        fields = outcome.model_dump(exclude={"deliverables", "usage", "limits"})
+        fields = outcome.model_dump(exclude={"deliverables", "usage", "limits", "tool_uses"})
         fields["limits"] = outcome.limits.model_dump(mode="json") if outcome.limits else None
         fields["rejected_files"] = list(outcome.rejected_files)
+        uses = outcome.tool_uses
+        fields["tool_uses"] = None if uses is None else [u.model_dump(mode="json") for u in uses]
         fields |= _counts(outcome.usage)
         try:
             with self._plainly_writing() as connection:

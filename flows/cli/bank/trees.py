@@ -58,4 +58,4 @@ def _expectations(verifier: "Verifier") -> Iterator[str]:
             if verifier.contains:
                 yield f"its result has: {', '.join(verifier.contains)}"
         case "script":
-            yield f"program: {verifier.entry}"
+            yield f"program: {verifier.entry}, which says its verdict by {verifier.verdict}"

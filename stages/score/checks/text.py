@@ -24,6 +24,7 @@ from stages.score.check import (
 )
 from stages.score.matching import contains_phrase, contains_whole, fold, listed
 from stages.score.plain_text import searchable_text
+from stages.score.stated import Reading, readings, states, without_heaps
 from taskdata.schema.views import (
     DocumentView,
     HtmlView,
@@ -47,9 +48,14 @@ class TextContains(CheckArgs):
 
 
 def groups_found(text: str, groups: Groups, where: str) -> Verdict:
-    """Return the share of groups of which an alias is in `text`."""
-    folded = fold(text)
-    missing = [g for g in groups if not any(contains_phrase(folded, fold(a)) for a in g)]
+    """Return the share of groups of which an alias is in `text`, heaps of words left out."""
+    folded = fold(without_heaps(text))
+    found = [any(contains_phrase(folded, fold(a)) for a in group) for group in groups]
+    return _share_of(groups, found, where)
+
+
+def _share_of(groups: Groups, found: Sequence[bool], where: str) -> Verdict:
+    missing = [group for group, is_there in zip(groups, found, strict=True) if not is_there]
     right = len(groups) - len(missing)
     reason = f"{where} has {right} of {len(groups)} expected texts"
     if missing:
@@ -58,13 +64,35 @@ def groups_found(text: str, groups: Groups, where: str) -> Verdict:
 
 
 def text_contains(evidence: Evidence, args: TextContains) -> Verdict:
-    """Give the share of groups found, and nothing when a text of `none` is there."""
+    """Give the share of groups found, and nothing when a text of `none` is there.
+
+    Heaps of words and endless lists do not count; of a final answer, what it states counts.
+    """
     text = searchable_text(evidence)
     folded = fold(text)
     wrong = [a for a in args.none if contains_whole(folded, fold(a))]
     if wrong:
         return failed(f"the text has {listed(wrong)}, which must not be there")
-    return groups_found(text, args.all, "the text")
+    if not isinstance(evidence, str):
+        return groups_found(text, args.all, "the text")
+    stated = [_stated(reading, args.all) for reading in readings(evidence)]
+    best = max(stated, key=sum, default=[False] * len(args.all))
+    return _share_of(args.all, best, "the answer")
+
+
+def _stated(reading: Reading, groups: Groups) -> list[bool]:
+    return [
+        states(reading, [_as_found(reading.text, fold(a)) for a in group], len(groups))
+        for group in groups
+    ]
+
+
+def _as_found(text: str, alias: str) -> str:
+    """Return the alias to the end of the word that it begins: `supplier` as `suppliers`."""
+    if not contains_phrase(text, alias):
+        return alias
+    longer = re.search(rf"(?<!\w){re.escape(alias)}\w*", text)
+    return longer[0] if longer else alias
 
 
 class TextMatches(CheckArgs):
@@ -211,7 +239,7 @@ def _markdown(text: str) -> tuple[Paragraph, ...]:
 
 
 CHECKS = (
-    CheckSpec("text_contains", TextContains, (*_TEXTS, str), text_contains),
+    CheckSpec("text_contains", TextContains, (*_TEXTS, str), text_contains, version=2),
     CheckSpec("text_matches", TextMatches, (*_TEXTS, str), text_matches),
     CheckSpec("text_length", TextLength, (*_TEXTS, str), text_length),
     CheckSpec("headings", Headings, (DocumentView, HtmlView, TextView), headings, version=2),

@@ -69,15 +69,20 @@ class RunJudge:
     calls: CallRecorder
     store: Store
 
-    async def of_trial(self, trial_id: str, answered: Callable[[], None]) -> "LeafJudge":
+    async def of_trial(
+        self, trial_id: str, answered: Callable[[], None], copy_of: str | None = None
+    ) -> "LeafJudge":
         """Return the judge of one trial, which replays its earlier replies about this trial.
 
-        `answered` is called for every reply that came from the provider.
+        `answered` is called for every reply that came from the provider. Replies about the trial
+        `copy_of`, which another run paid for, are replayed, too.
         """
         client, earlier = None, list[ModelCall]()
         if self.client is not None:
             client = _Asked(self.client, answered)
-            earlier = await asyncio.to_thread(self.store.judge_calls, trial_id)
+            about = [trial_id] if copy_of is None else [trial_id, copy_of]
+            for each in about:
+                earlier += await asyncio.to_thread(self.store.judge_calls, each)
         log = CallLog(self.calls, Payer.trial(trial_id, purpose=CallPurpose.JUDGE), earlier)
         shares = self.replies != "ask"
         # It is asked again in the same words: if replies are shared, each ask has one of its own.
