@@ -19,11 +19,11 @@ from functools import partial
 from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
 from stages.execute.harness import harness_kind
-from stages.score.metrics import similarity_for, with_metrics
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
 from stages.score.matching import storable
+from stages.score.metrics import similarity_for, with_metrics
 from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
 from stages.score.rendering.pages import PageDrawer
@@ -280,9 +280,7 @@ async def _score_trial(
         {leaf.leaf_id: leaf for leaf in leaves},
         weightless_is_0=task.provenance.weightless_is_0,
     )
-    root = await asyncio.to_thread(
-        with_metrics, root, task, transcript, config.sentence_encoder
-    )
+    root = await asyncio.to_thread(with_metrics, root, task, transcript, config.sentence_encoder)
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
 
 
