@@ -19,13 +19,13 @@ from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
 from environments.renderers.pages.formats import DRAWN, PAGED
 from stages.execute.harness import harness_kind
-from stages.score.atomic import end_to_end, similarity_for
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
 from stages.score.found_files import with_found_files
 from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
 from stages.score.judging.sight import sight_of
 from stages.score.matching import storable
+from stages.score.metrics import similarity_for, with_metrics
 from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
 from stages.score.rendering.listening import Listener
@@ -41,7 +41,7 @@ from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
 from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, Trial, TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore
-from taskdata.schema.task import Task, Tier
+from taskdata.schema.task import Task
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
 
@@ -297,11 +297,12 @@ async def _score_trial(
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
     checked |= await shared.scripts.score(task, outcome, transcript)
     leaves = await _all_leaves(task, checked, judge, evidence)
-    root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
-    if task.tier is Tier.ATOMIC:
-        similarity = similarity_for(task, config.sentence_encoder)
-        beside = await asyncio.to_thread(end_to_end, task, transcript, similarity)
-        root = root.model_copy(update={"end_to_end": beside})
+    root = aggregate(
+        task.checkpoints,
+        {leaf.leaf_id: leaf for leaf in leaves},
+        weightless_is_0=task.provenance.weightless_is_0,
+    )
+    root = await asyncio.to_thread(with_metrics, root, task, transcript, config.sentence_encoder)
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
 
 
