@@ -12,7 +12,7 @@ from dashboards.site.drawing import Cell, Drawing, Table, as_json, drawn, empty,
 from dashboards.site.history import AgentNight, History
 from dashboards.theme import SCORES, label
 from taskdata.schema.night import CategoryEstimate
-from taskdata.schema.ranking import controls, ranked
+from taskdata.schema.ranking import Standing, controls, ranked, standings
 from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
 
 _DASHES = ("solid", "dot")

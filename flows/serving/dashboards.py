@@ -132,7 +132,7 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
 
         return HTMLResponse(build_index(*_listed(home), has_site=has_site()))
 
-    folders = ("runs", "banks", "site")
+    folders = ("runs", "banks", "site", "judges")
     for name in folders:
         (home / name).mkdir(parents=True, exist_ok=True)
     return Starlette(
