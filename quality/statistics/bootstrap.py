@@ -38,7 +38,8 @@ def bootstrapped(
         return [_estimate(p, None, n) for p, n in zip(points, counts, strict=True)]
     rng = np.random.default_rng(SEED)
     drawn = np.array(
-        [statistics(rng.integers(0, clusters, clusters).tolist()) for _ in range(RESAMPLES)], dtype=np.float64
+        [statistics(rng.integers(0, clusters, clusters).tolist()) for _ in range(RESAMPLES)],
+        dtype=np.float64,
     )
     left_out = np.array(
         [statistics([i for i in everything if i != one]) for one in everything], dtype=np.float64
