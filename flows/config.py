@@ -132,6 +132,8 @@ class Settings(BaseSettings):
     """The `[agreement]` table: what a judge must reach against people, or a run says so."""
     night: NightRules = NightRules()
     """The `[night]` table."""
+    judge: dict[str, Any] = Field(default_factory=dict)
+    """The `[judge]` table: what the judge of a run takes and how much it is shown."""
     run: dict[str, Any] = Field(default_factory=dict)
     """The `[run]` table: defaults of every run."""
     refresh: dict[str, Any] = Field(default_factory=dict)
@@ -288,7 +290,7 @@ def run_config(settings: Settings, **changes: Any) -> RunConfig:
     Raises:
         Misuse: if it does not fit; names the field.
     """
-    fields: dict[str, Any] = {"agents": DEFAULT_AGENTS} | settings.run
+    fields: dict[str, Any] = {"agents": DEFAULT_AGENTS, "judging": settings.judge} | settings.run
     fields |= {key: value for key, value in changes.items() if value is not None}
     try:
         labelled = _labelled(settings.run.get("agents", ()))
