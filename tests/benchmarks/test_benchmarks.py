@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.soak import at_length_only
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
