@@ -33,6 +33,8 @@ class Media:
     data: bytes = field(repr=False)
     name: str = "attachment"
     """File name, for providers that show one."""
+    most_tokens: int | None = None
+    """The most that it counts at its model's provider; None: not known."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from taskdata.schema.base import RelativePath, Sha256, Value
 from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.deadlines import Deadlines
 from taskdata.schema.diagnosis import Diagnosis
+from taskdata.schema.judging import JudgeSettings
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.scores import TrialScore
 from taskdata.schema.success import SuccessRule, TrialVerdict
@@ -50,10 +51,18 @@ class RunConfig(ToolBackends):
     judge: NamedModel | None = None
     """`provider/model` that scores what needs judgement; empty: that stays unscored."""
     judge_base_url: str | None = None
+    judging: JudgeSettings = JudgeSettings()
+    """What the judge takes and how much it is shown: the `[judge]` table."""
     threshold: float = Field(default=7.0, ge=0, lt=10)
     """A trial succeeds when its root score is above this (GTA-2, section 6.4.1)."""
     min_coverage: float = Field(default=0.5, ge=0, le=1)
     """No trial succeeds of whose checkpoint tree less than this share of the weight was scored."""
+    sentence_encoder: str | None = None
+    """What compares meanings in the metrics of the atomic tier, such as `all-mpnet-base-v2`.
+
+    A folder, or an id of the Hugging Face hub, too; empty: MiniLM if the extra `similarity` is
+    installed, else nothing does.
+    """
     page_pictures: bool = True
     """Whether pages of PDF and office files are drawn, so that the dashboard shows them."""
     workers: int = Field(default=2, ge=1)

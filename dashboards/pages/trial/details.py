@@ -10,7 +10,7 @@ from typing import Any
 
 from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, shown
-from dashboards.pages.trial.files import deliverable, left_out
+from dashboards.pages.trial.files import deliverable, input_file, left_out
 from dashboards.pages.trial.predictions import compared
 from dashboards.pages.trial.transcript import entries
 from dashboards.pages.trial_rows import state
@@ -54,6 +54,8 @@ def details(
             shown(f"{d.name}: {d.description}" if d.description else d.name, cap.reason)
             for d in task.deliverables
         ],
+        "inputs": [input_file(file, cap) for file in task.files[: cap.deliverables]],
+        "more_inputs": max(0, len(task.files) - cap.deliverables),
         "feedback": None if trial.feedback is None else shown(trial.feedback, cap.text),
         "earlier": trial.parent_trial_id,
         "later": list(later),
@@ -204,7 +206,9 @@ def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
     return {
         "answer": shown(outcome.final_answer, cap.text),
         "refused": [shown(text, cap.reason) for text in outcome.rejected_files[: cap.nodes]],
-        "transcript": [] if transcript is None else entries(transcript, cap),
+        "transcript": []
+        if transcript is None
+        else entries(transcript, cap, [file.name for file in kept]),
         "steps": _steps(result, task, transcript, cap),
         "deliverables": files,
         "lost": lost,

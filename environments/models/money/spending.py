@@ -190,6 +190,8 @@ def _opening_bound(opening: Opening) -> int:
 
 
 def _media_tokens(media: Media) -> int:
+    if media.most_tokens is not None:
+        return media.most_tokens
     if media.media_type.startswith("image/"):
         return PICTURE_TOKENS
     encoded = -(-len(media.data) // 3) * 4

@@ -87,7 +87,8 @@ def _config(
     changes: dict[str, Any] = {"keeps_verdicts": judge is None}
     if judge is not None:
         given = run_config(settings, judge=judge)
-        changes |= {"judge": given.judge, "judge_base_url": given.judge_base_url}
+        judged = ("judge", "judge_base_url", "judging")
+        changes |= {name: getattr(given, name) for name in judged}
     if max_usd is not None:
         changes["max_usd"] = run_config(settings, max_usd=max_usd).max_usd
     return rescoring_config(source, **changes)
