@@ -59,6 +59,7 @@ def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     for name in ("bubblewrap", "docker"):
         yield f"sandbox {name}", _sandbox(name)
     yield "page pictures", _page_pictures()
+    yield "sentence encoders", _sentence_encoders()
     for provider in ("openai", "anthropic"):
         yield f"models {provider}", _model(f"{provider}/any")
     for model in LOCAL_MODELS:
@@ -150,6 +151,20 @@ def _page_pictures() -> str:
         "apt install --no-install-recommends libreoffice-writer libreoffice-calc "
         "libreoffice-impress"
     )
+
+
+def _sentence_encoders() -> str:
+    from quality.encoders.choosing import is_installed, not_installed
+    from quality.encoders.packaged import ENCODERS
+
+    try:
+        found = [name for name in ENCODERS if is_installed(name)]
+    except Misuse as exc:
+        return str(exc)
+    missing = [not_installed(name) for name in ENCODERS if name not in found]
+    if not found:
+        return missing[-1]
+    return "; ".join([f"{READY}: {', '.join(found)}", *missing])
 
 
 def _model(name: str) -> str:
