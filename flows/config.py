@@ -129,6 +129,8 @@ class Settings(BaseSettings):
     """The `[key_hosts]` table: servers, by provider, that get its key beside its own."""
     night: NightRules = NightRules()
     """The `[night]` table."""
+    judge: dict[str, Any] = Field(default_factory=dict)
+    """The `[judge]` table: what the judge of a run takes and how much it is shown."""
     run: dict[str, Any] = Field(default_factory=dict)
     """The `[run]` table: defaults of every run."""
     refresh: dict[str, Any] = Field(default_factory=dict)
@@ -280,7 +282,7 @@ def run_config(settings: Settings, **changes: Any) -> RunConfig:
     Raises:
         Misuse: if it does not fit; names the field.
     """
-    fields: dict[str, Any] = {"agents": DEFAULT_AGENTS} | settings.run
+    fields: dict[str, Any] = {"agents": DEFAULT_AGENTS, "judging": settings.judge} | settings.run
     fields |= {key: value for key, value in changes.items() if value is not None}
     try:
         labelled = _labelled(settings.run.get("agents", ()))

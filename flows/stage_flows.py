@@ -31,7 +31,7 @@ from flows.stage_names import stage_title
 from flows.workers.clusters import client
 from flows.workers.limits import coordinated
 from flows.workers.runners import ShiftWork, Spread, execute_shift, run_shifts, score_shift
-from taskdata.errors import StageFailed
+from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
@@ -84,6 +84,13 @@ def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageRepo
         _require_done(report)
     finally:
         store.close()
+
+
+def _require_agents(store: Store, run_id: str, stage: str) -> None:
+    """Raise `Misuse` for a stage in which agents work where none does."""
+    source = store.run(run_id).config.rescores
+    if source:
+        raise Misuse(f"run {run_id} scores run {source} again, so there is nothing to {stage}")
 
 
 def _require_done(report: StageReport) -> None:
@@ -189,6 +196,7 @@ def execute_flow(run_id: str, round: int = 0, night_seconds_left: float | None =
     """Let the agents work on the trials of one refinement round that have not finished."""
 
     def work(settings: Settings, store: Store) -> StageReport:
+        _require_agents(store, run_id, "execute")
         due = executing.due(store, run_id, round)
         models = [agent.model for agent in store.run(run_id).config.agents] if due else []
         shared = _Shared(
@@ -253,21 +261,23 @@ def diagnose_flow(run_id: str, round: int = 0) -> None:
 @flow(name="refine", flow_run_name="refine-{round}-{run_id}", on_completion=[wake_parent])
 def refine_flow(run_id: str, round: int = 1) -> None:
     """Plan the trials of a refinement round, each with feedback on the attempt before."""
-    _staged(
-        run_id,
-        stage_title("refine", round),
-        lambda _settings, store: refining.do(store, run_id, round),
-    )
+
+    def work(_settings: Settings, store: Store) -> StageReport:
+        _require_agents(store, run_id, "refine")
+        return refining.do(store, run_id, round)
+
+    _staged(run_id, stage_title("refine", round), work)
 
 
 @flow(name="confirm", flow_run_name="confirm-{run_id}", on_completion=[wake_parent])
 def confirm_flow(run_id: str) -> None:
     """Plan a run that repeats what stands out in this one, where `[night] confirm` asks for it."""
-    _staged(
-        run_id,
-        "confirm",
-        lambda settings, store: confirming.plan(store, run_id, settings.night.confirm),
-    )
+
+    def work(settings: Settings, store: Store) -> StageReport:
+        _require_agents(store, run_id, "confirm")
+        return confirming.plan(store, run_id, settings.night.confirm)
+
+    _staged(run_id, "confirm", work)
 
 
 @flow(name="publish", flow_run_name="publish-{run_id}", on_completion=[wake_parent])

@@ -149,7 +149,9 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
     outcomes = [r.outcome for r in results if r.outcome is not None]
     unknown = sum(o.cost_usd is None for o in outcomes)
     known = sum(o.cost_usd or 0.0 for o in outcomes)
-    headline = formats.money(known)
+    headline = formats.money(summary.judging.cost_usd if summary.run.rescores else known)
+    if summary.run.rescores:
+        return AnswerCard("What did it cost?", headline, _rescoring(summary))
     if unknown:
         headline = "Unknown" if not known else f"{headline} and more"
     run = summary.run
@@ -171,6 +173,11 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
     return AnswerCard(
         "What did it cost?", headline if outcomes else "Nothing has run", tuple(details)
     )
+
+
+def _rescoring(summary: RunSummary) -> tuple[str, ...]:
+    calls = formats.plural(summary.judging.calls, "call")
+    return f"{calls} of judges", f"the agents were paid in run {summary.run.rescores}"
 
 
 def _did_the_evaluation_work(summary: RunSummary, results: Sequence[TrialResult]) -> AnswerCard:

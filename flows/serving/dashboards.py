@@ -177,6 +177,7 @@ def _listed_run(settings: "Settings", store: "Store", run: "Run") -> "ListedRun"
         bank=run.config.bank,
         agents=tuple(agent.name for agent in run.config.agents),
         status=status_of(settings, store, run),
+        rescores=run.config.rescores,
         has_dashboard=(folder / "dashboard.html").is_file(),
         gates=tuple(sorted(page.stem for page in folder.glob("gates/*.html"))),
     )

@@ -151,7 +151,7 @@ def _kept(
     unfinished: bool,
 ) -> dict[str, str]:
     """Return by id why runs stay."""
-    by_rule = kept_by(rule, runs, now)
+    by_rule = _with_sources(kept_by(rule, runs, now), runs)
     old = {run.id for run in runs}.difference(by_rule)
     needed = {
         "a process is at work on them": [i for i in sorted(old) if is_worked_on(settings, i)],
@@ -159,7 +159,16 @@ def _kept(
         "something else in the store refers to them": store.runs_in_use(),
         "pages of runs that stay link to them": linked_runs(settings.home, by_rule, old),
     }
-    return with_needed(by_rule, old, needed)
+    return _with_sources(with_needed(by_rule, old, needed), runs)
+
+
+def _with_sources(reasons: dict[str, str], runs: Sequence[Run]) -> dict[str, str]:
+    """Return why runs stay, with the rescorings of those that do."""
+    kept = dict(reasons)
+    for run in reversed(runs):  # the oldest first: a rescoring may be scored again
+        if run.config.rescores in kept:
+            kept.setdefault(run.id, "the run that they score again stays")
+    return kept
 
 
 def _begun(settings: Settings, store: Store, run: RunToRemove) -> bool:

@@ -10,6 +10,7 @@ from stages.execute.harness import harness_kind
 from stages.prepare.estimate import NOTHING, Effort, JudgeEstimate, trials_per_task
 from stages.prepare.work import can_play
 from stages.score.judging.judge import MAX_ASKS, largest_request
+from stages.score.judging.sight import Sight, sight_of
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Judge
 from taskdata.schema.run import JudgeEffort, RunConfig
@@ -23,10 +24,11 @@ def estimate_judge(store: Store, config: RunConfig, tasks: Sequence[Task]) -> Ju
     if judge is None:
         return None
     bounds: list[Spending] = []
+    sight = sight_of(judge, config.judge_base_url, config.judging)
     for task in tasks:
         scored = (agent for agent in config.agents if _is_judged(agent, task))
         trials = sum(trials_per_task(agent, config) for agent in scored)
-        bounds += _bounds(task, judge) * trials
+        bounds += _bounds(task, judge, sight) * trials
     past, most = store.past_judging(judge), total(bounds)
     if config.plays_back:
         return JudgeEstimate(
@@ -57,11 +59,11 @@ def _is_judged(agent: AgentSpec, task: Task) -> bool:
     return can_play(agent, task) and not harness_kind(agent.harness).predicts
 
 
-def _bounds(task: Task, judge: ModelSpec) -> list[Spending]:
+def _bounds(task: Task, judge: ModelSpec, sight: Sight) -> list[Spending]:
     """Return the most that one call can use, for each judged leaf of the task."""
     price = price_of(judge)
     return [
-        call_bound(largest_request(leaf.requirement, leaf.verifier), price)
+        call_bound(largest_request(leaf.requirement, leaf.verifier, sight), price)
         for leaf in task.checkpoints.leaves()
         if isinstance(leaf.verifier, Judge)
     ]

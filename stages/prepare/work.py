@@ -19,6 +19,7 @@ from stages.execute.harness import (
     require_agent,
     require_harness,
 )
+from stages.prepare.rescore import copy_trials
 from stages.score.library import validate_check
 from taskdata.errors import BadTaskData, Misuse, SandboxFailed, ToolUnavailable
 from taskdata.schema.agent import AgentSpec
@@ -40,13 +41,13 @@ def require(config: RunConfig) -> None:
     """
     require_fitting(config)
     if not config.plays_back:
-        for agent in config.agents:
+        for agent in config.working:
             if agent.model is not None:
                 require_model(agent.model, agent.base_url)
         if config.judge is not None:
             require_model(config.judge, config.judge_base_url)
     provider = sandbox_provider(config.sandbox)
-    with_images = (provider_for(agent, provider) for agent in config.agents if agent.image)
+    with_images = (provider_for(agent, provider) for agent in config.working if agent.image)
     for wanted in (provider, *with_images):
         reason = wanted.unavailable()
         if reason:
@@ -59,7 +60,7 @@ def require_fitting(config: RunConfig) -> None:
     Raises:
         Misuse: if an agent, provider or model is unknown, or a cap could not be enforced.
     """
-    for agent in config.agents:
+    for agent in config.working:
         require_harness(agent.harness)
         require_agent(agent)
         if config.replies != "ask" and harness_kind(agent.harness).metered is not None:
@@ -75,7 +76,8 @@ def require_fitting(config: RunConfig) -> None:
                     f"agent {agent.name!r}: a budget in USD needs a known price, and "
                     f"{agent.model} {UNPRICED}"
                 )
-    _require_capped_tools(config)
+    if not config.rescores:
+        _require_capped_tools(config)
     if config.judge is not None:
         require_model(config.judge, config.judge_base_url, is_asked=False)
         if config.max_usd is not None and price_of(config.judge) is None:
@@ -105,10 +107,15 @@ def _require_capped_tools(config: RunConfig) -> None:
 
 
 def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
-    """Plan every unplanned trial of round 0; `home`: where MCP servers are installed."""
+    """Plan every unplanned trial of round 0; `home`: where MCP servers are installed.
+
+    A rescoring gets copies of its source's trials instead, of all rounds.
+    """
     started = time.monotonic()
     run = store.run(run_id)
     require(run.config)
+    if run.config.rescores:
+        return copy_trials(store, run)
     tasks = store.tasks_of_run(run_id)
     for task in tasks.values():
         require_usable(task)

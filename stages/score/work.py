@@ -18,24 +18,30 @@ from functools import partial
 
 from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
+from environments.renderers.pages.formats import DRAWN, PAGED
 from stages.execute.harness import harness_kind
+from stages.score.atomic import end_to_end, similarity_for
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
+from stages.score.found_files import with_found_files
 from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
+from stages.score.judging.sight import sight_of
 from stages.score.matching import storable
 from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
+from stages.score.rendering.listening import Listener
 from stages.score.rendering.pages import PageDrawer
 from stages.score.rendering.views import Renderer
+from stages.score.scripts.running import ScriptRunner
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
 from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
-from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, ToolResultCheck
-from taskdata.schema.run import OutcomeStatus, StageReport, TrialOutcome
-from taskdata.schema.scores import LeafScore, TrialScore, Unscored
-from taskdata.schema.task import Task
+from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
+from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, Trial, TrialOutcome
+from taskdata.schema.scores import LeafScore, TrialScore
+from taskdata.schema.task import Task, Tier
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
 
@@ -45,6 +51,8 @@ SCORER_VERSION = "2"
 
 _logger = logging.getLogger(__name__)
 _MAX_CAUSE = 500
+_PUBLISHED = ("evaluation", "rescoring")
+"""Purposes of runs that have a dashboard."""
 _LEAST_SLOTS = 2
 """One for trials with a judge, one for those without."""
 
@@ -55,8 +63,10 @@ class _ScoreContext:
 
     worker: WorkerContext
     renderer: Renderer
+    scripts: ScriptRunner
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
+    listener: Listener
     judge: RunJudge | None
 
 
@@ -184,13 +194,24 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 
 def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _ScoreContext:
     store, run, provider, folder = worker.store, worker.run, worker.provider, worker.folder
-    draws = run.config.page_pictures and run.config.purpose == "evaluation"
+    kinds = _drawn(run.config)
     return _ScoreContext(
         worker=worker,
         renderer=Renderer(provider, store.artifacts, folder, run.id),
-        drawer=PageDrawer(provider, store, folder, run.id) if draws else None,
+        scripts=ScriptRunner(provider, store.artifacts, folder, run.id),
+        drawer=PageDrawer(provider, store, folder, run.id, kinds) if kinds else None,
+        listener=Listener(provider, store.artifacts, folder, run.id),
         judge=_judge(worker, endpoints),
     )
+
+
+def _drawn(config: RunConfig) -> frozenset[str]:
+    """Return the endings of the files of which pictures are wanted."""
+    judge = config.judge
+    if judge is not None and sight_of(judge, config.judge_base_url, config.judging).sees:
+        return DRAWN
+    has_viewers = config.page_pictures and config.purpose in _PUBLISHED
+    return PAGED if has_viewers else frozenset()
 
 
 def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunJudge | None:
@@ -207,6 +228,7 @@ def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> Run
         replies=config.replies,
         calls=worker.calls,
         store=worker.store,
+        settings=config.judging,
     )
 
 
@@ -246,26 +268,48 @@ async def _score_trial(
     trial = await asyncio.to_thread(store.trial, outcome.trial_id)
     task = await asyncio.to_thread(store.task, trial.task_hash)
     transcript = await asyncio.to_thread(store.transcript, outcome.trial_id)
-    agent = shared.worker.run.config.agent(trial.agent)
+    config = shared.worker.run.config
+    agent = config.agent(trial.agent)
     if transcript is not None and harness_kind(agent.harness).predicts:
-        root = predicted_score(task, transcript)
+        similarity = similarity_for(task, config.sentence_encoder)
+        root = await asyncio.to_thread(predicted_score, task, transcript, similarity)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
+    task = with_found_files(task, [file.name for file in outcome.deliverables])
     asked = {spec.name for spec in task.deliverables} | task.state_files
+    listener = shared.listener if shared.judge is not None and _has_judged_leaves(task) else None
     files = await render_all(
-        outcome.deliverables, asked, shared.renderer, shared.drawer, store.artifacts
+        outcome.deliverables, asked, shared.renderer, shared.drawer, listener, store.artifacts
     )
     evidence = TrialEvidence(
         views={item.name: item.view for item in files},
         delivered=tuple(d.name for d in outcome.deliverables),
         final_answer=outcome.final_answer,
         transcript=transcript,
+        task=task,
+        pages={item.name: item.pages for item in files if item.pages is not None},
+        heard={item.name: item.heard for item in files if item.heard is not None},
     )
-    answered = partial(shared.worker.holder.answered, trial.id)
-    judge = None if shared.judge is None else await shared.judge.of_trial(trial.id, answered)
+    judge = None
+    if shared.judge is not None:
+        answered = partial(shared.worker.holder.answered, trial.id)
+        copy_of = _copy_of(trial, config)
+        judge = await shared.judge.of_trial(trial.id, evidence, answered, copy_of)
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
+    checked |= await shared.scripts.score(task, outcome, transcript)
     leaves = await _all_leaves(task, checked, judge, evidence)
     root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
+    if task.tier is Tier.ATOMIC:
+        similarity = similarity_for(task, config.sentence_encoder)
+        beside = await asyncio.to_thread(end_to_end, task, transcript, similarity)
+        root = root.model_copy(update={"end_to_end": beside})
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
+
+
+def _copy_of(trial: Trial, config: RunConfig) -> str | None:
+    """Return the trial of the source whose verdicts are not asked for again, or None."""
+    if config.rescores is None or not config.keeps_verdicts:
+        return None
+    return Trial.make_id(config.rescores, trial.agent, trial.task_id, trial.repetition, trial.round)
 
 
 async def _all_leaves(
@@ -294,18 +338,5 @@ async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEviden
     if isinstance(verifier, ToolResultCheck):
         return score_tool_result(leaf.id, verifier, evidence.transcript)
     if isinstance(verifier, Judge) and judge is not None:
-        return await judge.score(leaf.id, leaf.requirement, verifier, evidence)
-    if isinstance(verifier, ScriptCheck):
-        return _not_run(leaf.id, verifier)
+        return await judge.score(leaf, verifier)
     return no_judge(leaf.id)
-
-
-def _not_run(leaf_id: str, verifier: ScriptCheck) -> LeafScore:
-    reason = f"evaluation programs are not run here: {verifier.entry}"
-    return LeafScore(
-        leaf_id=leaf_id,
-        score=None,
-        verifier="script",
-        reason=reason,
-        unscored=Unscored.NOT_CONFIGURED,
-    )

@@ -8,7 +8,17 @@ from taskdata.schema.summary import AgentSummary, RunSummary
 def reservations(summary: RunSummary) -> list[str]:
     """Return a sentence for each thing that leaves an agent's numbers open."""
     least = summary.run.min_coverage
-    return [text for agent in summary.agents for text in _of_agent(agent, least)]
+    of_agents = [text for agent in summary.agents for text in _of_agent(agent, least)]
+    return [*_of_run(summary), *of_agents]
+
+
+def _of_run(summary: RunSummary) -> Iterator[str]:
+    source = summary.run.rescores
+    if source:
+        yield (
+            f"This run scores run {source} again: no agent worked in it, and what agents took and "
+            f"cost is of {source}."
+        )
 
 
 def _of_agent(agent: AgentSummary, min_coverage: float) -> Iterator[str]:

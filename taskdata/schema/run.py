@@ -12,6 +12,7 @@ from taskdata.schema.base import RelativePath, Sha256, Value
 from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.deadlines import Deadlines
 from taskdata.schema.diagnosis import Diagnosis
+from taskdata.schema.judging import JudgeSettings
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.scores import TrialScore
 from taskdata.schema.success import SuccessRule, TrialVerdict
@@ -22,7 +23,7 @@ from taskdata.schema.transcript import Ending, Usage
 Feedback = Literal["checkpoint", "coarse"]
 SandboxName = Literal["bubblewrap", "docker"]
 Replies = Literal["ask", "keep", "replay"]
-Purpose = Literal["evaluation", "proof", "confirmation"]
+Purpose = Literal["evaluation", "proof", "confirmation", "rescoring"]
 
 
 class RunConfig(ToolBackends):
@@ -50,10 +51,18 @@ class RunConfig(ToolBackends):
     judge: NamedModel | None = None
     """`provider/model` that scores what needs judgement; empty: that stays unscored."""
     judge_base_url: str | None = None
+    judging: JudgeSettings = JudgeSettings()
+    """What the judge takes and how much it is shown: the `[judge]` table."""
     threshold: float = Field(default=7.0, ge=0, lt=10)
     """A trial succeeds when its root score is above this (GTA-2, section 6.4.1)."""
     min_coverage: float = Field(default=0.5, ge=0, le=1)
     """No trial succeeds of whose checkpoint tree less than this share of the weight was scored."""
+    sentence_encoder: str | None = None
+    """What compares meanings in the metrics of the atomic tier, such as `all-mpnet-base-v2`.
+
+    A folder, or an id of the Hugging Face hub, too; empty: MiniLM if the extra `similarity` is
+    installed, else nothing does.
+    """
     page_pictures: bool = True
     """Whether pages of PDF and office files are drawn, so that the dashboard shows them."""
     workers: int = Field(default=2, ge=1)
@@ -70,9 +79,15 @@ class RunConfig(ToolBackends):
     """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""
     purpose: Purpose = "evaluation"
     """`proof`: plays solutions to prove tasks; it evaluates nobody and is not listed.
-    `confirmation`: repeats what stood out in another run; it is not listed either."""
+    `confirmation`: repeats what stood out in another run; it is not listed either.
+    `rescoring`: scores what another run's agents left once more; no agent works in it, and it is
+    no night."""
     confirms: str | None = None
     """Of a confirmation: the run that it repeats trials of."""
+    rescores: str | None = None
+    """Of a rescoring: the run whose trials it scores again."""
+    keeps_verdicts: bool = False
+    """Of a rescoring: whether what its source asked the same judge is not asked again."""
     only: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Agent -> the only task ids that it is given; an agent that is not named is given all."""
 
@@ -88,6 +103,11 @@ class RunConfig(ToolBackends):
     def plays_back(self) -> bool:
         """Whether nobody is asked, and only kept replies are played back."""
         return self.replies == "replay"
+
+    @property
+    def working(self) -> tuple[AgentSpec, ...]:
+        """The agents that work in the run: all of them, and none in a rescoring."""
+        return () if self.rescores else self.agents
 
     @property
     def success(self) -> SuccessRule:

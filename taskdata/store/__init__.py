@@ -10,6 +10,7 @@ from taskdata.store.holds import HoldStore
 from taskdata.store.nights import NightStore
 from taskdata.store.pruning import PruningStore
 from taskdata.store.releases import ReleaseStore
+from taskdata.store.rescoring import RescoringStore
 from taskdata.store.runs import RunStore
 from taskdata.store.seeds import SeedStore
 from taskdata.store.trials import TrialStore
@@ -26,6 +27,7 @@ class Store(
     CopyingStore,
     NightStore,
     PruningStore,
+    RescoringStore,
     RunStore,
     TrialStore,
 ):

@@ -141,7 +141,9 @@ class TrialStore(AttemptStore, CallStore):
                 )
             )
             session.add_all(
-                LeafScoreRow(trial_id=score.trial_id, **leaf.model_dump(mode="json"))
+                LeafScoreRow(
+                    trial_id=score.trial_id, **leaf.model_dump(mode="json", exclude={"unseen"})
+                )
                 for leaf in score.leaves
             )
             session.add_all(views)

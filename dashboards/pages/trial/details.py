@@ -132,7 +132,7 @@ class _Tree:
         self._left -= 1
         shown_node: Details = {
             "id": node.id,
-            "requirement": shown(node.requirement, self._cap.reason),
+            "requirement": shown(_requirement(node), self._cap.reason),
             "weight": f"{node.weight:g}",
             "score": node.score if node.leaf is not None else node.lower,
             "bounds": _bounds(node),
@@ -151,6 +151,10 @@ class _Tree:
             children.append(self.node(child))
         shown_node["children"] = children
         return shown_node
+
+
+def _requirement(node: NodeScore) -> str:
+    return f"{node.requirement} (all required)" if node.rule == "all_required" else node.requirement
 
 
 def _bounds(node: NodeScore) -> str:

@@ -13,6 +13,8 @@ from taskdata.schema.views import PagePictures, RenderedDeliverable
 
 _RECORDINGS = (".wav", ".mp3", ".ogg", ".flac", ".m4a", ".mp4", ".webm")
 """Endings of the files that a browser plays; `assets/files.js` has the type of each."""
+_ONE_PICTURE = ("image", "svg")
+"""Kinds of files that are a picture, and have no pages."""
 _UNSAFE = re.compile(r"[^\w.\- ()+,=@\[\]]")
 _NAME_LENGTH = 120
 
@@ -27,7 +29,9 @@ def deliverable(
         "sha256": file.sha256,
         **named(file.name),
         "picture": None if rendered is None else rendered.preview_png_sha256,
-        **_pages(None if rendered is None else rendered.pages),
+        **_pages(
+            None if rendered is None or rendered.view.kind in _ONE_PICTURE else rendered.pages
+        ),
         "blocks": [] if rendered is None else preview(rendered.view, cap),
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from environments.models.wire.parts import text_of
 from environments.models.wire.reading import replayed
-from environments.models.wire.writing import in_list, message_json, tool_name
+from environments.models.wire.writing import in_list, message_json, to_json, tool_name
 from environments.ports import Media, Message
 from taskdata.schema.transcript import ToolCall
 
@@ -34,7 +34,7 @@ def turns_of(messages: Sequence[Message], *, marked: bool) -> bytes:
             continue
         role = "assistant" if message.role == "assistant" else "user"
         # Without the brackets of the array, because a turn may consist of several messages.
-        blocks = message_json(message, FORMAT, _blocks)[1:-1]
+        blocks = _encoded(message)[1:-1]
         if turns and turns[-1][0] == role:
             turns[-1][1].append(blocks)
         else:
@@ -45,6 +45,21 @@ def turns_of(messages: Sequence[Message], *, marked: bool) -> bytes:
     return in_list(
         [b'{"role":"%s","content":%s}' % (role.encode(), in_list(blocks)) for role, blocks in turns]
     )
+
+
+def _encoded(message: Message) -> bytes:
+    if message.opening is None:
+        return message_json(message, FORMAT, _blocks)
+    known = message.opening.wire.get(FORMAT)
+    if known is None:
+        *others, last = [to_json(_block(piece)) for piece in message.opening.pieces]
+        known = b",".join([*others, with_breakpoint(last)])
+        message.opening.wire[FORMAT] = known
+    return in_list([known, to_json(_block(message.text))])
+
+
+def _block(piece: str | Media) -> dict[str, Any]:
+    return {"type": "text", "text": piece} if isinstance(piece, str) else _media_block(piece)
 
 
 def _blocks(message: Message) -> list[dict[str, Any]]:

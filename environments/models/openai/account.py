@@ -4,12 +4,14 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import takewhile
+from typing import Any
 
 from environments.models.faults import ProviderError
 from environments.models.wire.endpoint import Endpoint
-from environments.ports import Media, ModelRequest
+from environments.models.wire.writing import opened_parts, opened_text, with_parts
+from environments.ports import Media, Message, ModelRequest, Opening
 
 _CACHE_KEY = "prompt cache key"
 _REFUSED = re.compile(
@@ -34,14 +36,26 @@ def cache_key(request: ModelRequest) -> str:
     It routes the turns of a conversation, and repetitions of its task, to the server that has
     cached the beginning; it reveals nothing of the content.
     """
-    opening = list(takewhile(lambda m: m.role in ("system", "user"), request.messages))
-    last = (opening or request.messages)[-1]
-    known = last.wire.get(_CACHE_KEY)
+    messages = list(takewhile(lambda m: m.role in ("system", "user"), request.messages))
+    last = (messages or request.messages)[-1]
+    kept = last.wire if last.opening is None else last.opening.wire
+    known = kept.get(_CACHE_KEY)
     if known is None:
-        text = "\0".join(message.text for message in opening)
-        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-        known = last.wire[_CACHE_KEY] = digest[:32].encode()
+        texts = [m.text if m.opening is None else m.opening.text for m in messages]
+        digest = hashlib.sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()
+        known = kept[_CACHE_KEY] = digest[:32].encode()
     return known.decode()
+
+
+def opened_message(
+    message: Message, opening: Opening, wire_format: str, write: Callable[[str | Media], Any]
+) -> bytes:
+    """Return a message with an opening as JSON; without attachments, its content is a string."""
+    if opening.media:
+        content = opened_parts(opening, message.text, wire_format, write)
+    else:
+        content = opened_text(opening, message.text)
+    return with_parts({"role": message.role}, {"content": content})
 
 
 def data_url(media: Media) -> str:

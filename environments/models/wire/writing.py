@@ -6,9 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from environments.ports import Message
+from environments.ports import Media, Message, Opening
 from taskdata.schema.tool import ToolSpec
 
+_TEXT = "text alone"
 _TOOL_SETS = 256
 _NOT_IN_NAMES = re.compile(r"[^\w-]", re.ASCII)
 _NAME_CHARS = 64
@@ -26,6 +27,28 @@ def message_json(message: Message, wire_format: str, write: Callable[[Message], 
     if known is None:
         known = message.wire[wire_format] = to_json(write(message))
     return known
+
+
+def opened_parts(
+    opening: Opening, text: str, wire_format: str, write: Callable[[str | Media], Any]
+) -> bytes:
+    """Return the content of a message that begins with `opening`, as a JSON array of parts.
+
+    `write` gives the part of a text or an attachment.
+    """
+    known = opening.wire.get(wire_format)
+    if known is None:
+        parts = [to_json(write(piece)) for piece in opening.pieces]
+        known = opening.wire[wire_format] = b",".join(parts)
+    return in_list([known, to_json(write(text))])
+
+
+def opened_text(opening: Opening, text: str) -> bytes:
+    """Return the content of a message that begins with an opening of texts, as a JSON string."""
+    known = opening.wire.get(_TEXT)
+    if known is None:
+        known = opening.wire[_TEXT] = to_json(opening.text)[:-1]
+    return known + to_json(text)[1:]
 
 
 def tool_name(called: str) -> str:

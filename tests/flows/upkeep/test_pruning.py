@@ -10,6 +10,7 @@ import pytest
 from flows.config import Settings
 from flows.locks import run_lock, upkeep_lock
 from flows.serving.deployments import deployments
+from stages.prepare.rescore import copy_trials, plan_rescoring, rescoring_config
 from taskdata.schema.run import RunStatus
 
 
@@ -74,6 +75,39 @@ def test_a_run_that_age_or_number_keeps_stays(command, store, recorded, aged):
     assert ids(store) == runs[:2]
     assert command("prune", "--keep", "1", "--yes").returncode == 0
     assert ids(store) == runs[:1]
+
+
+def test_a_rescoring_goes_with_its_source_or_after_it(
+    command, store, recorded, aged, settings, new_run
+):
+    def rescored(source, name, days):
+        from taskdata.tables import RunRow
+
+        config = rescoring_config(store.run(source.run.id))
+        run = plan_rescoring(store, store.run(source.run.id), config, name)
+        copy_trials(store, run)
+        store.set_run_status(run.id, RunStatus.COMPLETED)
+        began = datetime.now(UTC) - timedelta(days=days)
+        with store._writing() as session:
+            row = session.get_one(RunRow, run.id)
+            row.created_at = row.finished_at = began
+        return run.id
+
+    new, old, older = recorded("new", 1), recorded("old", 40), recorded("older", 50)
+    with_new, with_old = rescored(new, "a", 1), rescored(old, "a", 39)
+    later = rescored(older, "later", 2)
+    aged()
+    kept = {new.run.id, with_new, later}
+
+    # Its number keeps evaluations alone, and the rescorings of those.
+    assert command("prune", "--keep", "1", "--older-than", "30d", "--yes").returncode == 0
+    assert set(ids(store)) == kept
+    assert with_old not in ids(store)
+
+    # What a rescoring rests on stays while it does.
+    outcomes = [r.outcome for r in store.results(later) if r.trial.agent == "nop"]
+    assert [store.transcript_of(o).final_answer for o in outcomes] == [t.id for t in older.trials]
+    assert all(store.artifacts.read_bytes(f.sha256) for o in outcomes for f in o.deliverables)
 
 
 def test_settings_hold_where_the_command_says_nothing(command, store, recorded, aged, tmp_path):

@@ -91,8 +91,22 @@ def test_the_reference_must_earn_ten_and_doing_nothing_at_most_one(
 
     (failure,) = gate(make_task(), broken, other).failures
 
-    assert failure.expectation.endswith("else the task is broken (found: 6.0)")
+    # No judge can be the cause that a reference has less than this.
+    found = {"reference": "7.0", "nop": "6.0"}[agent]
+    assert failure.expectation.endswith(f"else the task is broken (found: {found})")
     assert failure.rows == (f"{broken.trial.id} ({agent} on shop-totals, round 0)",)
+
+
+def test_a_judge_who_gives_the_reference_less_than_ten_proves_no_task_broken(
+    make_task: MakeTask, make_result: MakeResult
+):
+    strict = dict.fromkeys(LEAVES, 10.0) | {"tone": 8.0}
+    assert gate(make_task(), make_result(agent="reference", leaves=strict)).success
+
+    for worthless in (strict | {"tone": 0.0}, strict | {"totals": 9.0}):
+        broken = make_result(agent="reference", leaves=worthless)
+        (failure,) = gate(make_task(), broken).failures
+        assert "reference solution" in failure.expectation
 
 
 def test_judged_leaves_without_a_judge_do_not_spoil_the_references_ten(

@@ -140,7 +140,7 @@ def test_drawing_beyond_the_limits_ends_without_pictures():
         png_of(PAGE_PIXELS + 2, 10),
         png_of(10, 2**31),
         png_of(0, 10),
-        png_of(10, 10, b"x" * 500_000),
+        png_of(10, 10, b"x" * 800_000),
         base64.b64encode(b"<svg onload=alert(1)>").decode(),
         "no base64!",
         7,
