@@ -149,6 +149,7 @@ def _packed_trials(
         if result.outcome is not None:
             kept = result.outcome.deliverables[: cap.deliverables]
             sizes.update({file.sha256: file.size_bytes for file in kept})
+        sizes.update({file.sha256: file.size_bytes for file in task.files[: cap.deliverables]})
         return found
 
     packed = pack(list(by_id), details_of, int(room * (1 - _PICTURES)))

@@ -1,6 +1,6 @@
 """The numbers of a run for its readers; imports nothing of Prefect, so that reading is quick."""
 
-from taskdata.schema.ranking import controls, ranked
+from taskdata.schema.ranking import controls, ranked, standings
 from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
 from taskdata.store import Store
 
@@ -27,12 +27,15 @@ def headline(summary: RunSummary) -> list[dict[str, str]]:
 def brief_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
     """Return the headline figures of an agent, in columns that fit a terminal of 80 characters."""
     mean, interval = _number(agent.root_score.mean), agent.root_score.ci95
+    # Without spaces an interval stays in one line.
+    spread = "" if interval is None else "\n{:.2f}-{:.2f}".format(*interval)
     return {
         "agent": agent.agent,
-        "root score": mean if interval is None else f"{mean} ({_interval(interval)})",
-        f"root SR > {summary.run.threshold:g}": _share(agent.root_sr),
-        "trials": str(agent.trials),
-        "errors": str(agent.errors),
+        "rank": _ranks(summary).get(agent.agent, "").replace(" to ", "-"),
+        "root score": f"{mean}{spread}",
+        f"root SR > {summary.run.threshold:g}": _success(agent),
+        "n\nerrors": f"{agent.scored}/{agent.trials}\n{_error_share(agent)}",
+        "coverage": _share(agent.coverage),
         "cost": _money(agent.cost_usd),
     }
 
@@ -41,21 +44,42 @@ def wide_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
     """Return the numbers of an agent that stand beside its score."""
     return {
         "agent": agent.agent,
+        "rank": _ranks(summary).get(agent.agent, ""),
         "root score": _number(agent.root_score.mean),
         "95 % interval": _interval(agent.root_score.ci95),
         **_at_most(summary, _number(agent.missing.root_score_upper)),
-        f"root SR > {summary.run.threshold:g}": _share(agent.root_sr),
+        f"root SR > {summary.run.threshold:g}": _success(agent),
         **_undecided(summary, agent),
         "leaf SR": _share(agent.leaf_sr),
         "tool SR": _share(agent.tool_sr),
         "coverage": _share(agent.coverage),
-        "trials": str(agent.trials),
-        "errors": str(agent.errors),
+        "n": f"{agent.scored}/{agent.trials}",
+        "errors": _rate(agent.errors, agent.trials),
         "turns": "-" if agent.turns is None else f"{agent.turns:.1f}",
         "cost": _money(agent.cost_usd),
         **({"judge cost": _money(agent.judge_cost_usd)} if summary.run.judge else {}),
         "time": "-" if agent.wall_s is None else f"{agent.wall_s:.0f} s",
     }
+
+
+def _ranks(summary: RunSummary) -> dict[str, str]:
+    """Return the ranks that the run leaves open, by competing agent."""
+    return {standing.summary.agent: standing.rank for standing in standings(summary)}
+
+
+def _success(agent: AgentSummary) -> str:
+    interval = agent.root_sr_ci95
+    share = _share(agent.root_sr)
+    return share if interval is None else f"{share}\n{_shares(interval)}"
+
+
+def _error_share(agent: AgentSummary) -> str:
+    return f"{agent.errors / agent.trials:.0%}" if agent.trials else "-"
+
+
+def _rate(errors: int, trials: int) -> str:
+    """Return the infrastructure-error rate, and how many errors it is."""
+    return f"{errors / trials:.0%} ({errors})" if errors else "0%"
 
 
 def _at_most(summary: RunSummary, most: str) -> dict[str, str]:
@@ -95,10 +119,12 @@ def gain_rows(summary: RunSummary) -> list[dict[str, str]]:
             "agent": gain.agent,
             "round": str(gain.round),
             "feedback": gain.feedback,
-            "trials": str(gain.trials),
+            "n": f"{gain.gain.n}/{gain.trials}",
+            "errors": _rate(gain.errors, gain.trials),
             "before": _number(gain.mean_before),
             "after": _number(gain.mean_after),
             "gain": _number(gain.gain.mean),
+            "95 % interval": _interval(gain.gain.ci95),
         }
         for gain in summary.refinement
     ]
@@ -121,6 +147,10 @@ def _number(value: float | None) -> str:
 
 def _interval(interval: tuple[float, float] | None) -> str:
     return "-" if interval is None else "{:.2f} to {:.2f}".format(*interval)
+
+
+def _shares(interval: tuple[float, float]) -> str:
+    return "{:.0%}-{:.0%}".format(*interval)
 
 
 def _share(share: float | None) -> str:

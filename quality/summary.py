@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from statistics import fmean
 from typing import Any
 
+from quality.atomic.end_to_end import end_to_end_accuracy
 from quality.atomic.step_by_step import step_accuracy
 from quality.history.categories import informative, pooled_by_category
 from quality.statistics.intervals import clustered_mean
@@ -33,6 +34,7 @@ from taskdata.schema.success import SuccessRule
 from taskdata.schema.summary import (
     AgentComparison,
     AgentSummary,
+    EndToEndAccuracy,
     Estimate,
     RefinementGain,
     RunHeader,
@@ -133,6 +135,7 @@ def _agent(
         failures=_failures(results),
         error_causes=dict(Counter(_cause(r) for r in errors).most_common()),
         steps=_steps(results),
+        end_to_end=_end_to_end(results),
         **_effort([o for r in results if (o := _finished(r)) is not None]),
     )
 
@@ -141,6 +144,12 @@ def _steps(results: Sequence[TrialResult]) -> StepAccuracy | None:
     """Return the metrics of trials that predicted steps; None of an agent that acts."""
     marks = [(r.trial.task_id, r.score.root.steps) for r in results if r.score is not None]
     return step_accuracy([(task, steps) for task, steps in marks if steps is not None])
+
+
+def _end_to_end(results: Sequence[TrialResult]) -> EndToEndAccuracy | None:
+    """Return the metrics of trials that acted on atomic tasks; None without any."""
+    marks = [(r.trial.task_id, r.score.root.end_to_end) for r in results if r.score is not None]
+    return end_to_end_accuracy([(task, one) for task, one in marks if one is not None])
 
 
 def _finished(result: TrialResult) -> TrialOutcome | None:

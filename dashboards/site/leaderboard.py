@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from dashboards.figures.headline import headline
 from dashboards.figures.refinement import refinement
@@ -12,53 +12,12 @@ from dashboards.site.drawing import Cell, Drawing, Table, as_json, drawn, empty,
 from dashboards.site.history import AgentNight, History
 from dashboards.theme import SCORES, label
 from taskdata.schema.night import CategoryEstimate
-from taskdata.schema.ranking import controls, ranked
-from taskdata.schema.summary import AgentComparison, AgentSummary, Estimate, RunSummary
+from taskdata.schema.ranking import Standing, controls, ranked, standings
+from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
 
 _DASHES = ("solid", "dot")
 _NEAR = (0.35, 0.2)
 """Parts of both axes within which the names of two points would cover each other."""
-
-
-class Standing(NamedTuple):
-    """An agent's place."""
-
-    summary: AgentSummary
-    best: int
-    worst: int
-
-    @property
-    def rank(self) -> str:
-        """Return the ranks that the night leaves open."""
-        return str(self.best) if self.best == self.worst else f"{self.best} to {self.worst}"
-
-
-def standings(summary: RunSummary) -> list[Standing]:
-    """Return the competing agents by score, each with the ranks that the night leaves open.
-
-    An agent is surely ahead of another where the 95 % interval of their difference, paired by
-    task, lies on its side of zero; whoever is neither ahead nor behind may hold either place. The
-    intervals hold for each pair, not for all pairs at once.
-    """
-    competing = [agent for agent in ranked(summary.agents) if agent.root_score.mean is not None]
-    names = {agent.agent for agent in competing}
-    ahead, behind = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    for comparison in summary.comparisons:
-        winner = _winner(comparison)
-        if winner is None or not {comparison.first, comparison.second} <= names:
-            continue
-        loser = comparison.first if winner == comparison.second else comparison.second
-        behind[winner] += 1
-        ahead[loser] += 1
-    last = len(competing)
-    return [Standing(a, 1 + ahead[a.agent], last - behind[a.agent]) for a in competing]
-
-
-def _winner(comparison: AgentComparison) -> str | None:
-    interval = comparison.difference.ci95
-    if interval is None or interval[0] <= 0 <= interval[1]:
-        return None
-    return comparison.second if interval[0] > 0 else comparison.first
 
 
 def leaderboard_drawings(

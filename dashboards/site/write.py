@@ -8,7 +8,7 @@ from dashboards.index import ListedRelease
 from dashboards.site.document import Site, morning_page, task_page
 from dashboards.site.failing import cluster_rows, failure_drawings
 from dashboards.site.history import History, gather
-from dashboards.site.leaderboard import leaderboard_drawings, standings
+from dashboards.site.leaderboard import leaderboard_drawings
 from dashboards.site.morning import morning_context, morning_drawings
 from dashboards.site.task_pages import (
     MOST_ROWS,
@@ -19,7 +19,7 @@ from dashboards.site.task_pages import (
 )
 from dashboards.site.trends import trend_drawings
 from taskdata.schema.night import Morning, Night
-from taskdata.schema.ranking import controls
+from taskdata.schema.ranking import controls, standings
 from taskdata.schema.summary import RunSummary
 
 

@@ -9,7 +9,16 @@ import typer
 from flows.cli import console, doctor, interruption, mcp
 from flows.cli.atomic import scoring
 from flows.cli.bank import banks, checking, refreshing, releases, reviews, seeds
-from flows.cli.runs import comparing, dashboard, exporting, listing, reading, rescoring, running
+from flows.cli.runs import (
+    compare,
+    comparing,
+    dashboard,
+    exporting,
+    listing,
+    reading,
+    rescoring,
+    running,
+)
 from flows.cli.trials import showing
 from flows.cli.upkeep import backups, pruning
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
@@ -30,6 +39,7 @@ app.command("runs")(listing.runs)
 app.command("results")(reading.results)
 app.command("show")(showing.show)
 app.command("morning")(comparing.morning)
+app.command("compare")(compare.compare)
 app.command("report")(reading.report)
 app.command("dashboard")(dashboard.dashboard)
 app.command("export")(exporting.export)

@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from html import escape
@@ -44,7 +44,7 @@ class PrunePlan(Value):
     kept: dict[str, int]
     """Runs that stay, by reason."""
     artifacts: int
-    """Files that nothing else refers to."""
+    """Files that nothing else refers to, or nothing at all."""
     artifact_bytes: int
     young: int = 0
     """Of these, files that were written within a day: they and their runs' rows go later."""
@@ -92,11 +92,11 @@ def plan_prune(
         runs = store.runs()
         kept = _kept(settings, store, rule, runs, at, unfinished=unfinished)
         going = [run for run in runs if run.id not in kept]
-        going += _confirming(store, going, unfinished=unfinished)
+        going += _confirming(store, [run.id for run in runs if run.id in kept])
         begun = store.being_removed()
         ids = [*(run.id for run in going), *begun]
         trials = store.count_trials(ids)
-        room = store.room_of(store.unneeded_artifacts(ids) if ids else (), at)
+        room = store.room_of(store.unneeded_artifacts(ids), at)
     dates = {run.id: run.created_at for run in going}
     return PrunePlan(
         runs=tuple(
@@ -135,8 +135,7 @@ def prune(
         busy = [run.id for run in plan.runs if run.created_at and not _begun(settings, store, run)]
         for run_id in store.being_removed():
             _remove_pages(settings, run_id, is_listed=store.night(run_id) is not None)
-        ids = store.being_removed()
-        unneeded = store.unneeded_artifacts(ids) if ids else set()
+        unneeded = store.unneeded_artifacts(store.being_removed())
         removed = store.remove_rows(store.remove_artifacts(unneeded, at))
         for run_id in removed:
             forget_lock(settings, run_id)
@@ -190,14 +189,12 @@ def _begun(settings: Settings, store: Store, run: RunToRemove) -> bool:
     return True
 
 
-def _confirming(store: Store, going: Sequence[Run], *, unfinished: bool) -> list[Run]:
-    """Return the re-runs that confirm runs which go."""
-    ids = {run.id for run in going}
-    needed = set() if unfinished else store.unfinished_runs()
+def _confirming(store: Store, staying: Collection[str]) -> list[Run]:
+    """Return the re-runs that confirm no run which stays, finished or not: nothing resumes them."""
     return [
         store.run(again)
-        for again, confirmed in store.confirming_runs().items()
-        if confirmed in ids and again not in needed
+        for again, confirmed in sorted(store.confirming_runs().items())
+        if confirmed not in staying
     ]
 
 

@@ -19,6 +19,11 @@ class SentenceEncoder(Protocol):
         """Return one row per text; the product of two rows is their cosine similarity."""
 
 
+def names_of(encoders: Iterable[str | None]) -> str | None:
+    """Return the names of the encoders that numbers are of; None where none had a part."""
+    return ", ".join(sorted({name for name in encoders if name is not None})) or None
+
+
 class Similarity:
     """Compares texts by one encoder, which reads each text once."""
 

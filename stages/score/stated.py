@@ -104,6 +104,12 @@ def without_heaps(text: str) -> str:
     return "\n".join(kept[:-1])
 
 
+def is_heap(text: str) -> bool:
+    """Return whether more than half of a document's text is no writing, see `without_heaps`."""
+    words = len(text.split())
+    return words > MOST_HEAPED and len(without_heaps(text).split()) < words / 2
+
+
 def names(text: str, alias: str) -> bool:
     """Return whether folded `text` contains folded `alias`: as whole words or an equal number."""
     if contains_whole(text, alias):

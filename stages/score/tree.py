@@ -6,6 +6,9 @@ from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import Checkpoint
 from taskdata.schema.scores import LeafScore, NodeScore, shares
 
+_ROUNDING = 1e-9
+"""Rounding error of sums of weights and scores."""
+
 
 def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> NodeScore:
     """Return the node with score (0-10) and coverage (0-1), its children below it.
@@ -13,6 +16,8 @@ def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> N
     A parent's score is the mean of its children's scores, each weighing its weight times its
     coverage (GTA-2, section 3.3.5 and Algorithm 1, where every leaf is scored); coverage is the
     weighted mean of the children's. With nothing scored below it a node's score is None, never 0.
+    A node that requires all of its children is 10 if each that has a weight passes, 0 if one does
+    not (TOBench, equation 10), and None while a missing score may decide that.
     How far the leaves that got no verdict leave the score open, `lower` and `upper` of a node say.
 
     Raises:
@@ -28,18 +33,43 @@ def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> N
             f"checkpoint {checkpoint.id!r}: the weights of its children add up to 0; "
             "give one of them a weight"
         )
+    if checkpoint.rule == "all_required":
+        score = _product(checkpoint, children)
+        coverage = 0.0 if score is None else 1.0
+        return _inner(checkpoint, children, score, coverage)
     seen = [
         (part * child.coverage, child.score) for part, child in zip(parts, children, strict=True)
     ]
     coverage = sum(share for share, _ in seen)
+    return _inner(checkpoint, children, _mean(seen, coverage), min(1.0, coverage))
+
+
+def _inner(
+    checkpoint: Checkpoint, children: tuple[NodeScore, ...], score: float | None, coverage: float
+) -> NodeScore:
     return NodeScore(
         id=checkpoint.id,
         requirement=checkpoint.requirement,
         weight=checkpoint.weight,
-        score=_mean(seen, coverage),
-        coverage=min(1.0, coverage),
+        score=score,
+        coverage=coverage,
         children=children,
+        rule=checkpoint.rule,
     )
+
+
+def _product(checkpoint: Checkpoint, children: tuple[NodeScore, ...]) -> float | None:
+    """Return 10 if all required children pass, 0 if one fails, None if that is not known."""
+    passes = [_passes(child, checkpoint.passes_from) for child in children if child.weight]
+    if False in passes:
+        return 0.0
+    return None if None in passes else 10.0
+
+
+def _passes(child: NodeScore, mark: float) -> bool | None:
+    if child.score is None or child.coverage < 1 - _ROUNDING:
+        return None
+    return child.score >= mark - _ROUNDING
 
 
 def _leaf(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> NodeScore:

@@ -20,8 +20,10 @@ from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
 from environments.renderers.pages.formats import DRAWN, PAGED
 from stages.execute.harness import harness_kind
+from stages.score.atomic import end_to_end, similarity_for
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
+from stages.score.found_files import with_found_files
 from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
 from stages.score.judging.sight import sight_of
 from stages.score.matching import storable
@@ -39,7 +41,7 @@ from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
 from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, Trial, TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore
-from taskdata.schema.task import Task
+from taskdata.schema.task import Task, Tier
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
 
@@ -269,8 +271,10 @@ async def _score_trial(
     config = shared.worker.run.config
     agent = config.agent(trial.agent)
     if transcript is not None and harness_kind(agent.harness).predicts:
-        root = predicted_score(task, transcript)
+        similarity = similarity_for(task, config.sentence_encoder)
+        root = await asyncio.to_thread(predicted_score, task, transcript, similarity)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
+    task = with_found_files(task, [file.name for file in outcome.deliverables])
     asked = {spec.name for spec in task.deliverables} | task.state_files
     listener = shared.listener if shared.judge is not None and _has_judged_leaves(task) else None
     files = await render_all(
@@ -294,6 +298,10 @@ async def _score_trial(
     checked |= await shared.scripts.score(task, outcome, transcript)
     leaves = await _all_leaves(task, checked, judge, evidence)
     root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
+    if task.tier is Tier.ATOMIC:
+        similarity = similarity_for(task, config.sentence_encoder)
+        beside = await asyncio.to_thread(end_to_end, task, transcript, similarity)
+        root = root.model_copy(update={"end_to_end": beside})
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
 
 

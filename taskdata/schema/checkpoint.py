@@ -66,8 +66,15 @@ class ScriptCheck(GrowingValue):
 Verifier = Annotated[Check | Judge | ToolResultCheck | ScriptCheck, Field(discriminator="kind")]
 
 
-class Checkpoint(Value):
+Rule = Literal["weighted_mean", "all_required"]
+"""How the scores of its children become the score of a node: their weighted mean (GTA-2, section
+3.3.5), or 10 if every child with a weight passes and 0 if one does not (TOBench, section 4.3)."""
+
+
+class Checkpoint(GrowingValue):
     """A node of the tree: a leaf has a verifier, an inner node has children."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"rule", "passes_from"})
 
     id: Slug
     requirement: str = Field(min_length=1)
@@ -75,6 +82,9 @@ class Checkpoint(Value):
     weight: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     verifier: Verifier | None = None
     children: tuple[Checkpoint, ...] = ()
+    rule: Rule = "weighted_mean"
+    passes_from: float = Field(default=10.0, gt=0, le=10)
+    """With `all_required`: the score from which on a child passes."""
 
     @model_validator(mode="after")
     def _leaf_or_inner(self) -> Checkpoint:
@@ -82,6 +92,8 @@ class Checkpoint(Value):
             raise ValueError(
                 f"checkpoint {self.id!r} needs either a verifier (leaf) or children (inner node)"
             )
+        if self.verifier is not None and self.rule != "weighted_mean":
+            raise ValueError(f"checkpoint {self.id!r} is a leaf: a rule is for nodes with children")
         return self
 
     def nodes(self) -> Iterator[Checkpoint]:

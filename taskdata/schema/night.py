@@ -72,6 +72,18 @@ class NightCell(Value):
     """Mean per trial."""
     tokens: int | None = 0
 
+    @cached_property
+    def scored(self) -> int:
+        """Trials that have a score."""
+        return sum(score is not None for score in self.scores)
+
+    @cached_property
+    def mean(self) -> float | None:
+        """Mean root score (0-10) of the trials that have one."""
+        known = [score for score in self.scores if score is not None]
+        # There are a hundred thousand cells, and `fmean` is slow for the one or two of each.
+        return sum(known) / len(known) if known else None
+
 
 class FailureCluster(Value):
     """Failures of one night that share a cause, as far as rules can tell."""

@@ -57,6 +57,12 @@ class RunConfig(ToolBackends):
     """A trial succeeds when its root score is above this (GTA-2, section 6.4.1)."""
     min_coverage: float = Field(default=0.5, ge=0, le=1)
     """No trial succeeds of whose checkpoint tree less than this share of the weight was scored."""
+    sentence_encoder: str | None = None
+    """What compares meanings in the metrics of the atomic tier, such as `all-mpnet-base-v2`.
+
+    A folder, or an id of the Hugging Face hub, too; empty: MiniLM if the extra `similarity` is
+    installed, else nothing does.
+    """
     page_pictures: bool = True
     """Whether pages of PDF and office files are drawn, so that the dashboard shows them."""
     workers: int = Field(default=2, ge=1)

@@ -9,7 +9,9 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from taskdata.schema.atomic import EndToEndScore
 from taskdata.schema.base import GrowingValue, Value
+from taskdata.schema.checkpoint import Rule
 
 
 class Unscored(StrEnum):
@@ -101,6 +103,8 @@ class AnswerMark(Value):
     """Whether there is a text to compare it with; False: the task asks for pictures or files."""
     score: float | None = Field(default=None, ge=0, le=1)
     """None: nothing to compare with, or nothing that compares meanings."""
+    encoder: str | None = None
+    """The sentence encoder behind the score; None: none was needed."""
 
 
 class StepScore(Value):
@@ -117,7 +121,7 @@ class StepScore(Value):
 class NodeScore(GrowingValue):
     """Score of a node of the tree beside the share of its weight that was scored."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"steps"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"steps", "rule", "end_to_end"})
 
     id: str
     requirement: str
@@ -126,14 +130,24 @@ class NodeScore(GrowingValue):
     coverage: float = Field(ge=0, le=1)
     leaf: LeafScore | None = None
     children: tuple[NodeScore, ...] = ()
+    rule: Rule = "weighted_mean"
+    """How the scores of its children have become its own."""
     steps: StepScore | None = None
     """Of a root, where steps were predicted and nothing was done: no leaf of it is scored then."""
+    end_to_end: EndToEndScore | None = None
+    """Of the root of an atomic task that an agent acted on: beside the score, never inside it."""
 
     @cached_property
     def unanswered(self) -> float:
         """Share (0-1) of its weight that a verifier was asked about and gave no score on."""
         if self.leaf is not None:
             return float(self.leaf.unscored is not None and self.leaf.unscored.was_asked)
+        if self.coverage >= 1.0:
+            return 0.0
+        if self.rule == "all_required":
+            # One open requirement leaves all of it open, one that has failed decides it.
+            required = (child for child in self.children if child.weight)
+            return float(self.score is None and any(child.unanswered for child in required))
         parts = shares(child.weight for child in self.children)
         unanswered = sum(
             part * child.unanswered for part, child in zip(parts, self.children, strict=True)

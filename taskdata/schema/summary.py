@@ -88,9 +88,46 @@ class StepAccuracy(Value):
     answers: int
     """References with a text to compare with."""
     answers_unscored: int
-    """Of these, subjective ones: nothing here compares meanings."""
+    """Of these, subjective ones where nothing compared meanings."""
+    encoder: str | None = None
+    """The sentence encoder behind scores of subjective answers; None: none had a part."""
     predicted_calls: int
     predicted_errors: int
+
+
+class ToolSelection(Value):
+    """Which tools of one category an agent chose, over all its trials."""
+
+    f1: float
+    """As published: can pass 1, and is 0 where the references have no such call."""
+    f1_mended: float | None
+    """Calls matched one to one, faulty ones left out; None: no such call was made or asked for."""
+    reference: int
+    """Calls in the references."""
+    predicted: int
+    """Calls by the agent."""
+
+
+class EndToEndAccuracy(Value):
+    """Traces of an acting agent against references, over its trials of the atomic tier.
+
+    The metrics of GTA, section 4.1 and table 3, as shares (0-1). Their `n` are tasks' trials.
+    """
+
+    trials: int
+    tool_selection: dict[str, ToolSelection]
+    """P-, O-, L- and C-F1, by category of tools."""
+    ans_acc: Estimate
+    """AnsAcc: answers as right as the published rules find them."""
+    ans_acc_mended: Estimate
+    ans_acc_w_imggen: Estimate
+    """AnsAcc with image generation: arguments of calls that make images count as answers."""
+    answers_unscored: int
+    """Trials where meanings had to be compared, and nothing did."""
+    tool_calls: int
+    tool_errors: int
+    encoder: str | None = None
+    """The sentence encoder behind similarities; None: none had a part."""
 
 
 class AgentSummary(Value):
@@ -150,6 +187,8 @@ class AgentSummary(Value):
     error_causes: dict[str, int] = Field(default_factory=dict)
     steps: StepAccuracy | None = None
     """Of an agent that predicts steps, which leaves nothing for checkpoints to score."""
+    end_to_end: EndToEndAccuracy | None = None
+    """Of an agent that acted on tasks of the atomic tier."""
 
 
 class RefinementGain(Value):

@@ -4,7 +4,7 @@ Every trial reads its attempt and records its outcome, so these statements are b
 without the ORM, whose objects cost several times what the database does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -128,7 +128,8 @@ class AttemptStore(StoreConnection):
             if row is None:
                 return None
             query = select(DeliverableRow).where(DeliverableRow.outcome_id == row.id)
-            return outcome_of(row, list(session.exec(query.order_by(DeliverableRow.name))))
+            files = list(session.exec(query.order_by(DeliverableRow.name)))
+            return outcome_of(row.model_dump(), files)
 
     @staticmethod
     def _finished(session: Session, trial_id: str) -> OutcomeRow | None:
@@ -153,29 +154,19 @@ def _add_outcome(
     return True
 
 
-def outcome_id(row: OutcomeRow) -> int:
-    """Return the key of a stored row."""
-    if row.id is None:
-        raise ValueError(f"outcome of trial {row.trial_id} has not been written yet")
-    return row.id
-
-
 def _counts(usage: Usage | None) -> dict[str, Any]:
     return {name: None if usage is None else getattr(usage, name) for name in Usage.model_fields}
 
 
-def _usage(row: OutcomeRow) -> Usage | None:
-    counts = {name: getattr(row, name) for name in Usage.model_fields}
-    return None if counts["input_tokens"] is None else Usage(**counts)
-
-
-def outcome_of(row: OutcomeRow, deliverables: Sequence[DeliverableRow]) -> TrialOutcome:
-    """Return the outcome of a row and of the rows of its deliverables."""
-    fields = row.model_dump(exclude={"id", *Usage.model_fields})
+def outcome_of(row: Mapping[str, Any], deliverables: Sequence[Any]) -> TrialOutcome:
+    """Return the outcome of a row's columns and of the rows of its deliverables."""
+    fields = dict(row)
+    del fields["id"]
+    counts = {name: fields.pop(name) for name in Usage.model_fields}
     return TrialOutcome.model_validate(
         fields
         | {
-            "usage": _usage(row),
+            "usage": None if counts["input_tokens"] is None else Usage(**counts),
             "deliverables": tuple(
                 Deliverable(name=d.name, sha256=d.sha256, size_bytes=d.size_bytes)
                 for d in deliverables

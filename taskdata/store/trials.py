@@ -7,10 +7,10 @@ each is written once, so running a stage again does only what is missing.
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any
 
 import sqlalchemy as sa
-from sqlmodel import Session, SQLModel, col, delete, select
+from sqlmodel import col, delete, select
 
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels
 from taskdata.schema.run import (
@@ -22,7 +22,7 @@ from taskdata.schema.run import (
 from taskdata.schema.scores import NodeScore, TrialScore
 from taskdata.schema.transcript import Transcript
 from taskdata.schema.views import PagePictures, RenderedDeliverable
-from taskdata.store.attempts import FINISHED, OUTCOMES, TRIALS, AttemptStore, outcome_id, outcome_of
+from taskdata.store.attempts import FINISHED, OUTCOMES, TRIALS, AttemptStore, outcome_of
 from taskdata.store.calls import CallStore
 from taskdata.tables import (
     DeliverableRow,
@@ -38,6 +38,15 @@ from taskdata.tables import (
 
 _AT_ONCE = 500
 _DIAGNOSES: sa.Table = DiagnosisRow.__table__  # type: ignore[attr-defined]
+_DELIVERABLES: sa.Table = DeliverableRow.__table__  # type: ignore[attr-defined]
+_ERRORS: sa.Table = ScoringErrorRow.__table__  # type: ignore[attr-defined]
+_SCORES: sa.Table = ScoreRow.__table__  # type: ignore[attr-defined]
+_SCORE = (
+    _SCORES.c.trial_id,
+    _SCORES.c.scorer_version,
+    sa.cast(_SCORES.c.tree, sa.Text).label("tree"),
+)
+"""The tree as text, which becomes a value in one step."""
 _RENDERED: sa.Table = RenderedRow.__table__  # type: ignore[attr-defined]
 _HAS_DIAGNOSIS = sa.select(_DIAGNOSES.c.trial_id).where(
     _DIAGNOSES.c.trial_id == sa.bindparam("trial")
@@ -212,11 +221,19 @@ class TrialStore(AttemptStore, CallStore):
             round_: The refinement round; None: all of them.
         """
         trials, judged = self.trials(run_id, round_), self.judge_efforts(run_id)
-        with self._reading() as session:
-            outcomes = self._outcomes(session, run_id)
-            scores = {r.trial_id: _score(r) for r in _of_run(session, ScoreRow, run_id)}
-            errors = {r.trial_id: r.message for r in _of_run(session, ScoringErrorRow, run_id)}
-            labels = {r.trial_id: _diagnosis(r) for r in _of_run(session, DiagnosisRow, run_id)}
+        # Without the ORM, whose objects take longer to make than what they are made into.
+        with self._plainly_reading() as connection:
+            outcomes = _outcomes(connection, run_id)
+            scores = {
+                r.trial_id: TrialScore(
+                    trial_id=r.trial_id,
+                    root=NodeScore.model_validate_json(r.tree),
+                    scorer_version=r.scorer_version,
+                )
+                for r in _of_run(connection, run_id, *_SCORE)
+            }
+            errors = {r.trial_id: r.message for r in _of_run(connection, run_id, *_ERRORS.c)}
+            labels = {r.trial_id: _diagnosis(r) for r in _of_run(connection, run_id, *_DIAGNOSES.c)}
         return [
             TrialResult(
                 trial=trial,
@@ -228,25 +245,6 @@ class TrialStore(AttemptStore, CallStore):
             )
             for trial in trials
         ]
-
-    def _outcomes(self, session: Session, run_id: str) -> dict[str, TrialOutcome]:
-        rows = sorted(
-            _of_run(session, OutcomeRow, run_id), key=lambda r: (r.status == FINISHED, r.attempt)
-        )
-        counting = {row.trial_id: row for row in rows}
-        files = defaultdict(list)
-        query = (
-            select(DeliverableRow)
-            .join(OutcomeRow, col(OutcomeRow.id) == col(DeliverableRow.outcome_id))
-            .join(TrialRow, col(TrialRow.id) == col(OutcomeRow.trial_id))
-            .where(TrialRow.run_id == run_id)
-            .order_by(DeliverableRow.name)
-        )
-        for file in session.exec(query):
-            files[file.outcome_id].append(file)
-        return {
-            trial_id: outcome_of(row, files[outcome_id(row)]) for trial_id, row in counting.items()
-        }
 
     def _finished_ids(self, run_id: str) -> set[str]:
         query = (
@@ -267,13 +265,32 @@ class TrialStore(AttemptStore, CallStore):
             return set(session.exec(query))
 
 
-_Row = TypeVar("_Row", bound=SQLModel)
+def _outcomes(connection: sa.Connection, run_id: str) -> dict[str, TrialOutcome]:
+    rows = sorted(
+        _of_run(connection, run_id, *OUTCOMES.c), key=lambda r: (r.status == FINISHED, r.attempt)
+    )
+    counting = {row.trial_id: row for row in rows}
+    files = defaultdict(list)
+    query = (
+        sa.select(_DELIVERABLES)
+        .join(OUTCOMES, OUTCOMES.c.id == _DELIVERABLES.c.outcome_id)
+        .join(TRIALS, TRIALS.c.id == OUTCOMES.c.trial_id)
+        .where(TRIALS.c.run_id == run_id)
+        .order_by(_DELIVERABLES.c.name)
+    )
+    for file in connection.execute(query):
+        files[file.outcome_id].append(file)
+    return {
+        trial_id: outcome_of(row._asdict(), files[row.id]) for trial_id, row in counting.items()
+    }
 
 
-def _of_run(session: Session, table: type[_Row], run_id: str) -> list[_Row]:
-    trial_id = col(table.trial_id)  # type: ignore[attr-defined]
-    query = select(table).join(TrialRow, col(TrialRow.id) == trial_id)
-    return list(session.exec(query.where(TrialRow.run_id == run_id)))
+def _of_run(
+    connection: sa.Connection, run_id: str, *columns: sa.ColumnElement[Any]
+) -> Sequence[sa.Row[Any]]:
+    """Return those columns, of one table with a trial in each row, of all trials of the run."""
+    query = sa.select(*columns).join(TRIALS, TRIALS.c.id == columns[0].table.c.trial_id)
+    return connection.execute(query.where(TRIALS.c.run_id == run_id)).all()
 
 
 def _score(row: ScoreRow) -> TrialScore:
@@ -284,7 +301,7 @@ def _score(row: ScoreRow) -> TrialScore:
     )
 
 
-def _diagnosis(row: DiagnosisRow) -> Diagnosis:
+def _diagnosis(row: sa.Row[Any]) -> Diagnosis:
     return Diagnosis.model_validate(
         {
             "trial_id": row.trial_id,

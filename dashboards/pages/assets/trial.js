@@ -63,10 +63,12 @@ function trialArticle(trial) {
       ? section("Diagnosis", factList(trial.diagnosis.facts), sentences(trial.diagnosis.evidence)) : null,
     section("Query", block(trial.query, "prose"),
       trial.asked.length ? [element("p", { class: "part" }, "Asked for"), sentences(trial.asked)] : null),
+    trial.inputs.length ? section("Inputs", trial.inputs.map(inputFile),
+      trial.more_inputs ? aside(`${trial.more_inputs} more`) : null) : null,
     trial.feedback === null ? null : section("Feedback on the attempt before", block(trial.feedback, "prose")),
     section("Final answer", trial.answer.length ? block(trial.answer, "prose") : aside("None was given.")),
     section("Deliverables", files.length ? files : aside("None was left."),
       trial.refused.length ? [element("p", { class: "part" }, "Refused on collection"), sentences(trial.refused)] : null),
-    section("Transcript", transcript(trial.transcript)),
+    section("Transcript", transcript(trial.transcript, trial.deliverables)),
   ].filter(Boolean);
 }

@@ -25,6 +25,8 @@ def write_tree(
     """
     verifier = node.verifier
     how = "" if verifier is None else f"  <{getattr(verifier, 'name', verifier.kind)}>"
+    if node.rule == "all_required":
+        how = f"  <all required, each from {node.passes_from:g}>"
     console.block(f"{node.weight:g} x {node.requirement}{how}", indent=2 * indent)
     if expected and verifier is not None:
         for line in _expectations(verifier):

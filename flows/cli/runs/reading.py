@@ -81,7 +81,11 @@ def write_scores(run: "Run", summary: "RunSummary", *, wide: bool = False) -> No
             console.say(f"{one.agent}: {one.pending} of {one.trials} trials have no score yet")
     for reservation in reservations(summary):
         console.paragraph(reservation)
-    console.paragraph("Root scores are means of first attempts, 0 to 10, with 95 % intervals.")
+    console.paragraph(
+        "Root scores are means of first attempts, 0 to 10, with 95 % intervals; n are the trials "
+        "with a score, errors those lost to infrastructure, coverage how much of the trees was "
+        "scored. Ranks are those that the paired differences leave open."
+    )
     for agent in run.config.agents:
         if agent.model is not None and agent.model.provider == "local":
             console.paragraph(_limits(agent))

@@ -58,7 +58,7 @@ class ScriptRunner:
         self._artifacts = artifacts
         self._folder = folder
         self._run_id = run_id
-        self._working: dict[tuple[str, ScriptCheck], asyncio.Task[bool]] = {}
+        self._working: dict[tuple[str, str, ScriptCheck], asyncio.Task[bool]] = {}
 
     async def score(
         self, task: Task, outcome: TrialOutcome, transcript: Transcript | None
@@ -114,7 +114,7 @@ class ScriptRunner:
 
     async def _cause(self, task: Task, script: ScriptCheck) -> Unscored:
         """Return who is at fault that a program gave no verdict, by trying it on nothing."""
-        key = (task.content_hash, script)
+        key = (task.id, _label(task, script), script)
         if key not in self._working:
             self._working[key] = asyncio.create_task(self._works(task, script))
         works = await asyncio.shield(self._working[key])

@@ -93,6 +93,7 @@ def _node(tree: _Tree, where: str, given: Any, above: str) -> Checkpoint:
         weight=_weight(where, given.get("weight")),
         verifier=None if below else _verifier(tree, requirement, ours),
         children=below,
+        **{key: ours[key] for key in ("rule", "passes_from") if key in ours},
     )
 
 

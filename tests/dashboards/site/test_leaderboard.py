@@ -1,6 +1,7 @@
 """Who is ahead, how sure that is, and who gets there for less."""
 
-from dashboards.site.leaderboard import pareto, standings
+from dashboards.site.leaderboard import pareto
+from taskdata.schema.ranking import standings
 from taskdata.schema.summary import AgentComparison, AgentSummary, Estimate, RunSummary
 
 NAMES = ("best", "good", "poor")

@@ -163,6 +163,22 @@ def test_the_night_of_a_run_that_is_gone_stays_and_pages_find_what_says_so(
     assert f"Run {old.id} was removed by <code>nightshift prune</code>" in left
 
 
+def test_a_re_run_that_failed_or_was_left_behind_goes_with_what_it_confirms(
+    command, store, recorded, aged
+):
+    kept, old = recorded("kept", 1).run, recorded("old", 40).run
+    for name, confirms, status in (
+        ("failed", old.id, RunStatus.FAILED),
+        ("behind", "pruned-long-ago", RunStatus.COMPLETED),
+        ("needed", kept.id, RunStatus.COMPLETED),
+    ):
+        config = kept.config.model_copy(update={"purpose": "confirmation", "confirms": confirms})
+        store.add_run(kept.model_copy(update={"id": name, "status": status, "config": config}))
+    aged()
+    command("prune", "--older-than", "30d", "--yes")
+    assert store.confirming_runs() == {"needed": kept.id}
+
+
 def test_young_files_wait_for_a_later_prune(command, store, recorded, aged):
     going = recorded("going", 40)
     said = command("prune", "--older-than", "30d", "--yes").stdout

@@ -40,6 +40,7 @@ from taskdata.schema.views import (
 
 _UNREAD = (".png", ".jpg", ".wav")
 _MOST = 2.0
+_WORKFLOW_CHEATS = ("everything", "near candidates as a list")
 _TEXTS = 8_000
 _ROWS = 400
 
@@ -108,7 +109,7 @@ def expected_of(check: Check) -> list[str]:
 
 def around(candidate: str) -> list[str]:
     """Return a number or time among twelve like it; another text is returned alone."""
-    if (time := re.fullmatch(r"(\d{1,2})[:.](\d\d)", candidate)) and ":" in candidate:
+    if time := re.fullmatch(r"(\d{1,2}):(\d\d)", candidate):
         minutes = int(time[1]) * 60 + int(time[2])
         near = (minutes + 5 * step for step in range(-6, 7))
         return [f"{m // 60}:{m % 60:02}" for m in near]
@@ -186,7 +187,7 @@ def test_no_cheat_earns_more_than_2_on_any_task(bank, inputs):
     earned = []
     for task in bank.tasks:
         for name, answer in cheats(task, inputs(task)):
-            if name != "everything" and task.tier is not Tier.ATOMIC and "list" not in name:
+            if task.tier is not Tier.ATOMIC and name not in _WORKFLOW_CHEATS:
                 continue
             score, leaves = score_of(task, answer)
             if score > _MOST:
