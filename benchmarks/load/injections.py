@@ -118,7 +118,8 @@ def _in_file_names(work: Work) -> Attempt:
 
 
 def _out_of_the_window(work: Work) -> Attempt:
-    return _text(f"{work.text}\n" + f"{DEMAND}\n" * 3_000)
+    filler = "And so the day went on by the lake, quietly.\n" * 6_000
+    return _text(f"{work.text}\n{filler}{DEMAND}\n{filler}")
 
 
 def _document(work: Work, change: Callable[[object], None]) -> Attempt:
