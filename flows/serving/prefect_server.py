@@ -43,6 +43,9 @@ _LOGIN = "PREFECT_API_AUTH_STRING"
 TAG = "nightshift"
 """Tag of our deployments and flow runs, since a Prefect server may have others as well."""
 
+LEASES = "prefect.server.concurrency.lease_storage.filesystem"
+"""Prefect's storage of who has a place among flow runs at once: files in `PREFECT_HOME`."""
+
 _SETTINGS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
@@ -50,6 +53,8 @@ _SETTINGS = {
     # Prefect's own service removes old events by itself, old flow runs where it is told to.
     "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
     "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "10",
+    # A night whose place was only in the memory of a server that is killed would be crashed.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": LEASES,
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
     "PREFECT_LOGGING_EXTRA_LOGGERS": "flows,stages,environments,quality,dashboards,taskdata",
     "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR",

@@ -23,6 +23,7 @@ from typing import Any
 import httpx
 import psycopg
 
+from flows.serving.prefect_server import LEASES
 from taskdata.store import Store, StoreAddress
 from tests.conftest import free_port
 
@@ -235,6 +236,7 @@ def _describe(made: Installation, data: Path, settings: str) -> None:
         f"{made.ports['database']}/prefect",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "10",
+        "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": LEASES,
     }
     dask = theirs | {"DASK_CONFIG": str(ROOT / "deploy" / "dask.yaml")}
     address = f"tls://127.0.0.1:{made.ports['scheduler']}"
