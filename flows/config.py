@@ -31,6 +31,7 @@ from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
 from taskdata.private_files import tighten
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
+from taskdata.schema.agreement import Minima
 from taskdata.schema.base import Value
 from taskdata.schema.construct import RefreshConfig
 from taskdata.schema.retention import Age, KeepRule
@@ -127,6 +128,8 @@ class Settings(BaseSettings):
     """What becomes of nights that were due while nothing was served: the latest may run once."""
     key_hosts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """The `[key_hosts]` table: servers, by provider, that get its key beside its own."""
+    agreement: Minima = Minima()
+    """The `[agreement]` table: what a judge must reach against people, or a run says so."""
     night: NightRules = NightRules()
     """The `[night]` table."""
     judge: dict[str, Any] = Field(default_factory=dict)
@@ -165,6 +168,11 @@ class Settings(BaseSettings):
     def site_folder(self) -> Path:
         """Return the folder of the pages over all nights."""
         return self.home.resolve() / "site"
+
+    @property
+    def judges_folder(self) -> Path:
+        """Return the folder of the cards of judges, as pages."""
+        return self.home.resolve() / "judges"
 
     @property
     def inbox(self) -> Path:

@@ -103,7 +103,7 @@ def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:
         finished_at=run.finished_at,
         threshold=config.threshold,
         min_coverage=config.min_coverage,
-        judge=None if config.judge is None else str(config.judge),
+        judge=config.judge_name,
         rescores=config.rescores,
         sandbox=config.sandbox,
         repetitions=config.repetitions,

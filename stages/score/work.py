@@ -8,7 +8,6 @@ delays its own trials alone.
 
 import asyncio
 import logging
-import math
 import os
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -36,6 +35,7 @@ from stages.score.scripts.running import ScriptRunner
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
 from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
+from stages.workers.deadline import NO_DEADLINE, StageEnd
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
@@ -120,7 +120,7 @@ def score_until_empty(
     take: TakeTrials,
     endpoints: Mapping[str, Sequence[str]],
     exchange: Exchange | None = None,
-    ends_at: float = math.inf,
+    ends: StageEnd = NO_DEADLINE,
 ) -> int:
     """Score trials of a backlog until it has none; return how many failed for our reasons.
 
@@ -132,7 +132,7 @@ def score_until_empty(
         endpoints: Base URLs of local model servers by model, for a local judge.
         exchange: Carries messages to the coordinator of the run's limits and money, which hold for
             the judge; None: this worker is the only one.
-        ends_at: The stage's deadline, in seconds since the epoch: no trial is begun after it.
+        ends: The stage's deadline, in seconds since the epoch: no trial is begun after it.
 
     Raises:
         Misuse: The run, its sandbox or its judge cannot be used.
@@ -153,7 +153,7 @@ def score_until_empty(
         yield score
 
     slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
-    run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends_at=ends_at)
+    run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends=ends)
     return failed
 
 

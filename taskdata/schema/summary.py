@@ -301,6 +301,8 @@ class RunSummary(Value):
     run: RunHeader
     agents: tuple[AgentSummary, ...]
     refinement: tuple[RefinementGain, ...]
+    judge_notice: str | None = None
+    """What the judge of the run has not shown yet: it has no card, or falls short of minima."""
     unevaluated: int = 0
     """Trials of any round without a score: lost to infrastructure errors, or still due."""
     judging: JudgeEffort = JudgeEffort()

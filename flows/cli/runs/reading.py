@@ -77,6 +77,8 @@ def write_scores(run: "Run", summary: "RunSummary", *, wide: bool = False) -> No
     from taskdata.schema.reservations import reservations
 
     row = wide_row if wide else brief_row
+    if summary.judge_notice:
+        console.paragraph(summary.judge_notice)
     console.table(
         [row(summary, agent) for agent in ranked(summary.agents)],
         title=f"Run {summary.run.id}: {summary.run.status}",
