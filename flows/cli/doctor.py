@@ -59,9 +59,9 @@ def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     for name in ("bubblewrap", "docker"):
         yield f"sandbox {name}", _sandbox(name)
     yield "page pictures", _page_pictures()
-    yield "sentence encoders", _sentence_encoders()
     yield "screen pictures", _screen_pictures()
     yield "transcripts", _transcripts()
+    yield "sentence encoders", _sentence_encoders()
     for provider in ("openai", "anthropic"):
         yield f"models {provider}", _model(f"{provider}/any")
     for model in LOCAL_MODELS:
@@ -155,19 +155,6 @@ def _page_pictures() -> str:
     )
 
 
-def _sentence_encoders() -> str:
-    from quality.encoders.choosing import is_installed, not_installed
-    from quality.encoders.packaged import ENCODERS
-
-    try:
-        found = [name for name in ENCODERS if is_installed(name)]
-    except Misuse as exc:
-        return str(exc)
-    missing = [not_installed(name) for name in ENCODERS if name not in found]
-    ready = [f"{READY}: {', '.join(found)}"] if found else []
-    return "; ".join([*ready, *missing])
-
-
 def _screen_pictures() -> str:
     from environments.renderers.pages.formats import browser
 
@@ -186,6 +173,19 @@ def _transcripts() -> str:
     if has_recogniser():
         return f"{READY}: recordings and videos by Whisper base, for judges"
     return f"none: no speech recogniser; run {extra_command('tools-audio')}"
+
+
+def _sentence_encoders() -> str:
+    from quality.encoders.choosing import is_installed, not_installed
+    from quality.encoders.packaged import ENCODERS
+
+    try:
+        found = [name for name in ENCODERS if is_installed(name)]
+    except Misuse as exc:
+        return str(exc)
+    missing = [not_installed(name) for name in ENCODERS if name not in found]
+    ready = [f"{READY}: {', '.join(found)}"] if found else []
+    return "; ".join([*ready, *missing])
 
 
 def _model(name: str) -> str:

@@ -45,8 +45,8 @@ def require(config: RunConfig) -> None:
         for agent in config.working:
             if agent.model is not None:
                 require_model(agent.model, agent.base_url)
-        if config.judge is not None:
-            require_model(config.judge, config.judge_base_url)
+        for judge in config.every_judge:
+            require_model(judge.model, judge.base_url)
     provider = sandbox_provider(config.sandbox)
     with_images = (provider_for(agent, provider) for agent in config.working if agent.image)
     for wanted in (provider, *with_images):
@@ -79,12 +79,12 @@ def require_fitting(config: RunConfig) -> None:
                 )
     if not config.rescores:
         _require_capped_tools(config)
-    if config.judge is not None:
-        require_model(config.judge, config.judge_base_url, is_asked=False)
-        if config.max_usd is not None and price_of(config.judge) is None:
+    for judge in config.every_judge:
+        require_model(judge.model, judge.base_url, is_asked=False)
+        if config.max_usd is not None and price_of(judge.model) is None:
             raise Misuse(
                 f"max_usd = {config.max_usd:g}: a cap needs known prices, and the judge "
-                f"{config.judge} {UNPRICED}"
+                f"{judge.model} {UNPRICED}"
             )
 
 
