@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from dashboards.pages import formats
 from dashboards.pages.pairs import pairs
+from taskdata.schema.deadlines import NIGHT_DEADLINE
 from taskdata.schema.night import Morning, ScoreChange
 from taskdata.schema.ranking import MUST_SCORE, controls, ranked
 from taskdata.schema.run import RunStatus, TrialResult
@@ -185,7 +186,10 @@ def _did_the_evaluation_work(summary: RunSummary, results: Sequence[TrialResult]
     question = "Did the evaluation itself work?"
     beside = _own_failures(summary.agents, summary.run.threshold)
     troubles = [] if summary.run.error is None else [f"run: {summary.run.error}"]
-    lost = sum(r.is_infrastructure_error for r in results)
+    left_out = sum(r.is_left_out for r in results)
+    if left_out:
+        troubles.append(f"{formats.plural(left_out, 'trial')} left out by {NIGHT_DEADLINE}")
+    lost = sum(r.is_infrastructure_error for r in results) - left_out
     if lost:
         troubles.append(f"{formats.plural(lost, 'trial')} lost to infrastructure errors")
     due = sum(r.score is None and not r.is_infrastructure_error for r in results)

@@ -5,25 +5,17 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
-from html import escape
 
 from flows.config import Settings
 from flows.locks import forget_lock, is_worked_on, run_lock, upkeep_lock
+from flows.site import write_gone_page
 from flows.upkeep.links import linked_runs
 from flows.upkeep.sizes import folder_bytes
 from taskdata.errors import Misuse, StoreUnavailable
-from taskdata.private_files import private_folder
 from taskdata.schema.base import Value
 from taskdata.schema.retention import KeepRule, kept_by, with_needed
 from taskdata.schema.run import Run
 from taskdata.store import Store
-
-_GONE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Run {run}</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'">
-<p>Run {run} was removed by <code>nightshift prune</code>: its trials are gone, its night is still
-in the <a href="../../site/trends.html">trends</a>.</p></html>
-"""
 
 
 class RunToRemove(Value):
@@ -208,5 +200,4 @@ def _remove_pages(settings: Settings, run_id: str, *, is_listed: bool) -> None:
     except OSError as exc:
         raise StoreUnavailable(f"{folder}: cannot be removed: {exc.strerror}") from exc
     if is_listed and settings.site_folder.is_dir():
-        private_folder(folder)
-        (folder / "dashboard.html").write_text(_GONE.format(run=escape(run_id)), encoding="utf-8")
+        write_gone_page(settings, run_id)

@@ -58,8 +58,9 @@ def score_trace(
     wanted = [message for message in reference if message.calls_tool]
     kind = kind_of(answer)
     if kind.is_text:
-        score, mended = _answer_scores(trace[-1], answer, similarity)
-        compares = kind is AnswerKind.SUBJECTIVE
+        text = trace[-1].text if trace[-1].kind is MessageKind.ANSWER else None
+        score, mended = answer_scores(text, answer, similarity) if text else (0.0, 0.0)
+        compares = bool(text) and kind is AnswerKind.SUBJECTIVE
     else:
         score, mended, compares = _image_scores(calls, wanted, similarity)
     return EndToEndScore(
@@ -104,13 +105,6 @@ def answer_scores(
         return None, None
     best = similarity.best(text, answer)
     return best, min(best, 1.0) if text.strip() else 0.0
-
-
-def _answer_scores(
-    last: Message, answer: Any, similarity: Similarity | None
-) -> tuple[float | None, float | None]:
-    text = last.text if last.kind is MessageKind.ANSWER else None
-    return answer_scores(text, answer, similarity) if text else (0.0, 0.0)
 
 
 def _groups(answer: Mapping[str, Any], name: str) -> Sequence[Sequence[str]]:

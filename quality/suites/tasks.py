@@ -124,7 +124,12 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "capabilities": _listed(c.value for c in set(task.capabilities)),
         "leaves": len(leaves),
         "depth": task.checkpoints.depth(),
-        "weightless_nodes": _listed(n.id for n in inner if not any(c.weight for c in n.children)),
+        "weightless_nodes": _listed(
+            node.id
+            for node in inner
+            if not any(child.weight for child in node.children)
+            and not task.provenance.weightless_is_0
+        ),
         "checkable_share": task.checkpoints.checkable_share(),
         "deliverables": len(asked) + len(task.state_files),
         "unseen_deliverables": _listed(asked - _looked_at(leaves, asked)),

@@ -29,9 +29,9 @@ class ScoreRules:
     """How much of a run may go wrong before its scores are not published."""
 
     max_error_share: float = 0.5
-    """Trials lost to infrastructure errors, of all."""
+    """Trials lost to infrastructure errors, of all that the night's deadline left time for."""
     max_unscored_share: float = 0.05
-    """Trials of which no leaf had a verifier in this run, of all."""
+    """Trials of which no leaf had a verifier in this run, of these as well."""
     max_silent_share: float = 0.5
     """Trials that a judge was asked about without giving one verdict, of those it was asked about.
 
@@ -44,8 +44,10 @@ def trial_rows(results: Sequence[TrialResult], tasks: Mapping[str, Task]) -> lis
 
     `state` is `pending`, `error` (infrastructure), `not_scored` (finished, and no score was
     recorded), `unscored` (no leaf of it had a verifier), `predicted` (step by step: no leaf of it
-    was to be scored) or `scored`. `judge` is `silent` where it was asked and gave no verdict at
-    all, `answered` where it gave some, and None where it was not asked.
+    was to be scored) or `scored`. It is None where the night's deadline left the trial out, which
+    says nothing against the scores of the others: no share counts it. `judge` is `silent` where it
+    was asked and gave no verdict at all, `answered` where it gave some, and None where it was not
+    asked.
     """
     return [_row(result, tasks[result.trial.task_hash]) for result in results]
 
@@ -105,7 +107,9 @@ def _best(node: NodeScore) -> float | None:
     return sum(share * best for share, best in counted) / total if total else None
 
 
-def _state(result: TrialResult) -> str:
+def _state(result: TrialResult) -> str | None:
+    if result.is_left_out:
+        return None
     if result.is_infrastructure_error:
         return "error"
     if result.outcome is None or result.outcome.status is not OutcomeStatus.FINISHED:

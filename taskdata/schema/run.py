@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.base import RelativePath, Sha256, Value
 from taskdata.schema.ceilings import Ceilings
-from taskdata.schema.deadlines import Deadlines
+from taskdata.schema.deadlines import NIGHT_DEADLINE, Deadlines
 from taskdata.schema.diagnosis import Diagnosis
 from taskdata.schema.judging import JudgeSettings
 from taskdata.schema.limits import SandboxLimits
@@ -113,6 +113,11 @@ class RunConfig(ToolBackends):
     def success(self) -> SuccessRule:
         """What a trial of the run needs to succeed."""
         return SuccessRule(threshold=self.threshold, min_coverage=self.min_coverage)
+
+    @property
+    def judge_name(self) -> str | None:
+        """The judge as its scores are told apart by it: model and profile; None without one."""
+        return None if self.judge is None else f"{self.judge}{self.judging.qualifier()}"
 
     def agent(self, name: str) -> AgentSpec:
         """Return the agent of that name; KeyError if the run has none."""
@@ -302,6 +307,12 @@ class TrialResult(Value):
         """Whether it failed for a reason outside the agent."""
         failed = self.outcome is not None and self.outcome.status is OutcomeStatus.INFRASTRUCTURE
         return failed or self.scoring_error is not None
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether it was not done, or not scored, because the night's own deadline had passed."""
+        cause = (self.outcome.error if self.outcome else None) or self.scoring_error or ""
+        return self.is_infrastructure_error and NIGHT_DEADLINE in cause
 
 
 class StageReport(Value):

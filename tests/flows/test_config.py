@@ -136,6 +136,23 @@ def test_a_refresh_builds_on_no_bank_only_if_told_so_and_stays_told(home, said, 
     assert refresh_config(settings, model="openai/gpt-5.2").base == "starter"
 
 
+def test_what_the_judge_is_shown_is_a_table_of_its_own(home, tmp_path):
+    (tmp_path / "nightshift.toml").write_text(
+        '[judge]\nprofile = "gta2-published"\nmax_tokens = 5000\ninputs = ["image"]\n'
+        '[run]\njudge = "openai/gpt-5.2"\n'
+    )
+    config = run_config(load_settings())
+    assert config.judging.model_dump() == {
+        "profile": "gta2-published",
+        "inputs": ("image",),
+        "max_tokens": 5000,
+    }
+    assert config.judge_name == "openai/gpt-5.2[gta2-published]"
+    (tmp_path / "nightshift.toml").write_text('[judge]\nprofile = "mine"\n')
+    with pytest.raises(Misuse, match=r"judging\.profile"):
+        run_config(load_settings())
+
+
 def test_the_file_pairs_keys_with_servers_and_a_run_does_not(home, tmp_path, monkeypatch):
     for name in ("OPENAI", "COMPATIBLE"):
         monkeypatch.setenv(f"{name}_API_KEY", f"sk-{name}")

@@ -142,7 +142,7 @@ class _Tree:
             shown_node["verifier"] = shown(node.leaf.verifier, self._cap.reason)
             if node.leaf.unscored is not None:
                 shown_node["unscored"] = formats.words(node.leaf.unscored)
-            shown_node["reason"] = shown(node.leaf.reason, self._cap.reason)
+            shown_node["reason"] = shown(node.leaf.told, self._cap.reason)
         children = []
         for number, child in enumerate(node.children):
             if self._left <= 0:

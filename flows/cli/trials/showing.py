@@ -182,7 +182,7 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
                 "leaf": leaf.leaf_id,
                 "score": _number(leaf.score) if leaf.unscored is None else _words(leaf.unscored),
                 "verifier": leaf.verifier,
-                "reason": leaf.reason,
+                "reason": leaf.told,
             }
             for leaf in result.score.leaves
         ]

@@ -40,6 +40,24 @@ def test_deliverables_become_scores_and_a_second_pass_changes_nothing(
     assert work.score_trials(store, run.id, [good, half, none]) == 0
 
 
+def test_a_file_of_the_type_that_was_asked_for_is_scored_wherever_it_lies(
+    store, new_run, new_task, finished
+):
+    check = Check(name="json_values", deliverable="*.json", args={"values": {"sum": 5}})
+    leaf = Checkpoint(id="sum", requirement="The sum is right.", verifier=check)
+    task = new_task(
+        deliverables=(DeliverableSpec(name="*.json", type="json"),),
+        checkpoints=Checkpoint(id="root", requirement="r", children=(leaf,)),
+    )
+    run = new_run(task)
+    deep = finished(run, task, {"results/final/Totals.JSON": GOOD, "notes.txt": b"done"})
+    none = finished(run, task, {"notes.txt": GOOD})
+    work.do(store, run.id, 0)
+    assert store.score(deep).root.score == 10
+    assert [item.name for item in store.rendered(deep)] == ["results/final/Totals.JSON"]
+    assert store.score(none).leaves[0].reason == "*.json was not delivered (delivered: notes.txt)"
+
+
 def test_hostile_deliverables_score_0_and_stop_nobody(store, new_run, task, finished):
     run = new_run(task)
     hostile = [b"[" * 100_000, b'{"sum": NaN}', b'{"sum": 1e999}', b"\x89PNG\r\n\x1a\n", b""]
