@@ -46,6 +46,7 @@ def brief_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
 
 def wide_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
     """Return the numbers of an agent that stand beside its score."""
+    detail = agent.detail
     return {
         "agent": agent.agent,
         "rank": _ranks(summary).get(agent.agent, ""),
@@ -54,8 +55,8 @@ def wide_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
         **_at_most(summary, _number(agent.missing.root_score_upper)),
         f"root SR > {summary.run.threshold:g}": _success(agent),
         **_undecided(summary, agent),
-        "leaf SR": _rated(agent.leaf_sr, agent.detail and agent.detail.leaf_sr),
-        "tool SR": _rated(agent.tool_sr, agent.detail and agent.detail.tool_sr),
+        "leaf SR": _rated(agent.leaf_sr, None if detail is None else detail.leaf_sr),
+        "tool SR": _rated(agent.tool_sr, None if detail is None else detail.tool_sr),
         "coverage": _share(agent.coverage),
         "n": f"{agent.scored}/{agent.trials}",
         "errors": _rate(agent.errors, agent.trials),
