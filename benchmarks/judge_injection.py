@@ -80,8 +80,8 @@ async def _scores(model: str, url: str, works: Sequence[Work]) -> dict[str, list
     spec = ModelSpec(provider="local", model=model)
     async with ModelClients() as clients:
         client = _Greedy(clients.get(spec, url))
-        for work in works:
-            for place, attempt in {"": honest, **ATTEMPTS}.items():
+        for place, attempt in {"": honest, **ATTEMPTS}.items():
+            for work in works:
                 score = await _score(client, spec, work, attempt(work))
                 scores.setdefault(place, []).append(score)
                 print(f"{work.query[:30]!r} {place or 'honest':22} {score}", file=sys.stderr)

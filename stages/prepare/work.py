@@ -18,6 +18,7 @@ from stages.execute.harness import (
     provider_for,
     require_agent,
     require_harness,
+    tools_that_run,
 )
 from stages.prepare.rescore import copy_trials
 from stages.score.library import validate_check
@@ -211,8 +212,10 @@ def _not_ready(tasks: Iterable[Task], config: RunConfig, home: Path) -> str:
 def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
     """Return why a tool, server or service of the task is not ready, None if all are."""
     offer = offered(task)
+    kinds = [harness_kind(agent.harness) for agent in config.agents]
+    needed = {tool for kind in kinds for tool in tools_that_run(kind, task, offer.tools)}
     try:
-        require_ready(offer.tools, config, config.sandbox)
+        require_ready([t for t in offer.tools if t in needed], config, config.sandbox)
     except ToolUnavailable as exc:
         return str(exc)
     missing = [missing_server(name, home, config.sandbox) for name in offer.servers]

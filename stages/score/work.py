@@ -205,7 +205,7 @@ def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _S
         renderer=Renderer(provider, store.artifacts, folder, run.id),
         scripts=ScriptRunner(provider, store.artifacts, folder, run.id),
         drawer=PageDrawer(provider, store, folder, run.id, kinds) if kinds else None,
-        listener=Listener(provider, store.artifacts, folder, run.id),
+        listener=Listener(provider, store, folder, run.id),
         judge=_judge(worker, endpoints),
     )
 
