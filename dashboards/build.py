@@ -13,6 +13,7 @@ from dashboards.figures.failures import failures
 from dashboards.figures.grouped_estimates import grouped_estimates
 from dashboards.figures.headline import headline
 from dashboards.figures.refinement import refinement
+from dashboards.figures.steps import steps_against_success
 from dashboards.figures.success_curve import success_curve
 from dashboards.figures.task_scores import TaskScore, task_scores
 from dashboards.figures.timings import timings
@@ -118,6 +119,7 @@ def _figures(
         "failures": failures(agents, styles),
         "refinement": refinement(summary.refinement, styles),
         "effort": effort(agents, styles),
+        "steps-success": steps_against_success(agents, styles),
         "timings": timings(summary.stages, PALETTE[0]),
     }
     if any(len(agent.tier) > 1 for agent in agents):

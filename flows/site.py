@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+from flows.agreement.standing import judge_notice
 from flows.config import Settings
 from flows.serving.dashboards import listed_releases
 from flows.summaries import summary_of
 from taskdata.private_files import private_folder
+from taskdata.schema.night import Morning
 from taskdata.schema.summary import RunSummary
 from taskdata.store import Store
 
@@ -53,11 +55,17 @@ def write_nights(
         return write_site(
             settings.site_folder,
             store.nights(oldest_first=True),
-            {run_id: store.morning(run_id) for run_id in wanted},
+            {run_id: _told(settings, store, run_id) for run_id in wanted},
             _latest(store, published, summary),
             listed_releases(settings.home),
             _records(store, published[0]) if published else None,
         )
+
+
+def _told(settings: Settings, store: Store, run_id: str) -> Morning:
+    """Return what a night meant, with what is known of its judge by now."""
+    notice = judge_notice(store, run_id, settings.agreement)
+    return store.morning(run_id).model_copy(update={"judge_notice": notice})
 
 
 def write_all(settings: Settings, store: Store) -> "Written":

@@ -33,6 +33,7 @@ from flows.workers.limits import coordinated
 from flows.workers.runners import ShiftWork, Spread, execute_shift, run_shifts, score_shift
 from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.agent import ModelSpec
+from taskdata.schema.deadlines import NIGHT_DEADLINE
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
@@ -96,9 +97,11 @@ def _require_agents(store: Store, run_id: str, stage: str) -> None:
 def _require_done(report: StageReport) -> None:
     """Raise `StageFailed` where trials were due and none was done, which shows the cause in the UI.
 
-    The execute stage is exempt: its errors are recorded trial by trial, and the run goes on.
+    The execute stage is exempt: its errors are recorded trial by trial, and the run goes on. So is
+    a stage that the night's deadline stopped: what is finished is published.
     """
-    if report.due and not report.done and not report.stage.startswith("execute"):
+    is_exempt = report.stage.startswith("execute") or NIGHT_DEADLINE in report.note
+    if report.due and not report.done and not is_exempt:
         raise StageFailed(
             f"{report.stage}: none of {report.due} trials could be done; {report.note}"
         )
@@ -128,7 +131,7 @@ class _Shared:
     def too_late(self) -> str:
         """The recorded cause of trials that were not done by the deadline."""
         if self.seconds < self.stage_seconds:
-            return "the stage was stopped by the night's deadline (night_seconds)"
+            return f"the stage was stopped by {NIGHT_DEADLINE}"
         return f"the stage was stopped by its deadline of {self.seconds:g} s (stage_seconds)"
 
     def spread(self, trials: Mapping[str, Sequence[str]], extra: dict[str, Any]) -> Spread:
@@ -158,7 +161,15 @@ class _Shared:
             extra = extra | {"limits": limits}
             address = self.store.address
             went = run_shifts(
-                connected, self.work, address, run.id, trials, extra, advanced, self.seconds
+                connected,
+                self.work,
+                address,
+                run.id,
+                trials,
+                extra,
+                advanced,
+                self.seconds,
+                self.too_late,
             )
         lost = total - went.over
         if lost and not went.was_late:
@@ -228,7 +239,8 @@ def score_flow(run_id: str, round: int = 0, night_seconds_left: float | None = N
 
     def work(settings: Settings, store: Store) -> StageReport:
         due = scoring.due(store, run_id, round)
-        models = [store.run(run_id).config.judge] if due else []
+        judges = store.run(run_id).config.every_judge if due else ()
+        models = [judge.model for judge in judges]
         shared = _Shared(
             settings,
             store,

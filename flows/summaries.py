@@ -7,15 +7,19 @@ from taskdata.store import Store
 
 def summary_of(store: Store, run_id: str) -> RunSummary:
     """Return the numbers of a run as they are now."""
+    from flows.agreement.standing import judge_notice
+    from flows.config import load_settings
     from quality.summary import summarise
 
-    return summarise(
+    summary = summarise(
         store.run(run_id),
         store.results(run_id),
         store.tasks_of_run(run_id),
         store.gates(run_id),
         store.stages(run_id),
     )
+    notice = judge_notice(store, run_id, load_settings().agreement)
+    return summary.model_copy(update={"judge_notice": notice})
 
 
 def headline(summary: RunSummary) -> list[dict[str, str]]:

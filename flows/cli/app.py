@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from flows.cli import console, doctor, interruption, mcp
+from flows.cli.agreement import agreement, annotating
 from flows.cli.atomic import scoring
 from flows.cli.bank import banks, checking, refreshing, releases, reviews, seeds
 from flows.cli.runs import (
@@ -40,6 +41,8 @@ app.command("results")(reading.results)
 app.command("show")(showing.show)
 app.command("morning")(comparing.morning)
 app.command("compare")(compare.compare)
+app.command("agreement")(agreement.agreement)
+app.command("annotate")(annotating.annotate)
 app.command("report")(reading.report)
 app.command("dashboard")(dashboard.dashboard)
 app.command("export")(exporting.export)

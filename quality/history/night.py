@@ -71,7 +71,7 @@ def _settings(run: Run, results: Sequence[TrialResult]) -> NightSettings:
         bank=config.bank,
         release_hash=run.release_hash,
         selection=_selection(config),
-        judge=None if config.judge is None else str(config.judge),
+        judge=config.judge_name,
         tool_backends=_tool_backends(config),
         threshold=config.threshold,
         min_coverage=config.min_coverage,

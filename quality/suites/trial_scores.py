@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from quality.gates import Suite
 from quality.suites.expectations import between, empty, none_of, unique
 from taskdata.schema.run import OutcomeStatus, TrialResult
-from taskdata.schema.scores import NodeScore, Unscored, shares
+from taskdata.schema.scores import Unscored
 from taskdata.schema.task import Task, Tier
 
 if TYPE_CHECKING:
     from great_expectations.expectations.expectation import Expectation
 
-FULL = 10.0
-FULL_SCORE = FULL - 1e-6
+FULL_SCORE = 10 - 1e-6
 """A weighted mean of tens may fall short of ten by rounding."""
 NOTHING_SCORE = 1.0
 """The most that a task may give an agent that does nothing."""
@@ -29,9 +28,9 @@ class ScoreRules:
     """How much of a run may go wrong before its scores are not published."""
 
     max_error_share: float = 0.5
-    """Trials lost to infrastructure errors, of all."""
+    """Trials lost to infrastructure errors, of all that the night's deadline left time for."""
     max_unscored_share: float = 0.05
-    """Trials of which no leaf had a verifier in this run, of all."""
+    """Trials of which no leaf had a verifier in this run, of these as well."""
     max_silent_share: float = 0.5
     """Trials that a judge was asked about without giving one verdict, of those it was asked about.
 
@@ -44,8 +43,10 @@ def trial_rows(results: Sequence[TrialResult], tasks: Mapping[str, Task]) -> lis
 
     `state` is `pending`, `error` (infrastructure), `not_scored` (finished, and no score was
     recorded), `unscored` (no leaf of it had a verifier), `predicted` (step by step: no leaf of it
-    was to be scored) or `scored`. `judge` is `silent` where it was asked and gave no verdict at
-    all, `answered` where it gave some, and None where it was not asked.
+    was to be scored) or `scored`. It is None where the night's deadline left the trial out, which
+    says nothing against the scores of the others: no share counts it. `judge` is `silent` where it
+    was asked and gave no verdict at all, `answered` where it gave some, and None where it was not
+    asked.
     """
     return [_row(result, tasks[result.trial.task_hash]) for result in results]
 
@@ -82,30 +83,14 @@ def _row(result: TrialResult, task: Task) -> dict[str, Any]:
         "judge": _judge_state(result),
         "leaves_not_of_task": _leaf_mismatch(result, task),
         # The task is at fault only where no other verdict could clear it.
-        "reference_score": _best(score.root) if plays_reference and score else None,
+        "reference_score": score.root.best_judged if plays_reference and score else None,
         "nop_score": result.root_score if trial.agent == "nop" else None,
     }
 
 
-def _best(node: NodeScore) -> float | None:
-    """Return the most (0-10) that judges could have made of the node; None: nothing was scored.
-
-    A judged leaf with 0 keeps that: nothing to judge may have been delivered.
-    """
-    if node.leaf is not None:
-        is_judged = node.leaf.verifier.startswith("judge:") and node.score
-        return FULL if is_judged or node.unanswered else node.score
-    parts = shares(child.weight for child in node.children)
-    counted = [
-        (part * (child.coverage + child.unanswered), best)
-        for part, child in zip(parts, node.children, strict=True)
-        if (best := _best(child)) is not None
-    ]
-    total = sum(share for share, _ in counted)
-    return sum(share * best for share, best in counted) / total if total else None
-
-
-def _state(result: TrialResult) -> str:
+def _state(result: TrialResult) -> str | None:
+    if result.is_left_out:
+        return None
     if result.is_infrastructure_error:
         return "error"
     if result.outcome is None or result.outcome.status is not OutcomeStatus.FINISHED:

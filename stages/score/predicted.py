@@ -24,7 +24,11 @@ def predicted_score(
     """
     if task.reference is None:
         raise BadTaskData(f"task {task.id!r}: has no reference to compare predictions with")
-    root = aggregate(task.checkpoints, {c.id: _unscored(c) for c in task.checkpoints.leaves()})
+    root = aggregate(
+        task.checkpoints,
+        {c.id: _unscored(c) for c in task.checkpoints.leaves()},
+        weightless_is_0=task.provenance.weightless_is_0,
+    )
     marks = score_steps(transcript.predictions, task.reference, task.answer, similarity)
     return root.model_copy(update={"steps": marks})
 

@@ -10,7 +10,12 @@ _ROUNDING = 1e-9
 """Rounding error of sums of weights and scores."""
 
 
-def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> NodeScore:
+def aggregate(
+    checkpoint: Checkpoint,
+    leaf_scores: Mapping[str, LeafScore],
+    *,
+    weightless_is_0: bool = False,
+) -> NodeScore:
     """Return the node with score (0-10) and coverage (0-1), its children below it.
 
     A parent's score is the mean of its children's scores, each weighing its weight times its
@@ -20,14 +25,25 @@ def aggregate(checkpoint: Checkpoint, leaf_scores: Mapping[str, LeafScore]) -> N
     not (TOBench, equation 10), and None while a missing score may decide that.
     How far the leaves that got no verdict leave the score open, `lower` and `upper` of a node say.
 
+    Args:
+        checkpoint: The tree.
+        leaf_scores: By leaf id.
+        weightless_is_0: A node whose children's weights add up to 0 scores 0, as GTA-Workflow's
+            published scorer has it, and nothing of it is left open.
+
     Raises:
         BadTaskData: The weights of some node's children add up to 0, or a leaf has no entry in
             `leaf_scores`.
     """
     if checkpoint.verifier is not None:
         return _leaf(checkpoint, leaf_scores)
-    children = tuple(aggregate(child, leaf_scores) for child in checkpoint.children)
+    children = tuple(
+        aggregate(child, leaf_scores, weightless_is_0=weightless_is_0)
+        for child in checkpoint.children
+    )
     parts = shares(child.weight for child in children)
+    if not any(parts) and weightless_is_0:
+        return _inner(checkpoint, children, 0.0, 1.0)
     if not any(parts):
         raise BadTaskData(
             f"checkpoint {checkpoint.id!r}: the weights of its children add up to 0; "

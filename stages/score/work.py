@@ -8,7 +8,6 @@ delays its own trials alone.
 
 import asyncio
 import logging
-import math
 import os
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -20,13 +19,14 @@ from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
 from environments.renderers.pages.formats import DRAWN, PAGED
 from stages.execute.harness import harness_kind
-from stages.score.atomic import end_to_end, similarity_for
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
 from stages.score.found_files import with_found_files
-from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
+from stages.score.judging.judge import RunJudge, no_judge
+from stages.score.judging.panel import RunPanel, TrialPanel
 from stages.score.judging.sight import sight_of
 from stages.score.matching import storable
+from stages.score.metrics import similarity_for, with_metrics
 from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
 from stages.score.rendering.listening import Listener
@@ -36,12 +36,14 @@ from stages.score.scripts.running import ScriptRunner
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
 from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
+from stages.workers.deadline import NO_DEADLINE, StageEnd
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
+from taskdata.schema.panel import JudgeSpec
 from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, Trial, TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore
-from taskdata.schema.task import Task, Tier
+from taskdata.schema.task import Task
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
 
@@ -67,7 +69,7 @@ class _ScoreContext:
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
     listener: Listener
-    judge: RunJudge | None
+    judge: RunPanel | None
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
@@ -78,7 +80,7 @@ def due(store: Store, run_id: str, round_: int) -> list[str]:
 def by_judge(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the trials by the provider that judges leaves of theirs, as a backlog takes them."""
     config, judged = store.run(run_id).config, set[str]()
-    if config.judge is not None and not config.plays_back:
+    if config.every_judge and not config.plays_back:
         tasks = store.tasks_of_run(run_id)
         asked = {hash_ for hash_, task in tasks.items() if _has_judged_leaves(task)}
         predicting = {one.name for one in config.agents if harness_kind(one.harness).predicts}
@@ -88,7 +90,10 @@ def by_judge(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, l
             if trial.task_hash in asked and trial.agent not in predicting
         }
     lines: dict[str, list[str]] = {}
-    judge = provider_of(config.judge, config.judge_base_url)
+    # All judges of a panel are asked about each of its trials.
+    judge = " and ".join(
+        dict.fromkeys(provider_of(one.model, one.base_url) for one in config.every_judge)
+    )
     for trial_id in trial_ids:
         lines.setdefault(judge if trial_id in judged else NO_MODEL, []).append(trial_id)
     return lines
@@ -120,7 +125,7 @@ def score_until_empty(
     take: TakeTrials,
     endpoints: Mapping[str, Sequence[str]],
     exchange: Exchange | None = None,
-    ends_at: float = math.inf,
+    ends: StageEnd = NO_DEADLINE,
 ) -> int:
     """Score trials of a backlog until it has none; return how many failed for our reasons.
 
@@ -132,7 +137,7 @@ def score_until_empty(
         endpoints: Base URLs of local model servers by model, for a local judge.
         exchange: Carries messages to the coordinator of the run's limits and money, which hold for
             the judge; None: this worker is the only one.
-        ends_at: The stage's deadline, in seconds since the epoch: no trial is begun after it.
+        ends: The stage's deadline, in seconds since the epoch: no trial is begun after it.
 
     Raises:
         Misuse: The run, its sandbox or its judge cannot be used.
@@ -153,7 +158,7 @@ def score_until_empty(
         yield score
 
     slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
-    run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends_at=ends_at)
+    run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends=ends)
     return failed
 
 
@@ -200,31 +205,37 @@ def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _S
         renderer=Renderer(provider, store.artifacts, folder, run.id),
         scripts=ScriptRunner(provider, store.artifacts, folder, run.id),
         drawer=PageDrawer(provider, store, folder, run.id, kinds) if kinds else None,
-        listener=Listener(provider, store.artifacts, folder, run.id),
+        listener=Listener(provider, store, folder, run.id),
         judge=_judge(worker, endpoints),
     )
 
 
 def _drawn(config: RunConfig) -> frozenset[str]:
     """Return the endings of the files of which pictures are wanted."""
-    judge = config.judge
-    if judge is not None and sight_of(judge, config.judge_base_url, config.judging).sees:
+    sights = (sight_of(one.model, one.base_url, config.judging) for one in config.every_judge)
+    if any(sight.sees for sight in sights):
         return DRAWN
     has_viewers = config.page_pictures and config.purpose in _PUBLISHED
     return PAGED if has_viewers else frozenset()
 
 
-def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunJudge | None:
+def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunPanel | None:
     config = worker.run.config
-    if config.judge is None:
-        return None
-    servers = endpoints.get(str(config.judge))
-    base_url = servers[0] if servers else config.judge_base_url
+    judges = [_seated(worker, judge, endpoints) for judge in config.every_judge]
+    return RunPanel(judges, config.panel, config.threshold) if judges else None
+
+
+def _seated(
+    worker: WorkerContext, judge: JudgeSpec, endpoints: Mapping[str, Sequence[str]]
+) -> RunJudge:
+    config = worker.run.config
+    servers = endpoints.get(str(judge.model))
+    base_url = servers[0] if servers else judge.base_url
     asks = config.replies != "replay"
     return RunJudge(
-        spec=config.judge,
+        spec=judge.model,
         base_url=base_url,
-        client=worker.clients.get(config.judge, base_url) if asks else None,
+        client=worker.clients.get(judge.model, base_url) if asks else None,
         replies=config.replies,
         calls=worker.calls,
         store=worker.store,
@@ -297,11 +308,12 @@ async def _score_trial(
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
     checked |= await shared.scripts.score(task, outcome, transcript)
     leaves = await _all_leaves(task, checked, judge, evidence)
-    root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
-    if task.tier is Tier.ATOMIC:
-        similarity = similarity_for(task, config.sentence_encoder)
-        beside = await asyncio.to_thread(end_to_end, task, transcript, similarity)
-        root = root.model_copy(update={"end_to_end": beside})
+    root = aggregate(
+        task.checkpoints,
+        {leaf.leaf_id: leaf for leaf in leaves},
+        weightless_is_0=task.provenance.weightless_is_0,
+    )
+    root = await asyncio.to_thread(with_metrics, root, task, transcript, config.sentence_encoder)
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
 
 
@@ -315,7 +327,7 @@ def _copy_of(trial: Trial, config: RunConfig) -> str | None:
 async def _all_leaves(
     task: Task,
     checked: Mapping[str, LeafScore],
-    judge: LeafJudge | None,
+    judge: TrialPanel | None,
     evidence: TrialEvidence,
 ) -> list[LeafScore]:
     """Return every leaf's score; where one cannot be had, the others are paid and kept first."""
@@ -333,7 +345,7 @@ async def _all_leaves(
     return scores
 
 
-async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEvidence) -> LeafScore:
+async def _leaf(leaf: Checkpoint, judge: TrialPanel | None, evidence: TrialEvidence) -> LeafScore:
     verifier = leaf.verifier
     if isinstance(verifier, ToolResultCheck):
         return score_tool_result(leaf.id, verifier, evidence.transcript)

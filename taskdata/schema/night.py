@@ -271,6 +271,8 @@ class Morning(Value):
     """Smallest difference of mean root score (0-10) that can raise an alarm here."""
     false_alarm_rate: float
     """Expected share (0-1), at most, of nights without any real change that raise an alarm."""
+    judge_notice: str | None = None
+    """What the night's judge has not shown yet, as known when the page is written."""
     notes: tuple[str, ...] = ()
     """What keeps the comparison from being made, or limits it, in whole sentences."""
 

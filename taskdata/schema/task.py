@@ -205,6 +205,10 @@ class Resources(GrowingValue):
     """
 
 
+GTA_WORKFLOW = "gta-workflow"
+"""The source of tasks that were published as GTA-Workflow."""
+
+
 class Provenance(Value):
     """Where the task came from."""
 
@@ -212,6 +216,14 @@ class Provenance(Value):
     license: str = "Apache-2.0"
     seed_id: str | None = None
     url: str | None = None
+
+    @property
+    def weightless_is_0(self) -> bool:
+        """Whether a node whose children's weights add up to 0 scores 0, as its source has it.
+
+        In a tree of our own such weights are an error in the task.
+        """
+        return self.source == GTA_WORKFLOW
 
 
 class TaskEnvironment(GrowingValue):

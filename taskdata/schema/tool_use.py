@@ -17,6 +17,10 @@ _MOST_UNKNOWN = 20
 OTHERS = "(other names)"
 
 
+OVERLONG_CHARS = 100_000
+"""A longer result is too long for any agent to be shown whole (Toolathlon, section 5.2)."""
+
+
 class ToolUse(Value):
     """The calls of one tool in one trial."""
 
@@ -26,6 +30,8 @@ class ToolUse(Value):
     calls: int = Field(ge=1)
     errors: dict[ToolErrorKind, int] = Field(default_factory=dict)
     """Calls without a result, by cause."""
+    overlong: int | None = Field(default=None, ge=0)
+    """Results of more than 100,000 characters; None: stored before they were counted."""
 
 
 def tool_uses(transcript: Transcript) -> tuple[ToolUse, ...] | None:
@@ -58,5 +64,9 @@ def _categories(tools: Iterable[ToolSpec]) -> dict[str, Capability]:
 def _use(name: str, category: Capability | None, events: list[ToolEvent]) -> ToolUse:
     errors = Counter(event.error for event in events if event.error is not None)
     return ToolUse(
-        tool=name, category=category, calls=len(events), errors=dict(sorted(errors.items()))
+        tool=name,
+        category=category,
+        calls=len(events),
+        errors=dict(sorted(errors.items())),
+        overlong=sum(len(event.text) > OVERLONG_CHARS for event in events),
     )

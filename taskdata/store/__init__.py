@@ -2,6 +2,7 @@
 
 from typing import Self
 
+from taskdata.store.agreement import AgreementStore
 from taskdata.store.bank import BankStore
 from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
@@ -19,6 +20,7 @@ __all__ = ["Store", "StoreAddress"]
 
 
 class Store(
+    AgreementStore,
     BankStore,
     ReleaseStore,
     SeedStore,

@@ -23,6 +23,7 @@ from taskdata.schema.run import RunStatus
 from taskdata.store.connection import StoreConnection
 from taskdata.store.references import names_in
 from taskdata.tables import (
+    AnnotationRow,
     DeliverableRow,
     DiagnosisRow,
     GateResultRow,
@@ -54,7 +55,15 @@ def _table(rows: type[SQLModel]) -> sa.Table:
 _RUNS, _TRIALS, _OUTCOMES = _table(RunRow), _table(TrialRow), _table(OutcomeRow)
 _FILES, _CALLS, _PICTURES = _table(DeliverableRow), _table(ModelCallRow), _table(PagePicturesRow)
 _OF_TRIAL = [
-    _table(r) for r in (ScoreRow, LeafScoreRow, ScoringErrorRow, RenderedRow, DiagnosisRow)
+    _table(r)
+    for r in (
+        ScoreRow,
+        LeafScoreRow,
+        ScoringErrorRow,
+        RenderedRow,
+        DiagnosisRow,
+        AnnotationRow,
+    )
 ]
 _OF_RUN = [_table(r) for r in (GateResultRow, StageReportRow)]
 

@@ -21,7 +21,7 @@ from taskdata.schema.run import (
 )
 from taskdata.schema.scores import NodeScore, TrialScore
 from taskdata.schema.transcript import Transcript
-from taskdata.schema.views import PagePictures, RenderedDeliverable
+from taskdata.schema.views import Heard, PagePictures, RenderedDeliverable
 from taskdata.store.attempts import FINISHED, OUTCOMES, TRIALS, AttemptStore, outcome_of
 from taskdata.store.calls import CallStore
 from taskdata.tables import (
@@ -37,6 +37,8 @@ from taskdata.tables import (
 )
 
 _AT_ONCE = 500
+_COLUMNS = set(LeafScoreRow.model_fields) - {"trial_id"}
+"""What of a leaf's score has a column of its own; the tree has all of it."""
 _DIAGNOSES: sa.Table = DiagnosisRow.__table__  # type: ignore[attr-defined]
 _DELIVERABLES: sa.Table = DeliverableRow.__table__  # type: ignore[attr-defined]
 _ERRORS: sa.Table = ScoringErrorRow.__table__  # type: ignore[attr-defined]
@@ -142,7 +144,7 @@ class TrialStore(AttemptStore, CallStore):
             )
             session.add_all(
                 LeafScoreRow(
-                    trial_id=score.trial_id, **leaf.model_dump(mode="json", exclude={"unseen"})
+                    trial_id=score.trial_id, **leaf.model_dump(mode="json", include=_COLUMNS)
                 )
                 for leaf in score.leaves
             )
@@ -193,6 +195,30 @@ class TrialStore(AttemptStore, CallStore):
         )
         with self._writing() as session:
             session.merge(row)
+
+    def heard(self, sha256: str, ending: str, listener: str) -> Heard | None:
+        """Return what `listener` heard in a file of this content and ending, or None.
+
+        Transcript and clip stand in the table of pictures, so that they are kept as long as these.
+        """
+        kept = self.page_pictures(sha256, ending, listener)
+        if kept is None:
+            return None
+        if not kept.pictures:
+            return Heard(reason=kept.reason)
+        transcript, *clips = kept.pictures
+        return Heard(
+            text=self.artifacts.read_bytes(transcript).decode(),
+            reason=kept.reason,
+            clip_sha256=clips[0] if clips else None,
+        )
+
+    def keep_heard(self, sha256: str, ending: str, listener: str, heard: Heard) -> None:
+        """Store what `listener` heard in a file, for every trial that delivers it."""
+        transcript = self.artifacts.put_bytes(heard.text.encode())
+        clips = [] if heard.clip_sha256 is None else [heard.clip_sha256]
+        kept = PagePictures(pictures=(transcript, *clips), reason=heard.reason)
+        self.keep_page_pictures(sha256, ending, listener, kept)
 
     def record_diagnosis(self, diagnosis: Diagnosis) -> bool:
         """Store a trial's labels; return False, changing nothing, if it has some."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from environments.models.faults import ProviderError
 from environments.models.wire.endpoint import Endpoint
-from environments.models.wire.writing import opened_parts, opened_text, with_parts
+from environments.models.wire.writing import opening_json, opening_text, to_json
 from environments.ports import Media, Message, ModelRequest, Opening
 
 _CACHE_KEY = "prompt cache key"
@@ -49,13 +49,16 @@ def cache_key(request: ModelRequest) -> str:
 
 def opened_message(
     message: Message, opening: Opening, wire_format: str, write: Callable[[str | Media], Any]
-) -> bytes:
-    """Return a message with an opening as JSON; without attachments, its content is a string."""
+) -> tuple[bytes, ...]:
+    """Return a message with an opening as JSON in pieces, of which only the last is its own.
+
+    Without attachments, its content is a string.
+    """
+    begin = to_json({"role": message.role})[:-1] + b',"content":'
     if opening.media:
-        content = opened_parts(opening, message.text, wire_format, write)
-    else:
-        content = opened_text(opening, message.text)
-    return with_parts({"role": message.role}, {"content": content})
+        own = b",%s]}" % to_json(write(message.text))
+        return begin + b"[", opening_json(opening, wire_format, write), own
+    return begin, opening_text(opening), to_json(message.text)[1:] + b"}"
 
 
 def data_url(media: Media) -> str:

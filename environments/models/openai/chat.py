@@ -5,7 +5,7 @@ variants are parsed, and anything else is a failed attempt.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -23,7 +23,13 @@ from environments.models.wire.reading import (
     replayed,
 )
 from environments.models.wire.sdk import SdkClient
-from environments.models.wire.writing import in_list, message_json, tool_name, with_parts
+from environments.models.wire.writing import (
+    in_list,
+    list_in_pieces,
+    message_json,
+    tool_name,
+    with_parts,
+)
 from environments.ports import Media, Message, ModelRequest
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall
@@ -116,7 +122,7 @@ class OpenAIClient(ProviderClient):
             turns = [_encoded(m, _THOUGHTLESS, _thoughtless) for m in request.messages]
         else:
             turns = [_encoded(m, _FORMAT, _message) for m in request.messages]
-        parts = {"messages": in_list(turns)}
+        parts: dict[str, bytes | Sequence[bytes]] = {"messages": list_in_pieces(turns)}
         if request.tools:
             parts["tools"] = in_list(self._tools.json(request.tools))
         return with_parts(fields, parts)
@@ -153,9 +159,12 @@ class OpenAIClient(ProviderClient):
         return ParsedReply.of(reply, calls, _replay(body["choices"][0]["message"], signed))
 
 
-def _encoded(message: Message, wire_format: str, write: Callable[[Message], Any]) -> bytes:
+def _encoded(
+    message: Message, wire_format: str, write: Callable[[Message], Any]
+) -> tuple[bytes, ...]:
+    """Return the message as JSON in pieces."""
     if message.opening is None:
-        return message_json(message, wire_format, write)
+        return (message_json(message, wire_format, write),)
     return opened_message(message, message.opening, _FORMAT, _part)
 
 

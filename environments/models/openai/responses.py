@@ -22,7 +22,13 @@ from environments.models.wire.reading import (
     replayed,
 )
 from environments.models.wire.sdk import SdkClient
-from environments.models.wire.writing import in_list, message_json, tool_name, with_parts
+from environments.models.wire.writing import (
+    in_list,
+    list_in_pieces,
+    message_json,
+    tool_name,
+    with_parts,
+)
 from environments.ports import Media, Message, ModelRequest
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall
@@ -101,7 +107,9 @@ class OpenAIResponsesClient(ProviderClient):
             schema = {"name": "reply", "schema": request.json_schema, "strict": True}
             fields["text"] = {"format": {"type": "json_schema"} | schema}
         items = [_encoded(message) for message in request.messages]
-        parts = {"input": in_list([item for item in items if item])}
+        parts: dict[str, bytes | Sequence[bytes]] = {
+            "input": list_in_pieces([item for item in items if item != (b"",)])
+        }
         if request.tools:
             parts["tools"] = in_list(self._tools.json(request.tools))
         return with_parts(fields, parts)
@@ -138,9 +146,10 @@ def _replay(
     return ({"format": _FORMAT, "output": output},)
 
 
-def _encoded(message: Message) -> bytes:
+def _encoded(message: Message) -> tuple[bytes, ...]:
+    """Return the items of a message as JSON in pieces."""
     if message.opening is None:
-        return _listed(message_json(message, _FORMAT, _items))
+        return (_listed(message_json(message, _FORMAT, _items)),)
     return opened_message(message, message.opening, _FORMAT, _part)
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from environments.ports import Media, Message, Opening
@@ -29,26 +29,21 @@ def message_json(message: Message, wire_format: str, write: Callable[[Message], 
     return known
 
 
-def opened_parts(
-    opening: Opening, text: str, wire_format: str, write: Callable[[str | Media], Any]
-) -> bytes:
-    """Return the content of a message that begins with `opening`, as a JSON array of parts.
-
-    `write` gives the part of a text or an attachment.
-    """
+def opening_json(opening: Opening, wire_format: str, write: Callable[[str | Media], Any]) -> bytes:
+    """Return the parts of an opening as JSON, without brackets around them, cached per format."""
     known = opening.wire.get(wire_format)
     if known is None:
-        parts = [to_json(write(piece)) for piece in opening.pieces]
-        known = opening.wire[wire_format] = b",".join(parts)
-    return in_list([known, to_json(write(text))])
+        known = b",".join(to_json(write(piece)) for piece in opening.pieces)
+        opening.wire[wire_format] = known
+    return known
 
 
-def opened_text(opening: Opening, text: str) -> bytes:
-    """Return the content of a message that begins with an opening of texts, as a JSON string."""
+def opening_text(opening: Opening) -> bytes:
+    """Return an opening of texts as the beginning of a JSON string, cached."""
     known = opening.wire.get(_TEXT)
     if known is None:
         known = opening.wire[_TEXT] = to_json(opening.text)[:-1]
-    return known + to_json(text)[1:]
+    return known
 
 
 def tool_name(called: str) -> str:
@@ -56,11 +51,24 @@ def tool_name(called: str) -> str:
     return _NOT_IN_NAMES.sub("_", called)[:_NAME_CHARS] or "_"
 
 
-def with_parts(fields: dict[str, Any], parts: dict[str, bytes]) -> bytes:
-    """Return the JSON object of `fields`, at least one, and the encoded `parts`."""
+def with_parts(fields: dict[str, Any], parts: Mapping[str, bytes | Sequence[bytes]]) -> bytes:
+    """Return the JSON object of `fields`, at least one, and the encoded `parts`.
+
+    A part may come in pieces, so that what is large is copied only here.
+    """
     pieces = [to_json(fields)[:-1]]
-    pieces += [b',"%s":%s' % (name.encode(), part) for name, part in parts.items()]
+    for name, part in parts.items():
+        pieces.append(b',"%s":' % name.encode())
+        pieces += [part] if isinstance(part, bytes) else part
     return b"".join([*pieces, b"}"])
+
+
+def list_in_pieces(items: Iterable[Sequence[bytes]]) -> list[bytes]:
+    """Return the pieces of the JSON array of items that come in pieces themselves."""
+    pieces = [b"["]
+    for number, item in enumerate(items):
+        pieces += [b",", *item] if number else item
+    return [*pieces, b"]"]
 
 
 def in_list(parts: Sequence[bytes]) -> bytes:

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from environments.ports import Media
 from environments.renderers.pages.formats import sampled_times
 from stages.score.evidence import TrialEvidence
+from stages.score.judging.addressed import cleared, speaks_to_the_judge
 from stages.score.judging.frames import Frame, Part, quoted
 from stages.score.judging.showing import parts_of
 from stages.score.judging.sight import Sight
@@ -81,8 +82,25 @@ def _exhibit(name: str, trial: TrialEvidence, made: Sensed, sight: Sight, most: 
     if sight.profile == "gta2-published" and (refused := _unpublished(name, view)):
         return Exhibit(Frame(heading, [Part(refused)]), (f"{name}: {refused}",))
     pictures, unseen = _pictures(name, view, made, sight, most)
-    heard = list(_heard(name, trial, made, sight))
-    return Exhibit(Frame(heading, [*pictures, *heard, *parts_of(view)]), unseen)
+    said, words = without_addresses([*_heard(name, trial, made, sight), *parts_of(view)])
+    left_out = (f"{name}: {words} words that speak to the judge were left out",) if words else ()
+    return Exhibit(Frame(heading, [*pictures, *said]), (*unseen, *left_out))
+
+
+def without_addresses(parts: Sequence[Part]) -> tuple[list[Part], int]:
+    """Return the parts without what speaks to the judge, and how many words that are."""
+    kept: list[Part] = []
+    words = 0
+    for part in parts:
+        text = cleared(part.text)
+        words += text.words
+        # A heading holds names that the agent chose: of a sheet, a slide, an attachment.
+        is_spoken = speaks_to_the_judge(part.heading)
+        heading = "a heading that speaks to the judge was left out" if is_spoken else part.heading
+        kept.append(Part(heading, text.text, part.media))
+    if words:
+        kept.append(Part(f"{words} words that speak to you as the judge were left out"))
+    return kept, words
 
 
 def _unpublished(name: str, view: View) -> str:

@@ -82,27 +82,18 @@ def quoted(name: str) -> str:
 def framed(frames: Iterable[Frame], most: int) -> Block:
     """Return the frames as one block of at most about `most` tokens, each cut to a fair share."""
     whole = list(frames)
-    needs = [_tokens(frame, most) for frame in whole]
+    costs = [[part.tokens(most) for part in frame.parts] for frame in whole]
+    needs = [_own_tokens(frame) + sum(cost) for frame, cost in zip(whole, costs, strict=True)]
     shown, cut = [], []
-    for frame, need, room in zip(whole, needs, _shares(needs, most), strict=True):
+    for frame, cost, need, room in zip(whole, costs, needs, _shares(needs, most), strict=True):
         if need <= room:
             shown.append(frame)
         else:
             left = max(0, room - _own_tokens(frame))
-            shown.append(Frame(frame.name, list(_within(frame.parts, left))))
+            shown.append(Frame(frame.name, list(_within(frame.parts, cost, left))))
             cut.append(frame.name)
     mark = _mark(shown)
     return Block(mark, _pieces(shown, mark), tuple(cut))
-
-
-def _tokens(frame: Frame, most: int) -> int:
-    """Return what a frame takes; counting stops after `most`."""
-    total = _own_tokens(frame)
-    for part in frame.parts:
-        total += part.tokens(most)
-        if total > most:
-            break
-    return total
 
 
 def _own_tokens(frame: Frame) -> int:
@@ -148,20 +139,21 @@ def _pieces(frames: Sequence[Frame], mark: str) -> tuple[str | Media, ...]:
     return (*pieces, "\n".join(lines))
 
 
-def _within(parts: Sequence[Part], most: int) -> Iterator[Part]:
+def _within(parts: Sequence[Part], costs: Sequence[int], most: int) -> Iterator[Part]:
     """Yield what fits: of pictures and recordings at most half, where there is text for the rest.
 
     What is left out is counted, in a line of ours.
     """
-    said = sum(part.tokens(most) for part in parts if part.media is None)
-    room = {True: max(most // 2, most - said), False: 0}
-    room[False] = most - min(room[True], sum(p.tokens() for p in parts if p.media is not None))
+    wanted = {True: 0, False: 0}
+    for part, cost in zip(parts, costs, strict=True):
+        wanted[part.media is not None] += cost
+    for_media = min(wanted[True], max(most // 2, most - wanted[False]))
+    room = {True: for_media, False: most - for_media}
     characters = items = 0
-    for part in parts:
+    for part, cost in zip(parts, costs, strict=True):
         is_media = part.media is not None
-        need = part.tokens(room[is_media])
-        if need <= room[is_media]:
-            room[is_media] -= need
+        if cost <= room[is_media]:
+            room[is_media] -= cost
             yield part
             continue
         kept = "" if is_media else beginning(part.text, room[False] - Part(part.heading).tokens())

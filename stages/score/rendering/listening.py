@@ -1,4 +1,4 @@
-"""Has what is said in deliverables written down: one sandbox each, each content once per process.
+"""Has what is said in deliverables written down: one sandbox each, each content once for all runs.
 
 Transcripts are for judges; no check uses them. So if a file cannot be listened to, there is no
 transcript, and the trial is scored all the same.
@@ -9,24 +9,20 @@ import logging
 from collections import defaultdict
 from pathlib import Path
 
-from cachetools import LRUCache
-
 from environments.ports import SandboxProvider
 from environments.renderers.limits import MAX_FILE_BYTES
 from environments.renderers.pages.formats import ending
 from environments.renderers.sound.formats import SOUNDING
-from environments.renderers.sound.hear import HEAR_RESOURCES, hear
+from environments.renderers.sound.hear import HEAR_RESOURCES, HeardSound, hear
 from environments.sandbox.workspace import new_workspace
-from taskdata.artifacts import ArtifactStore
 from taskdata.errors import SandboxFailed
 from taskdata.schema.run import Deliverable
 from taskdata.schema.views import AudioView, Heard, VideoView, View
+from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
-_KEPT = 512
-
-# Shared by all batches of this process: refinement rounds often deliver the same file again.
-_heard: LRUCache[tuple[str, str], Heard] = LRUCache(_KEPT)
+LISTENER = "heard 1"
+"""Version of the listening code: what another version heard is listened to again."""
 
 
 def has_sound(view: View) -> bool:
@@ -37,11 +33,9 @@ def has_sound(view: View) -> bool:
 class Listener:
     """Listens for one event loop."""
 
-    def __init__(
-        self, provider: SandboxProvider, artifacts: ArtifactStore, folder: Path, run_id: str
-    ) -> None:
+    def __init__(self, provider: SandboxProvider, store: Store, folder: Path, run_id: str) -> None:
         self._provider = provider
-        self._artifacts = artifacts
+        self._store = store
         self._folder = folder
         self._run_id = run_id
         self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -55,25 +49,27 @@ class Listener:
         kind = ending(deliverable.name)
         if kind not in SOUNDING or deliverable.size_bytes > MAX_FILE_BYTES:
             return None
-        key = (deliverable.sha256, kind)
-        async with self._locks[key]:
-            if key in _heard:
-                return _heard[key]
+        key = (deliverable.sha256, kind, LISTENER)
+        async with self._locks[key[:2]]:
+            known = await asyncio.to_thread(self._store.heard, *key)
+            if known is not None:
+                return known
             try:
                 heard = await self._in_sandbox(deliverable, f"deliverable{kind}")
             except SandboxFailed as exc:
                 _logger.warning("sound of %s: not heard: %s", deliverable.sha256, exc)
                 return Heard(reason="the sandbox for listening failed")
-            _heard[key] = heard
-            return heard
+            clip = None
+            if heard.clip is not None:
+                clip = await asyncio.to_thread(self._store.artifacts.put_bytes, heard.clip)
+            found = Heard(text=heard.text, reason=heard.reason, clip_sha256=clip)
+            if not heard.needs_recogniser:  # it may be installed another time
+                await asyncio.to_thread(self._store.keep_heard, *key, found)
+            return found
 
-    async def _in_sandbox(self, deliverable: Deliverable, name: str) -> Heard:
-        data = await asyncio.to_thread(self._artifacts.read_bytes, deliverable.sha256)
+    async def _in_sandbox(self, deliverable: Deliverable, name: str) -> HeardSound:
+        data = await asyncio.to_thread(self._store.artifacts.read_bytes, deliverable.sha256)
         with new_workspace(self._folder, {name: data}) as workspace:
             opened = self._provider.open(workspace, HEAR_RESOURCES, self._run_id)
             async with opened as sandbox:
-                heard = await hear(sandbox, name)
-        clip = None
-        if heard.clip is not None:
-            clip = await asyncio.to_thread(self._artifacts.put_bytes, heard.clip)
-        return Heard(text=heard.text, reason=heard.reason, clip_sha256=clip)
+                return await hear(sandbox, name)

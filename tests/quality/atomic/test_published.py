@@ -145,6 +145,15 @@ def test_a_subjective_answer_is_as_good_as_the_closest_reference():
     assert published.answer_acc == 0
 
 
+def test_an_encoder_is_named_where_it_had_a_part_alone():
+    subjective = ["a", "b", "c"]
+    said = end_to_end_score(task([say("a")], [say("a")], subjective), Similarity(Letters()))
+    silent = end_to_end_score(task([say("")], [say("a")], subjective), Similarity(Letters()))
+    objective = end_to_end_score(task([say("7")], [say("7")], OBJECTIVE), Similarity(Letters()))
+    assert (said.encoder, silent.encoder, objective.encoder) == ("letters", None, None)
+    assert (silent.score, silent.score_mended) == (0, 0)
+
+
 def test_without_an_encoder_what_needs_one_is_unscored_and_the_rest_stands():
     subjective = task([call("OCR"), say("abc")], [call("OCR"), say("abc")], ["a", "b", "c"])
     objective = task([say("7")], [say("7")], OBJECTIVE, "1")

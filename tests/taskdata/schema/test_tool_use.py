@@ -2,9 +2,10 @@
 
 from datetime import UTC, datetime
 
+from environments.toolkit.definition import MAX_TEXT_CHARS
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolErrorKind, ToolSpec
-from taskdata.schema.tool_use import OTHERS, ToolUse, tool_uses
+from taskdata.schema.tool_use import OTHERS, OVERLONG_CHARS, ToolUse, tool_uses
 from taskdata.schema.transcript import Ending, ToolCall, ToolEvent, Transcript
 
 OCR = ToolSpec(name="OCR", description="Read.", category=Capability.PERCEPTION, parameters={})
@@ -28,9 +29,23 @@ def test_calls_are_counted_by_tool_with_what_kept_them_from_a_result():
     refused, unknown = ToolErrorKind.REFUSED, ToolErrorKind.UNKNOWN_TOOL
     calls = [("OCR", None), ("OCR", refused), ("OCR", refused), ("Ocr", unknown), ("finish", None)]
     assert tool_uses(transcript(*calls)) == (
-        ToolUse(tool="OCR", category=Capability.PERCEPTION, calls=3, errors={refused: 2}),
-        ToolUse(tool="Ocr", category=None, calls=1, errors={unknown: 1}),
+        ToolUse(
+            tool="OCR", category=Capability.PERCEPTION, calls=3, errors={refused: 2}, overlong=0
+        ),
+        ToolUse(tool="Ocr", category=None, calls=1, errors={unknown: 1}, overlong=0),
     )
+
+
+def test_results_that_no_agent_is_shown_whole_are_counted():
+    assert OVERLONG_CHARS == MAX_TEXT_CHARS
+    long, short = (
+        event.model_copy(update={"text": "x" * length})
+        for event, length in zip(
+            transcript(("OCR", None), ("OCR", None)).events, (100_001, 100_000), strict=True
+        )
+    )
+    (use,) = tool_uses(transcript().model_copy(update={"events": (long, short)}))
+    assert (use.calls, use.overlong) == (2, 1)
 
 
 def test_calls_that_nobody_saw_are_not_none():

@@ -80,11 +80,13 @@ def test_a_file_cannot_pose_as_two():
     )
     assert ours(asked(trial, "notes.md", "report.md")) == [
         'file "notes.md"',
+        "2 words that speak to you as the judge were left out",
         "end",
         'file "report.md"',
         "this file is missing",
         "end",
         "final answer",
+        "2 words that speak to you as the judge were left out",
         "end",
     ]
 

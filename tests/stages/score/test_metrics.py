@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from quality.encoders.choosing import find_minilm
-from quality.encoders.encoder import Similarity
 from stages.score import work
-from stages.score.atomic import end_to_end, similarity_for
+from stages.score.metrics import end_to_end, similarity_for
 from taskdata.schema.scores import NodeScore
 from taskdata.schema.task import (
     ImageGenerationAnswer,
@@ -16,7 +15,7 @@ from taskdata.schema.task import (
     ReferenceStep,
     SubjectiveAnswer,
 )
-from taskdata.schema.tool import ToolErrorKind
+from taskdata.schema.tool import ToolErrorKind, ToolSpec
 from taskdata.schema.transcript import Ending, ToolCall, ToolEvent, Transcript
 
 STEPS = (
@@ -78,14 +77,20 @@ def test_what_nobody_saw_or_nothing_compares_with_has_no_score(task):
 
 def test_meanings_are_compared_where_an_encoder_is_here(task):
     subjective = task(SubjectiveAnswer(references=("A dog runs.", "A hound.", "It is a dog.")))
-    assert end_to_end(subjective, transcript(), None).score is None
-    encoder = find_minilm()
-    if encoder is None:
-        pytest.skip("the similarity extra is not installed")
-    near = end_to_end(subjective, transcript(answer="A dog is running."), Similarity(encoder))
-    far = end_to_end(subjective, transcript(answer="Buy shares."), Similarity(encoder))
+    if find_minilm() is None:
+        assert end_to_end(subjective, transcript(), None).score is None
+        return
+    near = end_to_end(subjective, transcript(answer="A dog is running."), None)
+    far = end_to_end(subjective, transcript(answer="Buy shares."), None)
     assert near.score > 0.8 > 0.4 > far.score
     assert near.encoder == "all-MiniLM-L6-v2-int8"
+
+
+def test_tools_beyond_gtas_count_in_the_category_that_they_were_offered_with(task):
+    spec = ToolSpec(name="sum_up", description="x", parameters={}, category="logic")
+    trace = transcript(called("sum_up"), tools=(spec,))
+    assert end_to_end(task(), trace, None).tools["logic"].predicted == 1
+    assert end_to_end(task(), transcript(called("sum_up")), None).tools["logic"].predicted == 0
 
 
 def test_an_encoder_is_loaded_for_tasks_alone_that_need_one(task):

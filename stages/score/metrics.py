@@ -14,6 +14,7 @@ from quality.encoders.choosing import find_encoder, find_minilm
 from quality.encoders.encoder import Similarity
 from taskdata.formats.gta.tools import CATEGORIES
 from taskdata.schema.atomic import EndToEndScore
+from taskdata.schema.scores import NodeScore
 from taskdata.schema.task import (
     Answer,
     ObjectiveAnswer,
@@ -30,8 +31,25 @@ _ENDS_TRIAL = frozenset({"finish", "claim_done"})
 _CATEGORIES = {tool: category.value for tool, category in CATEGORIES.items()}
 
 
+def with_metrics(
+    root: NodeScore, task: Task, transcript: Transcript | None, encoder: str | None
+) -> NodeScore:
+    """Return the root with the metrics of its tier beside its score.
+
+    Args:
+        root: The score.
+        task: What was scored.
+        transcript: None: there is none.
+        encoder: The run's sentence encoder, by its configuration.
+
+    Raises:
+        Misuse: The encoder is needed and cannot be used.
+    """
+    return root.model_copy(update={"end_to_end": end_to_end(task, transcript, encoder)})
+
+
 def end_to_end(
-    task: Task, transcript: Transcript | None, similarity: Similarity | None
+    task: Task, transcript: Transcript | None, encoder: str | None
 ) -> EndToEndScore | None:
     """Return what a trial's trace earns beside the task's reference (GTA, section 4.1).
 
@@ -52,8 +70,8 @@ def end_to_end(
         [Message(raw, f"trace of {task.id}") for raw in trace],
         [Message(raw, f"reference of {task.id}") for raw in wanted],
         _published(task.answer),
-        similarity,
-        _CATEGORIES,
+        similarity_for(task, encoder),
+        _CATEGORIES | {spec.name: spec.category.value for spec in transcript.tools},
     )
 
 
