@@ -212,10 +212,11 @@ def _endpoints(settings: Settings) -> Iterator[tuple[ModelSpec, str | None]]:
     config = _if_valid(run_config, settings)
     if isinstance(config, RunConfig):
         yield from ((agent.model, agent.base_url) for agent in config.agents if agent.model)
-        for name in ("judge", "tool_model", "image_model", "video_model"):
+        for name in ("tool_model", "image_model", "video_model"):
             model = getattr(config, name)
             if model is not None:
                 yield model, getattr(config, f"{name}_base_url")
+        yield from ((judge.model, judge.base_url) for judge in config.every_judge)
     refresh = _if_valid(refresh_config, settings)
     if isinstance(refresh, RefreshConfig):
         yield refresh.model, refresh.base_url
@@ -291,7 +292,10 @@ def run_config(settings: Settings, **changes: Any) -> RunConfig:
         Misuse: if it does not fit; names the field.
     """
     fields: dict[str, Any] = {"agents": DEFAULT_AGENTS, "judging": settings.judge} | settings.run
-    fields |= {key: value for key, value in changes.items() if value is not None}
+    given = {key: value for key, value in changes.items() if value is not None}
+    fields |= given
+    if given.keys() & {"judge", "judges"}:
+        fields |= _judges(settings, given)
     try:
         labelled = _labelled(settings.run.get("agents", ()))
         items = (labelled.get(i, i) if isinstance(i, str) else i for i in fields["agents"])
@@ -299,6 +303,21 @@ def run_config(settings: Settings, **changes: Any) -> RunConfig:
         return RunConfig.model_validate(fields)
     except ValidationError as exc:
         raise Misuse(f"run configuration: {describe(exc)}") from exc
+
+
+def _judges(settings: Settings, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the judges that were named, in place of those of `[run]`, which know endpoints."""
+    tables = [one for one in settings.run.get("judges", ()) if isinstance(one, dict)]
+    known = {one.get("model"): one for one in tables}
+    named = given.get("judges") or given["judge"]
+    listed = named if isinstance(named, list | tuple) else [named]
+    judges = [known.get(one, one) if isinstance(one, str) else one for one in listed]
+    if len(judges) != 1:
+        return {"judge": None, "judges": tuple(judges)}
+    if isinstance(judges[0], dict):
+        alone = {"judge": judges[0]["model"], "judge_base_url": judges[0].get("base_url")}
+        return alone | {"judges": ()}
+    return {"judge": judges[0], "judges": ()}
 
 
 def refresh_config(settings: Settings, **changes: Any) -> RefreshConfig:

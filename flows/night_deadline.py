@@ -61,7 +61,7 @@ class NightDeadline:
 
 def costs(stage: str, config: RunConfig) -> bool:
     """Return whether a stage asks models: those of agents and of their tools, or the judge."""
-    return stage in _ATTEMPTS or (stage == "score" and config.judge is not None)
+    return stage in _ATTEMPTS or (stage == "score" and bool(config.every_judge))
 
 
 def left_out(store: Store, run_id: str, stage: str, round_: int, cause: str) -> StageReport:

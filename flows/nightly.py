@@ -148,7 +148,10 @@ def _walk(settings: Settings, store: Store, run: Run) -> None:
         bounds = deadline.bounds(call.stage, run.config)
         STAGE_FLOWS[call.stage](run_id=run_id, **call.parameters, **bounds)
 
-    models = [*(agent.model for agent in run.config.working), run.config.judge]
+    models = [
+        *(agent.model for agent in run.config.working),
+        *(judge.model for judge in run.config.every_judge),
+    ]
     with cluster(settings, run.config.workers), kept_model_servers(models, settings.home):
         _call_all(settings, store, run, deadline, call_here)
 

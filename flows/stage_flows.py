@@ -239,7 +239,8 @@ def score_flow(run_id: str, round: int = 0, night_seconds_left: float | None = N
 
     def work(settings: Settings, store: Store) -> StageReport:
         due = scoring.due(store, run_id, round)
-        models = [store.run(run_id).config.judge] if due else []
+        judges = store.run(run_id).config.every_judge if due else ()
+        models = [judge.model for judge in judges]
         shared = _Shared(
             settings,
             store,

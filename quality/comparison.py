@@ -67,7 +67,7 @@ def side_of(run: Run, agent: str, results: Iterable[TrialResult]) -> Side:
             root_sr=clustered_share([s for _, s in decided], [t for t, _ in decided]),
             error_rate=errors / len(own) if own else None,
             coverage=fmean(covered) if covered else None,
-            judge=None if run.config.judge is None else str(run.config.judge),
+            judge=run.config.judge_name,
             scorer_version=", ".join(sorted(versions)) or None,
         ),
         hashes={r.trial.task_id: r.trial.task_hash for r in own},

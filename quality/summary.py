@@ -83,6 +83,7 @@ def summarise(
         ),
         unevaluated=sum(result.score is None for result in results),
         judging=_judging(results),
+        disagreement=_disagreement(results),
         comparisons=tuple(
             _comparison(first, second, by_agent) for first, second in combinations(by_agent, 2)
         ),
@@ -298,6 +299,18 @@ def _cost(outcomes: Sequence[TrialOutcome]) -> float | None:
 
 def _judging(results: Sequence[TrialResult]) -> JudgeEffort:
     return sum((r.judging for r in results), JudgeEffort())
+
+
+def _disagreement(results: Sequence[TrialResult]) -> Estimate | None:
+    """Return the mean range of a panel's scores of a leaf, over first attempts."""
+    found = [
+        (leaf.disagreement, result.trial.task_id)
+        for result in results
+        if result.trial.round == 0 and result.score is not None
+        for leaf in result.score.leaves
+        if leaf.disagreement is not None
+    ]
+    return _score_estimate(found) if found else None
 
 
 def _score_per_usd(scored: Sequence[TrialResult]) -> float | None:

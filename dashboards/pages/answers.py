@@ -150,9 +150,10 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
     outcomes = [r.outcome for r in results if r.outcome is not None]
     unknown = sum(o.cost_usd is None for o in outcomes)
     known = sum(o.cost_usd or 0.0 for o in outcomes)
-    headline = formats.money(summary.judging.cost_usd if summary.run.rescores else known)
+    headline = formats.money(known)
     if summary.run.rescores:
-        return AnswerCard("What did it cost?", headline, _rescoring(summary))
+        paid = formats.money(summary.judging.cost_usd).capitalize()
+        return AnswerCard("What did it cost?", paid, _rescoring(summary))
     if unknown:
         headline = "Unknown" if not known else f"{headline} and more"
     run = summary.run
@@ -196,7 +197,7 @@ def _did_the_evaluation_work(summary: RunSummary, results: Sequence[TrialResult]
     if due and summary.run.status != RunStatus.RUNNING:
         troubles.append(f"{formats.plural(due, 'trial')} not finished and scored")
     troubles += [f"gate {gate.gate} does not hold" for gate in summary.gates if not gate.success]
-    troubles += [t for agent in summary.agents if (t := _control_trouble(agent))]
+    troubles += [t for agent in summary.agents if (t := _control_trouble(agent, results))]
     if troubles:
         return AnswerCard(question, "No, see below", (*troubles, *beside), "bad")
     if due:
@@ -222,12 +223,15 @@ def _own_failures(agents: Sequence[AgentSummary], threshold: float) -> tuple[str
     )
 
 
-def _control_trouble(agent: AgentSummary) -> str | None:
+def _control_trouble(agent: AgentSummary, results: Sequence[TrialResult]) -> str | None:
     if agent.agent not in MUST_SCORE or agent.root_score.mean is None:
         return None
     low, high = MUST_SCORE[agent.agent]
-    # A verdict that is missing is the judge's failure, and none of the task's.
-    most = agent.missing.root_score_upper or agent.root_score.mean
+    # A verdict that is missing, or less than full, is the judge's and proves no task broken.
+    own = (r for r in results if r.trial.agent == agent.agent and r.trial.round == 0)
+    best = (r.score.root.best_judged for r in own if r.score is not None)
+    upper = agent.missing.root_score_upper or agent.root_score.mean
+    most = max(upper, fmean([one for one in best if one is not None] or [upper]))
     if low - _SLACK <= most and agent.root_score.mean <= high + _SLACK:
         return None
     must = f"{low:g}" if low == high else f"at most {high:g}"

@@ -61,6 +61,7 @@ def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     yield "page pictures", _page_pictures()
     yield "screen pictures", _screen_pictures()
     yield "transcripts", _transcripts()
+    yield "sentence encoders", _sentence_encoders()
     for provider in ("openai", "anthropic"):
         yield f"models {provider}", _model(f"{provider}/any")
     for model in LOCAL_MODELS:
@@ -172,6 +173,20 @@ def _transcripts() -> str:
     if has_recogniser():
         return f"{READY}: recordings and videos by Whisper base, for judges"
     return f"none: no speech recogniser; run {extra_command('tools-audio')}"
+
+
+def _sentence_encoders() -> str:
+    from quality.encoders.choosing import is_installed, not_installed
+    from quality.encoders.packaged import ENCODERS
+
+    try:
+        found = [name for name in ENCODERS if is_installed(name)]
+    except Misuse as exc:
+        return str(exc)
+    missing = [not_installed(name) for name in ENCODERS if name not in found]
+    if not found:
+        return missing[-1]
+    return "; ".join([f"{READY}: {', '.join(found)}", *missing])
 
 
 def _model(name: str) -> str:

@@ -55,6 +55,17 @@ class Message:
         is_answer = self.raw["role"] == "assistant"
         return MessageKind.ANSWER if is_answer else MessageKind.TOOL_RETURN
 
+    def require_body(self) -> None:
+        """Check that there is what the published scorer takes out of every message it looks at.
+
+        Raises:
+            BadTaskData: It has neither a first call nor a content.
+        """
+        if self.kind is MessageKind.TOOL:
+            _ = self._function
+        elif "content" not in self.raw:
+            raise BadTaskData(f"{self.where}: has no content")
+
     @property
     def tool(self) -> str:
         """Name of the tool of its first call.
@@ -85,8 +96,7 @@ class Message:
         Raises:
             BadTaskData: It has no content, or one that is no text.
         """
-        if "content" not in self.raw:
-            raise BadTaskData(f"{self.where}: is an answer without content")
+        self.require_body()
         content = self.raw["content"]
         if content is not None and not isinstance(content, str):
             raise BadTaskData(

@@ -54,6 +54,9 @@ def step_counts(task: PredictedTask, similarity: Similarity | None) -> StepCount
     pairs = list(zip(_messages("prediction", task.key, task.predicted), gold, strict=False))
     try:
         kind = kind_of(task.answer)
+        for ours, theirs in pairs:
+            ours.require_body()
+            theirs.require_body()
         same = [(ours, theirs) for ours, theirs in pairs if ours.kind is theirs.kind]
         calls = [ours for ours, _ in pairs if ours.calls_tool]
         right = [(o, t) for o, t in same if o.kind is MessageKind.TOOL and o.tool == t.tool]

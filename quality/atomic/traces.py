@@ -31,6 +31,9 @@ FOURTEEN: Mapping[str, str] = {
 }
 """Category of each tool of GTA (GTA, table 2)."""
 
+_Call = tuple[str, Any]
+"""Tool and arguments."""
+
 
 def score_trace(
     trace: Sequence[Message],
@@ -57,6 +60,7 @@ def score_trace(
     calls = [message for message in trace if message.calls_tool]
     wanted = [message for message in reference if message.calls_tool]
     kind = kind_of(answer)
+    trace[-1].require_body()
     if kind.is_text:
         text = trace[-1].text if trace[-1].kind is MessageKind.ANSWER else None
         score, mended = answer_scores(text, answer, similarity) if text else (0.0, 0.0)
@@ -127,24 +131,27 @@ def _image_scores(
     calls: Sequence[Message], wanted: Sequence[Message], similarity: Similarity | None
 ) -> tuple[float | None, float | None, bool]:
     """Return the score as published, the mended one, and whether meanings were compared."""
-    asked = [call for call in wanted if call.tool in IMAGE_TOOLS]
-    made = [call for call in calls if not call.is_erroneous and call.tool in IMAGE_TOOLS]
+    faultless = [(call.tool, call.arguments) for call in calls if not call.is_erroneous]
+    made = [(tool, arguments) for tool, arguments in faultless if tool in IMAGE_TOOLS]
+    last, asked = dict(made), list[_Call]()
+    for call in wanted:
+        tool, arguments = call.tool, call.arguments
+        if tool in IMAGE_TOOLS and tool not in last:
+            return 0.0, 0.0, False
+        if tool in IMAGE_TOOLS:
+            asked.append((tool, arguments))
     if not asked:
         return 1.0, None, False
-    last = {call.tool: call for call in made}
-    if any(call.tool not in last for call in asked):
-        return 0.0, 0.0, False
     if similarity is None:
         return None, None, True
     product = 1.0
-    for call in asked:
-        ours, theirs = json.dumps(call.arguments), json.dumps(last[call.tool].arguments)
-        product *= similarity(ours, theirs)
+    for tool, arguments in asked:
+        product *= similarity(json.dumps(arguments), json.dumps(last[tool]))
     return product, _mended_image_score(asked, made, similarity), True
 
 
 def _mended_image_score(
-    asked: Sequence[Message], made: Sequence[Message], similarity: Similarity
+    asked: Sequence[_Call], made: Sequence[_Call], similarity: Similarity
 ) -> float:
     """Return the product over the reference's calls, each beside a call of its own.
 
@@ -152,12 +159,12 @@ def _mended_image_score(
     order of keys plays no part.
     """
     left, product = list(made), 1.0
-    for call in asked:
-        text = json.dumps(call.arguments, sort_keys=True)
+    for tool, arguments in asked:
+        text = json.dumps(arguments, sort_keys=True)
         found = [
-            (similarity(text, json.dumps(one.arguments, sort_keys=True)), number)
-            for number, one in enumerate(left)
-            if one.tool == call.tool
+            (similarity(text, json.dumps(others, sort_keys=True)), number)
+            for number, (other, others) in enumerate(left)
+            if other == tool
         ]
         if not found:
             return 0.0

@@ -56,6 +56,17 @@ def find_encoder(name: str, home: Path, tell: Tell | None = None) -> SentenceEnc
     )
 
 
+def is_installed(name: str) -> bool:
+    """Return whether a packaged encoder and what reads it are installed; loads nothing.
+
+    Raises:
+        Misuse: A file of it is not the one that its maker published.
+    """
+    if not _has_libraries(name):
+        return False
+    return mpnet_is_installed() if name == MPNET else minilm_files() is not None
+
+
 def find_minilm() -> SentenceEncoder | None:
     """Return the light encoder; None where the `similarity` extra is not installed.
 
@@ -72,7 +83,7 @@ def closest_to_published(home: Path, tell: Tell | None = None) -> SentenceEncode
     Raises:
         Misuse: A file of it is not the one that its maker published.
     """
-    if _has_libraries(MPNET) and mpnet_is_installed():
+    if is_installed(MPNET):
         return find_encoder(MPNET, home, tell)
     return find_minilm()
 

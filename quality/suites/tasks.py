@@ -76,7 +76,7 @@ def rules_for(config: RunConfig) -> TaskRules:
     starter = config.bank == "starter"
     return TaskRules(
         min_checkable_share=0.7 if starter else 0.0,
-        needs_check=config.judge is None,
+        needs_check=not config.every_judge,
         needs_files=starter,
         needs_reference=starter,
         # Of one's own folder only: a stored bank may have come from anywhere.

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from quality.gates import Suite
 from quality.suites.expectations import between, empty, none_of, unique
 from taskdata.schema.run import OutcomeStatus, TrialResult
-from taskdata.schema.scores import NodeScore, Unscored, shares
+from taskdata.schema.scores import Unscored
 from taskdata.schema.task import Task, Tier
 
 if TYPE_CHECKING:
     from great_expectations.expectations.expectation import Expectation
 
-FULL = 10.0
-FULL_SCORE = FULL - 1e-6
+FULL_SCORE = 10 - 1e-6
 """A weighted mean of tens may fall short of ten by rounding."""
 NOTHING_SCORE = 1.0
 """The most that a task may give an agent that does nothing."""
@@ -84,27 +83,9 @@ def _row(result: TrialResult, task: Task) -> dict[str, Any]:
         "judge": _judge_state(result),
         "leaves_not_of_task": _leaf_mismatch(result, task),
         # The task is at fault only where no other verdict could clear it.
-        "reference_score": _best(score.root) if plays_reference and score else None,
+        "reference_score": score.root.best_judged if plays_reference and score else None,
         "nop_score": result.root_score if trial.agent == "nop" else None,
     }
-
-
-def _best(node: NodeScore) -> float | None:
-    """Return the most (0-10) that judges could have made of the node; None: nothing was scored.
-
-    A judged leaf with 0 keeps that: nothing to judge may have been delivered.
-    """
-    if node.leaf is not None:
-        is_judged = node.leaf.verifier.startswith("judge:") and node.score
-        return FULL if is_judged or node.unanswered else node.score
-    parts = shares(child.weight for child in node.children)
-    counted = [
-        (part * (child.coverage + child.unanswered), best)
-        for part, child in zip(parts, node.children, strict=True)
-        if (best := _best(child)) is not None
-    ]
-    total = sum(share for share, _ in counted)
-    return sum(share * best for share, best in counted) / total if total else None
 
 
 def _state(result: TrialResult) -> str | None:

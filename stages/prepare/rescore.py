@@ -34,10 +34,13 @@ def rescoring_id(source_id: str, name: str) -> str:
 
 
 def default_name(config: RunConfig) -> str:
-    """Return the name of a rescoring that was given none: its judge's, or `again`."""
-    if config.judge is None or config.keeps_verdicts:
+    """Return the name of a rescoring that was given none: by its judges, or `again`."""
+    if config.keeps_verdicts:
         return "again"
-    return re.sub(r"[^a-z0-9]+", "-", config.judge.model.lower()).strip("-")[:40].strip("-")
+    names = [judge.model.model.lower() for judge in config.every_judge]
+    if len(names) > 1:
+        names.insert(0, config.panel)
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(names)).strip("-")[:40].strip("-") or "again"
 
 
 def rescoring_config(source: Run, **changes: object) -> RunConfig:
@@ -107,5 +110,5 @@ def _require_same(known: Run, config: RunConfig, name: str) -> None:
         return
     raise Misuse(
         f"run {known.id} is there already and scores with something else "
-        f"({known.config.judge or 'no judge'}); give this one another --name than {name!r}"
+        f"({known.config.judge_name or 'no judge'}); give this one another --name than {name!r}"
     )

@@ -18,6 +18,7 @@ from stages.execute.harness import (
     provider_for,
     require_agent,
     require_harness,
+    tools_that_run,
 )
 from stages.prepare.rescore import copy_trials
 from stages.score.library import validate_check
@@ -44,8 +45,8 @@ def require(config: RunConfig) -> None:
         for agent in config.working:
             if agent.model is not None:
                 require_model(agent.model, agent.base_url)
-        if config.judge is not None:
-            require_model(config.judge, config.judge_base_url)
+        for judge in config.every_judge:
+            require_model(judge.model, judge.base_url)
     provider = sandbox_provider(config.sandbox)
     with_images = (provider_for(agent, provider) for agent in config.working if agent.image)
     for wanted in (provider, *with_images):
@@ -78,12 +79,12 @@ def require_fitting(config: RunConfig) -> None:
                 )
     if not config.rescores:
         _require_capped_tools(config)
-    if config.judge is not None:
-        require_model(config.judge, config.judge_base_url, is_asked=False)
-        if config.max_usd is not None and price_of(config.judge) is None:
+    for judge in config.every_judge:
+        require_model(judge.model, judge.base_url, is_asked=False)
+        if config.max_usd is not None and price_of(judge.model) is None:
             raise Misuse(
                 f"max_usd = {config.max_usd:g}: a cap needs known prices, and the judge "
-                f"{config.judge} {UNPRICED}"
+                f"{judge.model} {UNPRICED}"
             )
 
 
@@ -211,8 +212,10 @@ def _not_ready(tasks: Iterable[Task], config: RunConfig, home: Path) -> str:
 def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
     """Return why a tool, server or service of the task is not ready, None if all are."""
     offer = offered(task)
+    kinds = [harness_kind(agent.harness) for agent in config.agents]
+    needed = {tool for kind in kinds for tool in tools_that_run(kind, task, offer.tools)}
     try:
-        require_ready(offer.tools, config, config.sandbox)
+        require_ready([t for t in offer.tools if t in needed], config, config.sandbox)
     except ToolUnavailable as exc:
         return str(exc)
     missing = [missing_server(name, home, config.sandbox) for name in offer.servers]

@@ -22,7 +22,8 @@ from stages.execute.harness import harness_kind
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
 from stages.score.found_files import with_found_files
-from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
+from stages.score.judging.judge import RunJudge, no_judge
+from stages.score.judging.panel import RunPanel, TrialPanel
 from stages.score.judging.sight import sight_of
 from stages.score.matching import storable
 from stages.score.metrics import similarity_for, with_metrics
@@ -39,6 +40,7 @@ from stages.workers.deadline import NO_DEADLINE, StageEnd
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
+from taskdata.schema.panel import JudgeSpec
 from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, Trial, TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.task import Task
@@ -67,7 +69,7 @@ class _ScoreContext:
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
     listener: Listener
-    judge: RunJudge | None
+    judge: RunPanel | None
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
@@ -78,7 +80,7 @@ def due(store: Store, run_id: str, round_: int) -> list[str]:
 def by_judge(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the trials by the provider that judges leaves of theirs, as a backlog takes them."""
     config, judged = store.run(run_id).config, set[str]()
-    if config.judge is not None and not config.plays_back:
+    if config.every_judge and not config.plays_back:
         tasks = store.tasks_of_run(run_id)
         asked = {hash_ for hash_, task in tasks.items() if _has_judged_leaves(task)}
         predicting = {one.name for one in config.agents if harness_kind(one.harness).predicts}
@@ -88,7 +90,10 @@ def by_judge(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, l
             if trial.task_hash in asked and trial.agent not in predicting
         }
     lines: dict[str, list[str]] = {}
-    judge = provider_of(config.judge, config.judge_base_url)
+    # All judges of a panel are asked about each of its trials.
+    judge = " and ".join(
+        dict.fromkeys(provider_of(one.model, one.base_url) for one in config.every_judge)
+    )
     for trial_id in trial_ids:
         lines.setdefault(judge if trial_id in judged else NO_MODEL, []).append(trial_id)
     return lines
@@ -207,24 +212,30 @@ def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _S
 
 def _drawn(config: RunConfig) -> frozenset[str]:
     """Return the endings of the files of which pictures are wanted."""
-    judge = config.judge
-    if judge is not None and sight_of(judge, config.judge_base_url, config.judging).sees:
+    sights = (sight_of(one.model, one.base_url, config.judging) for one in config.every_judge)
+    if any(sight.sees for sight in sights):
         return DRAWN
     has_viewers = config.page_pictures and config.purpose in _PUBLISHED
     return PAGED if has_viewers else frozenset()
 
 
-def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunJudge | None:
+def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunPanel | None:
     config = worker.run.config
-    if config.judge is None:
-        return None
-    servers = endpoints.get(str(config.judge))
-    base_url = servers[0] if servers else config.judge_base_url
+    judges = [_seated(worker, judge, endpoints) for judge in config.every_judge]
+    return RunPanel(judges, config.panel, config.threshold) if judges else None
+
+
+def _seated(
+    worker: WorkerContext, judge: JudgeSpec, endpoints: Mapping[str, Sequence[str]]
+) -> RunJudge:
+    config = worker.run.config
+    servers = endpoints.get(str(judge.model))
+    base_url = servers[0] if servers else judge.base_url
     asks = config.replies != "replay"
     return RunJudge(
-        spec=config.judge,
+        spec=judge.model,
         base_url=base_url,
-        client=worker.clients.get(config.judge, base_url) if asks else None,
+        client=worker.clients.get(judge.model, base_url) if asks else None,
         replies=config.replies,
         calls=worker.calls,
         store=worker.store,
@@ -316,7 +327,7 @@ def _copy_of(trial: Trial, config: RunConfig) -> str | None:
 async def _all_leaves(
     task: Task,
     checked: Mapping[str, LeafScore],
-    judge: LeafJudge | None,
+    judge: TrialPanel | None,
     evidence: TrialEvidence,
 ) -> list[LeafScore]:
     """Return every leaf's score; where one cannot be had, the others are paid and kept first."""
@@ -334,7 +345,7 @@ async def _all_leaves(
     return scores
 
 
-async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEvidence) -> LeafScore:
+async def _leaf(leaf: Checkpoint, judge: TrialPanel | None, evidence: TrialEvidence) -> LeafScore:
     verifier = leaf.verifier
     if isinstance(verifier, ToolResultCheck):
         return score_tool_result(leaf.id, verifier, evidence.transcript)

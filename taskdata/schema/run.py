@@ -3,9 +3,9 @@
 import hashlib
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.base import RelativePath, Sha256, Value
@@ -14,6 +14,7 @@ from taskdata.schema.deadlines import NIGHT_DEADLINE, Deadlines
 from taskdata.schema.diagnosis import Diagnosis
 from taskdata.schema.judging import JudgeSettings
 from taskdata.schema.limits import SandboxLimits
+from taskdata.schema.panel import JudgeSpec, NamedJudge, PanelRule
 from taskdata.schema.scores import TrialScore
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.tool_backends import NamedModel, ToolBackends
@@ -51,6 +52,12 @@ class RunConfig(ToolBackends):
     judge: NamedModel | None = None
     """`provider/model` that scores what needs judgement; empty: that stays unscored."""
     judge_base_url: str | None = None
+    """Endpoint of `judge`, and of those of `judges` of provider `compatible` that name none."""
+    judges: tuple[NamedJudge, ...] = ()
+    """Several models instead, a panel: each scores every rubric leaf by itself."""
+    panel: PanelRule = "median"
+    """How the scores of a panel become one: `mean`, `median`, or `majority`, the mean of those
+    judges who are on the same side of the threshold as most."""
     judging: JudgeSettings = JudgeSettings()
     """What the judge takes and how much it is shown: the `[judge]` table."""
     threshold: float = Field(default=7.0, ge=0, lt=10)
@@ -91,6 +98,27 @@ class RunConfig(ToolBackends):
     only: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Agent -> the only task ids that it is given; an agent that is not named is given all."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _several_judges(cls, fields: Any) -> Any:
+        """Take a list that was given as `judge` for `judges`."""
+        if not isinstance(fields, dict) or not isinstance(fields.get("judge"), list | tuple):
+            return fields
+        if fields.get("judges"):
+            raise ValueError("judge and judges are both lists; give one of them")
+        listed = list(fields["judge"])
+        alone = {"judge": listed[0]} if len(listed) == 1 else {"judge": None, "judges": listed}
+        return fields | alone
+
+    @model_validator(mode="after")
+    def _judged_by_one_or_several(self) -> Self:
+        if self.judge is not None and self.judges:
+            raise ValueError("judge and judges are both given; a panel is judges alone")
+        known = [(judge.model, judge.base_url) for judge in self.every_judge]
+        if len(set(known)) != len(known):
+            raise ValueError(f"a judge is named twice: {self.judge_name}")
+        return self
+
     @field_validator("agents")
     @classmethod
     def _distinct(cls, agents: tuple[AgentSpec, ...]) -> tuple[AgentSpec, ...]:
@@ -105,6 +133,29 @@ class RunConfig(ToolBackends):
         return self.replies == "replay"
 
     @property
+    def every_judge(self) -> tuple[JudgeSpec, ...]:
+        """The judges that each rubric leaf is shown to, and where each is asked."""
+        if self.judge is not None:
+            return (JudgeSpec(model=self.judge, base_url=self.judge_base_url),)
+        return tuple(
+            judge.model_copy(update={"base_url": self.judge_base_url})
+            if judge.base_url is None and judge.model.provider == "compatible"
+            else judge
+            for judge in self.judges
+        )
+
+    @property
+    def judge_name(self) -> str | None:
+        """What scores rubric leaves, as its scores are told apart by it; None: nothing does.
+
+        The model and the profile, or the rule of a panel and those of all its judges.
+        """
+        names = [f"{judge.model}{self.judging.qualifier()}" for judge in self.every_judge]
+        if len(names) < 2:
+            return names[0] if names else None
+        return f"{self.panel} of {', '.join(names)}"
+
+    @property
     def working(self) -> tuple[AgentSpec, ...]:
         """The agents that work in the run: all of them, and none in a rescoring."""
         return () if self.rescores else self.agents
@@ -113,11 +164,6 @@ class RunConfig(ToolBackends):
     def success(self) -> SuccessRule:
         """What a trial of the run needs to succeed."""
         return SuccessRule(threshold=self.threshold, min_coverage=self.min_coverage)
-
-    @property
-    def judge_name(self) -> str | None:
-        """The judge as its scores are told apart by it: model and profile; None without one."""
-        return None if self.judge is None else f"{self.judge}{self.judging.qualifier()}"
 
     def agent(self, name: str) -> AgentSpec:
         """Return the agent of that name; KeyError if the run has none."""

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from taskdata.schema.atomic import EndToEndScore
 from taskdata.schema.base import GrowingValue, Value
 from taskdata.schema.checkpoint import Rule
+from taskdata.schema.panel import JudgeOpinion
 
 
 class Unscored(StrEnum):
@@ -37,7 +38,9 @@ class Unscored(StrEnum):
 class LeafScore(GrowingValue):
     """One verifier's score of one leaf."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"unscored", "unseen"})
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {"unscored", "unseen", "panel", "disagreement"}
+    )
 
     leaf_id: str
     score: float | None = Field(ge=0, le=10)
@@ -48,6 +51,10 @@ class LeafScore(GrowingValue):
     """For the reader of the dashboard: what was found and what was expected."""
     unscored: Unscored | None = None
     """Why there is no score; None where there is one."""
+    panel: tuple[JudgeOpinion, ...] = ()
+    """What each judge of a panel said, in the order in which they were asked."""
+    disagreement: float | None = Field(default=None, ge=0, le=10)
+    """How far the judges' scores are apart, the highest minus the lowest; None below two."""
     unseen: tuple[str, ...] = ()
     """What a judge was not shown of the files that the leaf is about, in words."""
 
@@ -171,6 +178,32 @@ class NodeScore(GrowingValue):
             return self.score
         score = self.score or 0.0
         return min(10.0, score + (10 - score) * (1 - self._answered))
+
+    @property
+    def best_judged(self) -> float | None:
+        """The most (0-10) that judges could have made of it; None: nothing was scored.
+
+        A leaf that got 0 keeps it: there may have been nothing to judge. So the reference solution
+        has 10 here, whatever judges think of it, unless the task is broken.
+        """
+        if self.leaf is not None:
+            was_judged = self.leaf.verifier.startswith("judge:") and self.score
+            return 10.0 if was_judged or self.unanswered else self.score
+        if self.rule == "all_required":
+            required = [child.best_judged for child in self.children if child.weight]
+            return 10.0 if required and all(best == 10 for best in required) else self.score
+        parts = shares(child.weight for child in self.children)
+        counted = [
+            (part * (child.coverage + child.unanswered), child.best_judged)
+            for part, child in zip(parts, self.children, strict=True)
+        ]
+        known = [(share, best) for share, best in counted if best is not None]
+        total = sum(share for share, _ in known)
+        if not total:
+            return self.score
+        if all(best == 10 for _, best in known):
+            return 10.0  # which the sum may miss by rounding
+        return sum(share * best for share, best in known) / total
 
     @property
     def _answered(self) -> float:

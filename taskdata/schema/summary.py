@@ -307,6 +307,10 @@ class RunSummary(Value):
     """Trials of any round without a score: lost to infrastructure errors, or still due."""
     judging: JudgeEffort = JudgeEffort()
     """What the judge was paid for, over all rounds."""
+    disagreement: Estimate | None = None
+    """Of a panel: how far its judges' scores of a leaf are apart, in points of 10, the highest
+    minus the lowest; over leaves of first attempts with at least two verdicts. None: no such leaf.
+    """
     comparisons: tuple[AgentComparison, ...] = ()
     """Every pair of agents, in the order of the run's configuration."""
     gates: tuple[GateResult, ...] = ()

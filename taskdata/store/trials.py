@@ -37,6 +37,8 @@ from taskdata.tables import (
 )
 
 _AT_ONCE = 500
+_COLUMNS = set(LeafScoreRow.model_fields) - {"trial_id"}
+"""What of a leaf's score has a column of its own; the tree has all of it."""
 _DIAGNOSES: sa.Table = DiagnosisRow.__table__  # type: ignore[attr-defined]
 _DELIVERABLES: sa.Table = DeliverableRow.__table__  # type: ignore[attr-defined]
 _ERRORS: sa.Table = ScoringErrorRow.__table__  # type: ignore[attr-defined]
@@ -142,7 +144,7 @@ class TrialStore(AttemptStore, CallStore):
             )
             session.add_all(
                 LeafScoreRow(
-                    trial_id=score.trial_id, **leaf.model_dump(mode="json", exclude={"unseen"})
+                    trial_id=score.trial_id, **leaf.model_dump(mode="json", include=_COLUMNS)
                 )
                 for leaf in score.leaves
             )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from environments.models.registry import require_model
-from flows.config import LOCAL_BUDGET, load_settings, refresh_config, run_config
+from flows.config import LOCAL_BUDGET, Settings, load_settings, refresh_config, run_config
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.deadlines import Deadlines
@@ -187,3 +187,20 @@ def test_a_home_that_others_could_enter_is_tightened(home):
     home.mkdir(mode=0o755)
     load_settings()
     assert home.stat().st_mode & 0o777 == 0o700
+
+
+def test_judges_that_are_named_take_the_place_of_the_files_and_know_their_endpoints(home, tmp_path):
+    table = {"model": "compatible/a", "base_url": "http://a/v1"}
+    settings = Settings(run={"judges": [table, "openai/b"], "panel": "mean"})
+    assert run_config(settings).judge_name == "mean of compatible/a, openai/b"
+    assert run_config(settings, judge=["openai/b"]).judge_name == "openai/b"
+
+    alone = run_config(settings, judge=["compatible/a"])
+    assert (alone.judge_name, alone.judge_base_url) == ("compatible/a", "http://a/v1")
+    panel = run_config(settings, judges=["compatible/a", "anthropic/c"], panel="majority")
+    assert panel.judge_name == "majority of compatible/a, anthropic/c"
+    assert panel.every_judge[0].base_url == "http://a/v1"
+
+    single = Settings(run={"judge": "compatible/x", "judge_base_url": "http://x/v1"})
+    more = run_config(single, judge=["compatible/x", "openai/b"])
+    assert [one.base_url for one in more.every_judge] == ["http://x/v1", None]

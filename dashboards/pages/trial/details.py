@@ -16,7 +16,7 @@ from dashboards.pages.trial.transcript import entries
 from dashboards.pages.trial_rows import state
 from taskdata.errors import NightshiftError
 from taskdata.schema.run import TrialResult
-from taskdata.schema.scores import NodeScore
+from taskdata.schema.scores import LeafScore, NodeScore
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript, Usage
 from taskdata.schema.views import RenderedDeliverable
@@ -143,6 +143,8 @@ class _Tree:
             if node.leaf.unscored is not None:
                 shown_node["unscored"] = formats.words(node.leaf.unscored)
             shown_node["reason"] = shown(node.leaf.told, self._cap.reason)
+            if node.leaf.panel:
+                shown_node["panel"] = _panel(node.leaf, self._cap)
         children = []
         for number, child in enumerate(node.children):
             if self._left <= 0:
@@ -151,6 +153,22 @@ class _Tree:
             children.append(self.node(child))
         shown_node["children"] = children
         return shown_node
+
+
+def _panel(leaf: LeafScore, cap: Cap) -> Details:
+    """Return what each judge of a panel said, and how far apart they are."""
+    apart = leaf.disagreement
+    return {
+        "apart": "" if apart is None else f"the judges are {apart:g} points apart",
+        "opinions": [
+            {
+                "judge": shown(opinion.name, cap.reason),
+                "score": "no verdict" if opinion.score is None else f"{opinion.score:g}",
+                "reason": shown(opinion.reason, cap.reason),
+            }
+            for opinion in leaf.panel
+        ],
+    }
 
 
 def _requirement(node: NodeScore) -> str:

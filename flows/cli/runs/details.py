@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from flows.cli import console
-from taskdata.schema.ranking import controls, ranked
 
 if TYPE_CHECKING:
     from taskdata.schema.summary import AgentDetail, AgentSummary, Estimate, GroupResult, RunSummary
@@ -15,6 +14,8 @@ _UNKNOWN = "-"
 
 def write_detail(summary: "RunSummary") -> None:
     """Write what the first screen has no room for; docs/metrics.md has each figure's formula."""
+    from taskdata.schema.ranking import controls, ranked
+
     agents = [*ranked(summary.agents), *controls(summary.agents)]
     known = [(agent, agent.detail) for agent in agents if agent.detail is not None]
     tables = {

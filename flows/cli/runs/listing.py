@@ -41,7 +41,7 @@ def _for_programs(run: "Run", status: str, figures: "RunFigures") -> dict[str, o
         "status": status,
         "bank": run.config.bank,
         "rescores": run.config.rescores,
-        "judge": None if run.config.judge is None else str(run.config.judge),
+        "judge": run.config.judge_name,
         "agents": [agent.name for agent in run.config.agents],
         "best_score": _best(run, figures),
         "cost_usd": figures.cost_usd,
@@ -72,7 +72,7 @@ def _named(run: "Run") -> "Iterator[str]":
         # Together they are wider than the column, which would break them anywhere.
         yield source
         yield run.id.removeprefix(source)
-        yield f"rescored by {run.config.judge or 'checks'}"
+        yield f"rescored by {run.config.judge_name or 'checks'}"
     else:
         yield run.id
     yield f"{run.created_at.astimezone():%Y-%m-%d %H:%M}"

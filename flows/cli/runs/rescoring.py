@@ -19,15 +19,19 @@ if TYPE_CHECKING:
 def rescore(
     run_id: Annotated[str, typer.Argument(help="Run whose trials are scored again, or `latest`.")],
     judge: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="provider/model that scores rubrics; default: the run's own, which is asked only "
-            "what it was not asked before."
+            help="provider/model that scores rubrics; repeatable, for a panel; default: the run's "
+            "own, asked only what it was not asked before."
         ),
+    ] = None,
+    panel: Annotated[
+        str | None,
+        typer.Option(help="mean, median or majority of several judges; default: as in [run]."),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(help="Of this scoring, part of its run's id; default: the judge's model."),
+        typer.Option(help="Of this scoring, part of its run's id; default: by its judges."),
     ] = None,
     max_usd: Annotated[
         float | None, typer.Option(help="What the judge may cost; default: no limit.")
@@ -50,7 +54,7 @@ def rescore(
     settings = load_settings()
     with closing(Store.open(settings.address)) as store:
         source = _latest(store) if run_id == "latest" else store.run(run_id)
-        config = _config(settings, source, judge, max_usd)
+        config = _config(settings, source, judge or None, panel, max_usd)
         require(config)
         _require_over(settings, source)
         run = plan_rescoring(store, source, config, name or default_name(config))
@@ -74,24 +78,25 @@ def _latest(store: "Store") -> "Run":
 
 
 def _config(
-    settings: "Settings", source: "Run", judge: str | None, max_usd: float | None
+    settings: "Settings",
+    source: "Run",
+    judge: list[str] | None,
+    panel: str | None,
+    max_usd: float | None,
 ) -> "RunConfig":
-    """Return the configuration of a rescoring; a judge is asked where `[run]` says.
+    """Return the configuration of a rescoring; judges are asked where `[run]` says.
 
     Raises:
-        Misuse: if the judge or the limit does not fit.
+        Misuse: if a judge, the panel or the limit does not fit.
     """
     from flows.config import run_config
     from stages.prepare.rescore import rescoring_config
 
-    changes: dict[str, Any] = {"keeps_verdicts": judge is None}
-    if judge is not None:
-        given = run_config(settings, judge=judge)
-        judged = ("judge", "judge_base_url", "judging")
-        changes |= {name: getattr(given, name) for name in judged}
-    if max_usd is not None:
-        changes["max_usd"] = run_config(settings, max_usd=max_usd).max_usd
-    return rescoring_config(source, **changes)
+    given = run_config(settings, judge=judge, panel=panel, max_usd=max_usd)
+    names = ["judge", "judge_base_url", "judges", "panel", "judging"] if judge is not None else []
+    names += ["panel"] * (panel is not None) + ["max_usd"] * (max_usd is not None)
+    changes: dict[str, Any] = {name: getattr(given, name) for name in names}
+    return rescoring_config(source, keeps_verdicts=judge is None, **changes)
 
 
 def _require_over(settings: "Settings", source: "Run") -> None:

@@ -200,3 +200,11 @@ def test_trials_still_to_come_are_no_fault_of_a_running_night(store, new_run, ne
     plan(run, new_task())
     wrong = answers(summary((), status=RunStatus.RUNNING.value), store.results(run.id))[3]
     assert (wrong.headline, wrong.tone) == ("So far, yes", "plain")
+
+
+def test_a_rescoring_has_paid_its_judges_and_no_agent(scored):
+    numbers = summary((scored(GPT, 8),), rescores="r0", judge="openai/gpt-5.2")
+    numbers = numbers.model_copy(update={"judging": JudgeEffort(calls=3, cost_usd=0.5)})
+    cost = answers(numbers, [])[2]
+    assert cost.headline == "$0.50"
+    assert cost.details == ("3 calls of judges", "the agents were paid in run r0")

@@ -16,6 +16,7 @@ from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.judging import JudgeSettings
 from taskdata.schema.model_call import CallPurpose, ModelCall
+from taskdata.schema.panel import JudgeSpec
 from taskdata.schema.run import RunConfig
 from taskdata.schema.usage import Usage
 from taskdata.schema.views import TextView
@@ -116,3 +117,20 @@ def test_no_question_costs_more_than_the_largest(text):
     for judge in (sight, Sight(max_tokens=sight.max_tokens)):
         asked = judge_request(show(trial, [leaf], {}, judge), "Polite.", MEMO)
         assert call_bound(asked, price).usd <= largest.usd
+
+
+def test_a_panel_asks_every_judge(store, tasks, judged_before):
+    alone = estimate_judge(store, config(), tasks)
+    panel = config(None).model_copy(
+        update={"judges": tuple(JudgeSpec(model=m) for m in (JUDGE, "anthropic/claude-sonnet-4-5"))}
+    )
+    judged_before(0.01)
+    found = estimate_judge(store, panel, tasks)
+    assert found.judge == "median of openai/gpt-5.2, anthropic/claude-sonnet-4-5"
+    assert found.leaves == alone.leaves
+    assert found.at_most.model_calls == 2 * alone.at_most.model_calls
+    assert found.at_most.cost_usd > alone.at_most.cost_usd
+    # Nothing is known of what the other judge takes.
+    assert (found.likely, found.calls_seen) == (None, 2)
+    capped = estimate_judge(store, panel.model_copy(update={"max_usd": 0.5}), tasks)
+    assert capped.at_most.cost_usd == 0.5

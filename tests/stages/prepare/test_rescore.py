@@ -7,6 +7,7 @@ import pytest
 from stages.prepare import work
 from stages.prepare.rescore import default_name, plan_rescoring, rescoring_config
 from taskdata.errors import Misuse
+from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import OutcomeStatus, RunStatus
 
 JUDGE = {"provider": "compatible", "model": "Judge.B/2"}
@@ -127,6 +128,8 @@ def test_agents_need_no_key_and_confirmations_are_not_rescored(new_run, monkeypa
     work.require_fitting(rescoring_config(source, max_usd=1.0))
     with pytest.raises(Misuse, match="OPENAI_API_KEY"):
         work.require(source.config)
+    imported = AgentSpec(harness="import", label="manus", results="no such folder")
+    work.require_fitting(rescoring_config(new_run(agents=(imported,))))
     again = new_run(purpose="confirmation", confirms=source.id)
     with pytest.raises(Misuse, match="is a confirmation"):
         rescoring_config(again)

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from flows.cli.atomic.scoring import score_atomic
@@ -89,6 +90,36 @@ def test_people_get_published_and_mended_numbers_side_by_side(capsys, files):
     assert any(
         line.split() == ["inst_align", "100.0000", "100.0000"] for line in shown.splitlines()
     )
+
+
+def test_without_an_encoder_metrics_of_meaning_are_null_and_a_line_says_how_to_get_it(
+    capsys, files, monkeypatch
+):
+    monkeypatch.setattr("quality.encoders.choosing.closest_to_published", lambda *_: None)
+    tasks = TASKS | {"2": {"dialogs": dialog(say("ok")), "gt_answer": ["a", "b", "c"]}}
+    score_atomic(*files(TRACES | {"2": [say("ok")]}, tasks), "end-to-end", as_json=True)
+    shown = capsys.readouterr()
+    report = json.loads(shown.out)
+    assert report["metrics"]["answer_acc"] is None
+    assert report["metrics"]["p_f1"] > 0
+    assert "all-mpnet-base-v2 is not installed; run `make setup-all`" in report["unscored"]
+    assert report["unscored"] in " ".join(shown.err.split())
+
+
+def test_another_encoder_than_the_published_is_named_beside_its_numbers(capsys, files, monkeypatch):
+    class Same:
+        name = "same"
+
+        def encode(self, texts):
+            return np.ones((len(texts), 1), dtype=np.float32)
+
+    monkeypatch.setattr("quality.encoders.choosing.find_encoder", lambda *_: Same())
+    tasks = {"0": {"dialogs": dialog(say("ok")), "gt_answer": ["a", "b", "c"]}}
+    score_atomic(*files({"0": [say("ok")]}, tasks), "end-to-end", encoder="same")
+    shown = capsys.readouterr()
+    assert "answer_acc 100.0000 100.0000" in " ".join(shown.out.split())
+    assert "Similarities of texts are those of same." in shown.out
+    assert "published ones are of all-mpnet-base-v2" in shown.err
 
 
 def test_a_task_alone_that_has_no_metrics_says_why(capsys, files):

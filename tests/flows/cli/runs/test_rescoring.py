@@ -76,15 +76,16 @@ def test_a_rescoring_is_carried_on_and_done_once(nightshift, home, wire, stored_
     (home.parent / "nightshift.toml").write_text(
         f'[key_hosts]\ncompatible = ["{wire.url}"]\n[run]\njudge_base_url = "{wire.openai_url}"\n'
     )
-    first = nightshift(*ASKS, "--name", "again", "--json", timeout=300)
+    judge = ("--judge", "compatible/second")
+    first = nightshift(*ASKS, *judge, "--json", timeout=300)
     summary = json.loads(first.stdout)
     assert summary["run"] | {"status": "completed", "rescores": "run-1"} == summary["run"]
-    again = nightshift(*ASKS, "--name", "again", timeout=300)
-    assert "Run run-1-again is complete already" in again.stdout
+    again = nightshift(*ASKS, *judge, timeout=300)
+    assert "Run run-1-second is complete already" in again.stdout
     store = Store.open(load_settings().address)
     assert [(run.id, run.status) for run in store.runs()] == [
-        ("run-1-again", RunStatus.COMPLETED),
+        ("run-1-second", RunStatus.COMPLETED),
         ("run-1", RunStatus.COMPLETED),
     ]
-    assert len(store.results("run-1-again")) == 1
+    assert len(store.results("run-1-second")) == 1
     store.close()
