@@ -1,21 +1,28 @@
 """The numbers of a run for its readers; imports nothing of Prefect, so that reading is quick."""
 
+from collections.abc import Sequence
+
+from taskdata.garbage import collected_after
 from taskdata.schema.ranking import controls, ranked
+from taskdata.schema.run import TrialResult
 from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
 from taskdata.store import Store
 
 
-def summary_of(store: Store, run_id: str) -> RunSummary:
-    """Return the numbers of a run as they are now."""
+def summary_of(
+    store: Store, run_id: str, results: Sequence[TrialResult] | None = None
+) -> RunSummary:
+    """Return the numbers of a run as they are now; `results`: of its trials, if they are known."""
     from quality.summary import summarise
 
-    return summarise(
-        store.run(run_id),
-        store.results(run_id),
-        store.tasks_of_run(run_id),
-        store.gates(run_id),
-        store.stages(run_id),
-    )
+    with collected_after():
+        return summarise(
+            store.run(run_id),
+            store.results(run_id) if results is None else results,
+            store.tasks_of_run(run_id),
+            store.gates(run_id),
+            store.stages(run_id),
+        )
 
 
 def headline(summary: RunSummary) -> list[dict[str, str]]:

@@ -10,9 +10,9 @@ from taskdata.store.holds import HoldStore
 from taskdata.store.nights import NightStore
 from taskdata.store.pruning import PruningStore
 from taskdata.store.releases import ReleaseStore
+from taskdata.store.results import ResultStore
 from taskdata.store.runs import RunStore
 from taskdata.store.seeds import SeedStore
-from taskdata.store.trials import TrialStore
 
 __all__ = ["Store", "StoreAddress"]
 
@@ -27,7 +27,7 @@ class Store(
     NightStore,
     PruningStore,
     RunStore,
-    TrialStore,
+    ResultStore,
 ):
     """Everything that is recorded: seeds, tasks, runs, trials, calls, and the artifacts."""
 

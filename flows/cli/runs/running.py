@@ -1,7 +1,7 @@
 """Commands that do the work: run, stage, serve."""
 
 import importlib
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from flows.config import Settings
     from flows.progress import Progress
     from taskdata.schema.run import Run, RunConfig
+    from taskdata.schema.summary import RunSummary
 
 
 @takes(RunOptions)
@@ -60,8 +61,7 @@ def run(
         _require_alone(options, estimate)
         run_id, config = _carried_on(settings, resume, options.max_usd)
         require_comparable(config.agents, fail_under)
-        _night(settings, run_id, config, keep_server)
-        _tell_verdict(settings, run_id, fail_under)
+        _tell_verdict(_night(settings, run_id, config, keep_server), fail_under)
         return
     config = new_config(settings, options)
     if estimate:
@@ -70,8 +70,7 @@ def run(
     require_comparable(config.agents, fail_under)
     _require_ready(settings, config)
     run_id = new_run_id()
-    _night(settings, run_id, config, keep_server)
-    _tell_verdict(settings, run_id, fail_under)
+    _tell_verdict(_night(settings, run_id, config, keep_server), fail_under)
 
 
 def _require_alone(options: RunOptions, estimate: bool) -> None:
@@ -107,7 +106,9 @@ def _require_ready(settings: "Settings", config: "RunConfig") -> None:
     require(config)
 
 
-def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: bool) -> None:
+def _night(
+    settings: "Settings", run_id: str, config: "RunConfig", keep_server: bool
+) -> "RunSummary":
     from flows.cli.watching import figures_of, watched
     from flows.locks import run_lock
     from flows.serving.dashboards import dashboard_url
@@ -138,19 +139,17 @@ def _night(settings: "Settings", run_id: str, config: "RunConfig", keep_server: 
                 except NightshiftError as exc:
                     failure = exc
             page = dashboard_url(run_id) if stays else None
-            _closing_lines(settings, run_id, page, ui_line(settings.home, api) + afterwards)
+            summary = _closing_lines(settings, run_id, page, ui_line(settings.home, api) + afterwards)
     if failure is not None:
         raise NightshiftError(f"{failure} ({what_helps(settings, run_id)})")
+    if summary is None:
+        raise NightshiftError(f"run {run_id} is no longer in the store")
+    return summary
 
 
-def _tell_verdict(settings: "Settings", run_id: str, fail_under: float | None) -> None:
+def _tell_verdict(summary: "RunSummary", fail_under: float | None) -> None:
     """End with the exit code that says whether everything was evaluated, and well enough."""
-    from flows.summaries import summary_of
-    from taskdata.store import Store
-
-    with closing(Store(settings.address)) as store:
-        summary = summary_of(store, run_id)
-    require_evaluated(summary, retry=f"`nightshift run --resume {run_id}`")
+    require_evaluated(summary, retry=f"`nightshift run --resume {summary.run.id}`")
     require_score(summary, fail_under)
 
 
@@ -196,7 +195,10 @@ def _afterwards(settings: "Settings", keep_server: bool) -> tuple[bool, str]:
     return False, " (stopped now; `nightshift serve` shows this run again)"
 
 
-def _closing_lines(settings: "Settings", run_id: str, page: str | None, ui: str) -> None:
+def _closing_lines(
+    settings: "Settings", run_id: str, page: str | None, ui: str
+) -> "RunSummary | None":
+    """Say how the run went, and return its numbers; None: it was not stored."""
     from flows.cli.runs.reading import write_scores
     from flows.summaries import summary_of
     from taskdata.store import Store
@@ -204,7 +206,7 @@ def _closing_lines(settings: "Settings", run_id: str, page: str | None, ui: str)
     store = Store.open(settings.address)
     found = store.find_run(run_id)
     if found is None:
-        return
+        return None
     summary = summary_of(store, run_id)
     store.close()
     write_scores(found, summary)
@@ -212,6 +214,7 @@ def _closing_lines(settings: "Settings", run_id: str, page: str | None, ui: str)
         console.say(f"Run:       {run_id}")
         console.say(f"Dashboard: {page or summary.run.dashboard}")
     console.say(ui)
+    return summary
 
 
 def stage(
