@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collected_after() -> Iterator[None]:
-    """Look for cyclic garbage once, at the end of the block, and not within it.
+    """Look for cyclic garbage after the block, and not within it.
 
     Trials are many small objects without cycles: looking through all of them again and again takes
     as long as reading them.
@@ -19,4 +19,3 @@ def collected_after() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-            gc.collect()

@@ -139,7 +139,8 @@ def _night(
                 except NightshiftError as exc:
                     failure = exc
             page = dashboard_url(run_id) if stays else None
-            summary = _closing_lines(settings, run_id, page, ui_line(settings.home, api) + afterwards)
+            ui = ui_line(settings.home, api) + afterwards
+            summary = _closing_lines(settings, run_id, page, ui)
     if failure is not None:
         raise NightshiftError(f"{failure} ({what_helps(settings, run_id)})")
     if summary is None:
