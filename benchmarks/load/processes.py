@@ -37,6 +37,17 @@ class Processes:
                     used[kind] += seconds
         return dict(used)
 
+    def of(self, kind: str) -> list[int]:
+        """Return the ids of the processes of a kind, without what they have started."""
+        self.cpu_seconds()
+        running = [pid for pid, found in self._kinds.items() if found == kind]
+        return [pid for pid in running if self._is_of(Path(f"/proc/{pid}"), kind)]
+
+    def _is_of(self, process: Path, kind: str) -> bool:
+        with suppress(OSError):
+            return self._kind(process) == kind
+        return False
+
     def _seen(self, process: Path, pid: int) -> tuple[str | None, float]:
         # The name of the command, in brackets, may hold blanks.
         fields = (process / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
