@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from load.model_server import model_server
-from load.planning import agent_of, new_store, plan
+from load.planning import REPETITIONS, agent_of, new_store, plan
 from load.processes import Processes, watched
 from load.resumed_night import carried_on, serve_once
 
@@ -57,10 +57,14 @@ class Shared:
 def main() -> None:
     """Print what more workers gain, and what stragglers cost."""
     options = _options()
+    if options.trials % REPETITIONS:
+        raise SystemExit(f"--trials {options.trials}: give a multiple of {REPETITIONS}")
     most = max(options.workers)
     plain = [night_of(Case(f"{workers} workers", workers), options) for workers in options.workers]
     for line in gains(plain):
         print(line, flush=True)
+    if not options.slower:
+        return
     late = options.tool_seconds * options.slower
     usual = next(night for night in plain if night.case.workers == most)
     one_trial = night_of(Case("a slow trial", most, straggler_s=late), options)
@@ -84,7 +88,8 @@ def night_of(case: Case, options: argparse.Namespace) -> Shared:
             _, lines = carried_on(
                 home, store.address.artifacts_url, "run", used=processes.cpu_seconds
             )
-        found = Shared(case, tuple(_ends(store)), lines[-1].cpu_s["worker"])
+        used = max(line.cpu_s.get("worker", 0.0) for line in lines)
+        found = Shared(case, tuple(_ends(store)), used)
     if len(found.ends_s) != options.trials:
         raise SystemExit(f"only {len(found.ends_s)} of {options.trials} trials succeeded")
     print(
@@ -161,7 +166,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 3], help="Dask workers")
     parser.add_argument("--in-flight", type=int, default=4, help="trials in flight in each")
     parser.add_argument("--tool-seconds", type=float, default=3.0, help="what the tool waits")
-    parser.add_argument("--slower", type=float, default=50.0, help="how slow a straggler is")
+    parser.add_argument("--slower", type=float, default=50.0, help="of a straggler; 0: none")
     return parser.parse_args()
 
 

@@ -25,7 +25,8 @@ from taskdata.store import Store, StoreAddress
 PROVIDERS = {"openai": "compatible", "anthropic": "anthropic"}
 """Wire format to the provider whose client speaks it."""
 _KEYS = {"openai": "COMPATIBLE_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-_REPETITIONS = 20
+REPETITIONS = 20
+"""Of each task, where there are as many trials."""
 _INPUT = b"region,quarter,units\nnorth,1,1204\nsouth,1,988\n" * 50
 
 
@@ -61,7 +62,7 @@ def plan(
     tool: str = TOOL,
 ) -> list[str]:
     """Store a run of so many trials, whose tasks allow `tool`, and return their ids."""
-    repetitions = min(trials, _REPETITIONS)
+    repetitions = min(trials, REPETITIONS)
     sha256 = store.artifacts.put_bytes(_INPUT)
     file = InputFile(path="sales.csv", sha256=sha256, size_bytes=len(_INPUT))
     tasks = [_task(number, file, tool) for number in range(-(-trials // repetitions))]
