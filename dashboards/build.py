@@ -13,6 +13,7 @@ from dashboards.figures.failures import failures
 from dashboards.figures.grouped_estimates import grouped_estimates
 from dashboards.figures.headline import headline
 from dashboards.figures.refinement import refinement
+from dashboards.figures.steps import steps_against_success
 from dashboards.figures.success_curve import success_curve
 from dashboards.figures.task_scores import TaskScore, task_scores
 from dashboards.figures.timings import timings
@@ -122,6 +123,7 @@ def _figures(
         "failures": failures(agents, styles),
         "refinement": refinement(summary.refinement, styles),
         "effort": effort(agents, styles),
+        "steps-success": steps_against_success(agents, styles),
         "timings": timings(summary.stages, PALETTE[0]),
     }
     if any(len(agent.tier) > 1 for agent in agents):
@@ -153,6 +155,7 @@ def _packed_trials(
         if result.outcome is not None:
             kept = result.outcome.deliverables[: cap.deliverables]
             sizes.update({file.sha256: file.size_bytes for file in kept})
+        sizes.update({file.sha256: file.size_bytes for file in task.files[: cap.deliverables]})
         return found
 
     packed = pack(list(by_id), details_of, int(room * (1 - _PICTURES)))

@@ -16,6 +16,8 @@ class ListedRun(Value):
     bank: str
     agents: tuple[str, ...]
     status: str
+    rescores: str | None = None
+    """The run whose trials it scores again."""
     has_dashboard: bool
     gates: tuple[str, ...] = ()
     """Names of the gates whose Data Docs are beside the dashboard."""

@@ -29,7 +29,7 @@ python=$(docker run --rm --label nightshift=image-build --network none --entrypo
     'import sys; print("%d.%d" % sys.version_info[:2])')
 echo "Installing the locked environment for Python $python" >&2
 cd -- "$project"
-"$uv" export --quiet --frozen --no-dev --all-extras --no-extra default-model \
+"$uv" export --quiet --frozen --no-dev --all-extras --no-extra default-model --no-extra mpnet \
     --no-extra local-models --no-hashes --no-emit-project >"$context/requirements.txt"
 # What the lock has no room for (OpenCV with its window system) is not in the export.
 "$uv" pip install --quiet --python-version "$python" --only-binary :all: --no-deps \

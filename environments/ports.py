@@ -33,6 +33,31 @@ class Media:
     data: bytes = field(repr=False)
     name: str = "attachment"
     """File name, for providers that show one."""
+    most_tokens: int | None = None
+    """The most that it counts at its model's provider; None: not known."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The beginning of a user message that several requests have in common.
+
+    It is encoded once for all of them, and the provider's prompt cache is told where it ends.
+    """
+
+    pieces: tuple[str | Media, ...]
+    """Texts and attachments in the order in which the model reads them."""
+    wire: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The pieces encoded per wire format."""
+
+    @property
+    def text(self) -> str:
+        """The texts alone, one after the other."""
+        return "".join(piece for piece in self.pieces if isinstance(piece, str))
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """The attachments alone."""
+        return tuple(piece for piece in self.pieces if isinstance(piece, Media))
 
 
 @dataclass(frozen=True)
@@ -50,12 +75,21 @@ class Message:
     """Attachments of a user message, shown before its text."""
     replay: tuple[dict[str, Any], ...] = ()
     """For an assistant message: `ModelReply.replay` of its reply, unchanged."""
+    opening: Opening | None = None
+    """Of a user message without `media`: what stands before its text."""
     wire: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The message encoded per wire format: clients cache it, as each turn sends it again."""
 
     def __post_init__(self) -> None:
         if self.media and self.role != "user":
             raise Misuse(f"a {self.role} message carries media: only a user message can")
+        if self.opening is not None and (self.media or self.role != "user"):
+            raise Misuse("an opening is of a user message, which has its media in it")
+
+    @property
+    def attachments(self) -> tuple[Media, ...]:
+        """All that goes with the message beside text."""
+        return self.media if self.opening is None else self.opening.media
 
 
 @dataclass(frozen=True)

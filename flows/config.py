@@ -31,6 +31,7 @@ from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
 from taskdata.private_files import tighten
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
+from taskdata.schema.agreement import Minima
 from taskdata.schema.base import Value
 from taskdata.schema.construct import RefreshConfig
 from taskdata.schema.retention import Age, KeepRule
@@ -127,8 +128,12 @@ class Settings(BaseSettings):
     """What becomes of nights that were due while nothing was served: the latest may run once."""
     key_hosts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """The `[key_hosts]` table: servers, by provider, that get its key beside its own."""
+    agreement: Minima = Minima()
+    """The `[agreement]` table: what a judge must reach against people, or a run says so."""
     night: NightRules = NightRules()
     """The `[night]` table."""
+    judge: dict[str, Any] = Field(default_factory=dict)
+    """The `[judge]` table: what the judge of a run takes and how much it is shown."""
     run: dict[str, Any] = Field(default_factory=dict)
     """The `[run]` table: defaults of every run."""
     refresh: dict[str, Any] = Field(default_factory=dict)
@@ -163,6 +168,11 @@ class Settings(BaseSettings):
     def site_folder(self) -> Path:
         """Return the folder of the pages over all nights."""
         return self.home.resolve() / "site"
+
+    @property
+    def judges_folder(self) -> Path:
+        """Return the folder of the cards of judges, as pages."""
+        return self.home.resolve() / "judges"
 
     @property
     def inbox(self) -> Path:
@@ -202,10 +212,11 @@ def _endpoints(settings: Settings) -> Iterator[tuple[ModelSpec, str | None]]:
     config = _if_valid(run_config, settings)
     if isinstance(config, RunConfig):
         yield from ((agent.model, agent.base_url) for agent in config.agents if agent.model)
-        for name in ("judge", "tool_model", "image_model", "video_model"):
+        for name in ("tool_model", "image_model", "video_model"):
             model = getattr(config, name)
             if model is not None:
                 yield model, getattr(config, f"{name}_base_url")
+        yield from ((judge.model, judge.base_url) for judge in config.every_judge)
     refresh = _if_valid(refresh_config, settings)
     if isinstance(refresh, RefreshConfig):
         yield refresh.model, refresh.base_url
@@ -280,8 +291,11 @@ def run_config(settings: Settings, **changes: Any) -> RunConfig:
     Raises:
         Misuse: if it does not fit; names the field.
     """
-    fields: dict[str, Any] = {"agents": DEFAULT_AGENTS} | settings.run
-    fields |= {key: value for key, value in changes.items() if value is not None}
+    fields: dict[str, Any] = {"agents": DEFAULT_AGENTS, "judging": settings.judge} | settings.run
+    given = {key: value for key, value in changes.items() if value is not None}
+    fields |= given
+    if given.keys() & {"judge", "judges"}:
+        fields |= _judges(settings, given)
     try:
         labelled = _labelled(settings.run.get("agents", ()))
         items = (labelled.get(i, i) if isinstance(i, str) else i for i in fields["agents"])
@@ -289,6 +303,21 @@ def run_config(settings: Settings, **changes: Any) -> RunConfig:
         return RunConfig.model_validate(fields)
     except ValidationError as exc:
         raise Misuse(f"run configuration: {describe(exc)}") from exc
+
+
+def _judges(settings: Settings, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the judges that were named, in place of those of `[run]`, which know endpoints."""
+    tables = [one for one in settings.run.get("judges", ()) if isinstance(one, dict)]
+    known = {one.get("model"): one for one in tables}
+    named = given.get("judges") or given["judge"]
+    listed = named if isinstance(named, list | tuple) else [named]
+    judges = [known.get(one, one) if isinstance(one, str) else one for one in listed]
+    if len(judges) != 1:
+        return {"judge": None, "judges": tuple(judges)}
+    if isinstance(judges[0], dict):
+        alone = {"judge": judges[0]["model"], "judge_base_url": judges[0].get("base_url")}
+        return alone | {"judges": ()}
+    return {"judge": judges[0], "judges": ()}
 
 
 def refresh_config(settings: Settings, **changes: Any) -> RefreshConfig:

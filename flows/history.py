@@ -1,10 +1,11 @@
 """Nights of the store: taken in when a run is published, and made again from the runs."""
 
+import gc
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
-from taskdata.garbage import collected_after
 from taskdata.schema.night import Morning, Night
 from taskdata.schema.run import RunStatus, TrialResult
 from taskdata.schema.task import Task
@@ -97,14 +98,16 @@ def _make(store: Store, run_ids: Sequence[str], tell: Callable[[str], None]) -> 
     if not run_ids:
         return
     known: tuple[str, dict[str, Task]] = ("", {})
-    for run_id in run_ids:
-        release = store.run(run_id).release_hash
-        # Reading the tasks takes a quarter of the time, and nights in a row share their release.
-        if known[0] != release:
-            known = (release, store.tasks_of_release(release))
-        with collected_after():
+    with _rarely_collected() as collect:
+        for run_id in run_ids:
+            release = store.run(run_id).release_hash
+            # Reading the tasks takes a quarter of the time, and nights in a row share their
+            # release.
+            if known[0] != release:
+                known = (release, store.tasks_of_release(release))
             store.save_night(night_of_run(store, run_id, tasks=known[1]))
-        tell(run_id)
+            collect()
+            tell(run_id)
     wanted, before = set(run_ids), deque[Night](maxlen=NIGHTS_BACK)
     for night in store.nights(oldest_first=True):
         if night.run_id in wanted and night.confirms is None:
@@ -116,6 +119,24 @@ def earlier_nights(store: Store, night: Night) -> list[Night]:
     """Return the nights that this one may be compared with, all runs before it taken in."""
     take_in(store, but=night.run_id)
     return list(store.nights(NIGHTS_BACK, before=night))
+
+
+@contextmanager
+def _rarely_collected() -> Iterator[Callable[[], int]]:
+    """Yield what collects cyclic garbage of the block; it is not collected at other times.
+
+    Trials are many small objects without cycles: looking through all of them again and again takes
+    as long as reading them. So does looking through what was there before.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    gc.freeze()
+    try:
+        yield gc.collect
+    finally:
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
 
 
 def _morning(store: Store, night: Night, history: Sequence[Night]) -> Morning:

@@ -8,10 +8,9 @@ from typing import Any
 import stages.execute.work as executing
 import stages.score.work as scoring
 from flows.stage_names import stage_title
+from taskdata.schema.deadlines import NIGHT_DEADLINE
 from taskdata.schema.run import RunConfig, StageReport
 from taskdata.store import Store
-
-SETTING = "night_seconds"
 
 _ATTEMPTS = frozenset({"refine", "execute"})
 """Stages that begin, or prepare, attempts of agents."""
@@ -39,7 +38,7 @@ class NightDeadline:
     @property
     def passed(self) -> str:
         """Why a stage was not begun."""
-        return f"not begun: the night's deadline of {self._seconds:g} s ({SETTING}) had passed"
+        return f"not begun: {NIGHT_DEADLINE} of {self._seconds:g} s had passed"
 
     def lets(self, stage: str, parameters: dict[str, Any], config: RunConfig) -> bool:
         """Return whether the stage may begin."""
@@ -62,7 +61,7 @@ class NightDeadline:
 
 def costs(stage: str, config: RunConfig) -> bool:
     """Return whether a stage asks models: those of agents and of their tools, or the judge."""
-    return stage in _ATTEMPTS or (stage == "score" and config.judge is not None)
+    return stage in _ATTEMPTS or (stage == "score" and bool(config.every_judge))
 
 
 def left_out(store: Store, run_id: str, stage: str, round_: int, cause: str) -> StageReport:

@@ -2,8 +2,9 @@
 
 select -> gate -> prepare -> execute -> score -> diagnose -> refine (feedback -> execute -> score
 -> diagnose, r rounds) -> gate -> confirm (prepare -> execute -> score -> diagnose, of what stands
-out) -> publish. Stages run in this process (`nightshift run`) or each as its own deployment
-(`nightshift serve`); either way they hand over through the store, keyed by run.
+out) -> publish. A rescoring leaves out the gate of the tasks and whatever agents do: it prepares
+copies of its source's trials. Stages run in this process (`nightshift run`) or each as its own
+deployment (`nightshift serve`); either way they hand over through the store, keyed by run.
 """
 
 import logging
@@ -50,6 +51,9 @@ class StageCall:
 
 def stages_of(config: RunConfig, *, confirms: bool = False) -> Iterator[StageCall]:
     """Yield the stages of a night in order; `confirm` only where a night runs anything again."""
+    if config.rescores:
+        yield from _rescoring(config)
+        return
     yield StageCall("gate", {"gate": "tasks"})
     yield StageCall("prepare")
     for round_ in range(config.refinement_rounds + 1):
@@ -60,6 +64,15 @@ def stages_of(config: RunConfig, *, confirms: bool = False) -> Iterator[StageCal
     yield StageCall("gate", {"gate": "scores"})
     if confirms:
         yield StageCall("confirm")
+    yield StageCall("publish")
+
+
+def _rescoring(config: RunConfig) -> Iterator[StageCall]:
+    yield StageCall("prepare")
+    for round_ in range(config.refinement_rounds + 1):
+        for stage in ("score", "diagnose"):
+            yield StageCall(stage, {"round": round_})
+    yield StageCall("gate", {"gate": "scores"})
     yield StageCall("publish")
 
 
@@ -135,7 +148,10 @@ def _walk(settings: Settings, store: Store, run: Run) -> None:
         bounds = deadline.bounds(call.stage, run.config)
         STAGE_FLOWS[call.stage](run_id=run_id, **call.parameters, **bounds)
 
-    models = [*(agent.model for agent in run.config.agents), run.config.judge]
+    models = [
+        *(agent.model for agent in run.config.working),
+        *(judge.model for judge in run.config.every_judge),
+    ]
     with cluster(settings, run.config.workers), kept_model_servers(models, settings.home):
         _call_all(settings, store, run, deadline, call_here)
 

@@ -31,7 +31,10 @@ from taskdata.store import Store
 
 
 def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
-    """Write the run's dashboard and the pages over all nights, and say where they are."""
+    """Write the run's dashboard and the pages over all nights, and say where they are.
+
+    A rescoring is no night: it has a dashboard alone.
+    """
     with collected_after():
         return _published(settings, store, run_id)
 
@@ -46,23 +49,27 @@ def _published(settings: Settings, store: Store, run_id: str) -> StageReport:
     summary = _as_completed(summary_of(store, run_id, results))
     before = store.find_morning(run_id)
     was_told = before is not None and bool(before.confirmed_regressions)
-    morning = record_night(store, run_id, summary.run.finished_at, results)
+    is_night = summary.run.rescores is None
+    ended = summary.run.finished_at
+    morning = record_night(store, run_id, ended, results) if is_night else None
     folder = settings.run_folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "dashboard.html"
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
     page.write_text(build(store, summary, data_docs, morning, results), encoding="utf-8")
     store.set_dashboard(run_id, str(page))
-    site = write_nights(settings, store, [run_id], summary)
-    if not was_told:
-        notify_regression(morning)
+    written = f"{page} ({page.stat().st_size / 1e6:.1f} MB)"
+    if morning is not None:
+        written += f", {write_nights(settings, store, [run_id], summary).page}"
+        if not was_told:
+            notify_regression(morning)
     return StageReport(
         stage="publish",
         run_id=run_id,
         due=0,
         done=0,
         seconds=time.monotonic() - started,
-        note=f"{page} ({page.stat().st_size / 1e6:.1f} MB), {site.page}",
+        note=written,
     )
 
 

@@ -31,8 +31,9 @@ from flows.stage_names import stage_title
 from flows.workers.clusters import client
 from flows.workers.limits import coordinated
 from flows.workers.runners import ShiftWork, Spread, execute_shift, run_shifts, score_shift
-from taskdata.errors import StageFailed
+from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.agent import ModelSpec
+from taskdata.schema.deadlines import NIGHT_DEADLINE
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
@@ -86,12 +87,21 @@ def _staged(run_id: str, stage: str, work: Callable[[Settings, Store], StageRepo
         store.close()
 
 
+def _require_agents(store: Store, run_id: str, stage: str) -> None:
+    """Raise `Misuse` for a stage in which agents work where none does."""
+    source = store.run(run_id).config.rescores
+    if source:
+        raise Misuse(f"run {run_id} scores run {source} again, so there is nothing to {stage}")
+
+
 def _require_done(report: StageReport) -> None:
     """Raise `StageFailed` where trials were due and none was done, which shows the cause in the UI.
 
-    The execute stage is exempt: its errors are recorded trial by trial, and the run goes on.
+    The execute stage is exempt: its errors are recorded trial by trial, and the run goes on. So is
+    a stage that the night's deadline stopped: what is finished is published.
     """
-    if report.due and not report.done and not report.stage.startswith("execute"):
+    is_exempt = report.stage.startswith("execute") or NIGHT_DEADLINE in report.note
+    if report.due and not report.done and not is_exempt:
         raise StageFailed(
             f"{report.stage}: none of {report.due} trials could be done; {report.note}"
         )
@@ -121,7 +131,7 @@ class _Shared:
     def too_late(self) -> str:
         """The recorded cause of trials that were not done by the deadline."""
         if self.seconds < self.stage_seconds:
-            return "the stage was stopped by the night's deadline (night_seconds)"
+            return f"the stage was stopped by {NIGHT_DEADLINE}"
         return f"the stage was stopped by its deadline of {self.seconds:g} s (stage_seconds)"
 
     def spread(self, trials: Mapping[str, Sequence[str]], extra: dict[str, Any]) -> Spread:
@@ -151,7 +161,15 @@ class _Shared:
             extra = extra | {"limits": limits}
             address = self.store.address
             went = run_shifts(
-                connected, self.work, address, run.id, trials, extra, advanced, self.seconds
+                connected,
+                self.work,
+                address,
+                run.id,
+                trials,
+                extra,
+                advanced,
+                self.seconds,
+                self.too_late,
             )
         lost = total - went.over
         if lost and not went.was_late:
@@ -189,6 +207,7 @@ def execute_flow(run_id: str, round: int = 0, night_seconds_left: float | None =
     """Let the agents work on the trials of one refinement round that have not finished."""
 
     def work(settings: Settings, store: Store) -> StageReport:
+        _require_agents(store, run_id, "execute")
         due = executing.due(store, run_id, round)
         models = [agent.model for agent in store.run(run_id).config.agents] if due else []
         shared = _Shared(
@@ -220,7 +239,8 @@ def score_flow(run_id: str, round: int = 0, night_seconds_left: float | None = N
 
     def work(settings: Settings, store: Store) -> StageReport:
         due = scoring.due(store, run_id, round)
-        models = [store.run(run_id).config.judge] if due else []
+        judges = store.run(run_id).config.every_judge if due else ()
+        models = [judge.model for judge in judges]
         shared = _Shared(
             settings,
             store,
@@ -253,21 +273,23 @@ def diagnose_flow(run_id: str, round: int = 0) -> None:
 @flow(name="refine", flow_run_name="refine-{round}-{run_id}", on_completion=[wake_parent])
 def refine_flow(run_id: str, round: int = 1) -> None:
     """Plan the trials of a refinement round, each with feedback on the attempt before."""
-    _staged(
-        run_id,
-        stage_title("refine", round),
-        lambda _settings, store: refining.do(store, run_id, round),
-    )
+
+    def work(_settings: Settings, store: Store) -> StageReport:
+        _require_agents(store, run_id, "refine")
+        return refining.do(store, run_id, round)
+
+    _staged(run_id, stage_title("refine", round), work)
 
 
 @flow(name="confirm", flow_run_name="confirm-{run_id}", on_completion=[wake_parent])
 def confirm_flow(run_id: str) -> None:
     """Plan a run that repeats what stands out in this one, where `[night] confirm` asks for it."""
-    _staged(
-        run_id,
-        "confirm",
-        lambda settings, store: confirming.plan(store, run_id, settings.night.confirm),
-    )
+
+    def work(settings: Settings, store: Store) -> StageReport:
+        _require_agents(store, run_id, "confirm")
+        return confirming.plan(store, run_id, settings.night.confirm)
+
+    _staged(run_id, "confirm", work)
 
 
 @flow(name="publish", flow_run_name="publish-{run_id}", on_completion=[wake_parent])

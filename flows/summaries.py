@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from taskdata.garbage import collected_after
-from taskdata.schema.ranking import controls, ranked
+from taskdata.schema.ranking import controls, ranked, standings
 from taskdata.schema.run import TrialResult
 from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
 from taskdata.store import Store
@@ -13,16 +13,20 @@ def summary_of(
     store: Store, run_id: str, results: Sequence[TrialResult] | None = None
 ) -> RunSummary:
     """Return the numbers of a run as they are now; `results`: of its trials, if they are known."""
+    from flows.agreement.standing import judge_notice
+    from flows.config import load_settings
     from quality.summary import summarise
 
     with collected_after():
-        return summarise(
+        summary = summarise(
             store.run(run_id),
             store.results(run_id) if results is None else results,
             store.tasks_of_run(run_id),
             store.gates(run_id),
             store.stages(run_id),
         )
+    notice = judge_notice(store, run_id, load_settings().agreement)
+    return summary.model_copy(update={"judge_notice": notice})
 
 
 def headline(summary: RunSummary) -> list[dict[str, str]]:
@@ -34,12 +38,15 @@ def headline(summary: RunSummary) -> list[dict[str, str]]:
 def brief_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
     """Return the headline figures of an agent, in columns that fit a terminal of 80 characters."""
     mean, interval = _number(agent.root_score.mean), agent.root_score.ci95
+    # Without spaces an interval stays in one line.
+    spread = "" if interval is None else "\n{:.2f}-{:.2f}".format(*interval)
     return {
         "agent": agent.agent,
-        "root score": mean if interval is None else f"{mean} ({_interval(interval)})",
-        f"root SR > {summary.run.threshold:g}": _share(agent.root_sr),
-        "trials": str(agent.trials),
-        "errors": str(agent.errors),
+        "rank": _ranks(summary).get(agent.agent, "").replace(" to ", "-"),
+        "root score": f"{mean}{spread}",
+        f"root SR > {summary.run.threshold:g}": _success(agent),
+        "n\nerrors": f"{agent.scored}/{agent.trials}\n{_error_share(agent)}",
+        "coverage": _share(agent.coverage),
         "cost": _money(agent.cost_usd),
     }
 
@@ -48,21 +55,42 @@ def wide_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
     """Return the numbers of an agent that stand beside its score."""
     return {
         "agent": agent.agent,
+        "rank": _ranks(summary).get(agent.agent, ""),
         "root score": _number(agent.root_score.mean),
         "95 % interval": _interval(agent.root_score.ci95),
         **_at_most(summary, _number(agent.missing.root_score_upper)),
-        f"root SR > {summary.run.threshold:g}": _share(agent.root_sr),
+        f"root SR > {summary.run.threshold:g}": _success(agent),
         **_undecided(summary, agent),
         "leaf SR": _share(agent.leaf_sr),
         "tool SR": _share(agent.tool_sr),
         "coverage": _share(agent.coverage),
-        "trials": str(agent.trials),
-        "errors": str(agent.errors),
+        "n": f"{agent.scored}/{agent.trials}",
+        "errors": _rate(agent.errors, agent.trials),
         "turns": "-" if agent.turns is None else f"{agent.turns:.1f}",
         "cost": _money(agent.cost_usd),
         **({"judge cost": _money(agent.judge_cost_usd)} if summary.run.judge else {}),
         "time": "-" if agent.wall_s is None else f"{agent.wall_s:.0f} s",
     }
+
+
+def _ranks(summary: RunSummary) -> dict[str, str]:
+    """Return the ranks that the run leaves open, by competing agent."""
+    return {standing.summary.agent: standing.rank for standing in standings(summary)}
+
+
+def _success(agent: AgentSummary) -> str:
+    interval = agent.root_sr_ci95
+    share = _share(agent.root_sr)
+    return share if interval is None else f"{share}\n{_shares(interval)}"
+
+
+def _error_share(agent: AgentSummary) -> str:
+    return f"{agent.errors / agent.trials:.0%}" if agent.trials else "-"
+
+
+def _rate(errors: int, trials: int) -> str:
+    """Return the infrastructure-error rate, and how many errors it is."""
+    return f"{errors / trials:.0%} ({errors})" if errors else "0%"
 
 
 def _at_most(summary: RunSummary, most: str) -> dict[str, str]:
@@ -102,10 +130,12 @@ def gain_rows(summary: RunSummary) -> list[dict[str, str]]:
             "agent": gain.agent,
             "round": str(gain.round),
             "feedback": gain.feedback,
-            "trials": str(gain.trials),
+            "n": f"{gain.gain.n}/{gain.trials}",
+            "errors": _rate(gain.errors, gain.trials),
             "before": _number(gain.mean_before),
             "after": _number(gain.mean_after),
             "gain": _number(gain.gain.mean),
+            "95 % interval": _interval(gain.gain.ci95),
         }
         for gain in summary.refinement
     ]
@@ -128,6 +158,10 @@ def _number(value: float | None) -> str:
 
 def _interval(interval: tuple[float, float] | None) -> str:
     return "-" if interval is None else "{:.2f} to {:.2f}".format(*interval)
+
+
+def _shares(interval: tuple[float, float]) -> str:
+    return "{:.0%}-{:.0%}".format(*interval)
 
 
 def _share(share: float | None) -> str:

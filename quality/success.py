@@ -49,6 +49,16 @@ def _decided(
     return [(r, v) for r, v in verdicts if v is not None and v is not TrialVerdict.UNDECIDED]
 
 
+def successes_by_repetition(
+    results: Iterable[TrialResult], rule: SuccessRule
+) -> dict[int, list[bool]]:
+    """Return which decided trials succeeded, by their repetition, which is 0 for the first."""
+    found: dict[int, list[bool]] = {}
+    for result, verdict in _decided(results, rule):
+        found.setdefault(result.trial.repetition, []).append(verdict is TrialVerdict.SUCCEEDED)
+    return found
+
+
 def _pass_k(results: Sequence[TrialResult], rule: SuccessRule) -> dict[str, dict[str, Estimate]]:
     outcomes: dict[str, list[bool]] = {}
     for result, verdict in _decided(results, rule):

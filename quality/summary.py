@@ -12,7 +12,12 @@ from pathlib import PurePosixPath
 from statistics import fmean
 from typing import Any
 
+from quality.atomic.end_to_end import end_to_end_accuracy
 from quality.atomic.step_by_step import step_accuracy
+from quality.breakdowns.detail import agent_detail
+from quality.breakdowns.groups import ANSWER
+from quality.breakdowns.leaves import leaf_scores
+from quality.breakdowns.turns import mean_turns
 from quality.history.categories import informative, pooled_by_category
 from quality.statistics.intervals import clustered_mean
 from quality.statistics.paired import compare_by_task
@@ -33,6 +38,7 @@ from taskdata.schema.success import SuccessRule
 from taskdata.schema.summary import (
     AgentComparison,
     AgentSummary,
+    EndToEndAccuracy,
     Estimate,
     RefinementGain,
     RunHeader,
@@ -41,8 +47,6 @@ from taskdata.schema.summary import (
 )
 from taskdata.schema.task import Task
 
-ANSWER = "answer"
-"""The deliverable type of leaves that look at the final answer."""
 _CAUSE_LENGTH = 160
 
 
@@ -58,6 +62,8 @@ def summarise(
         agent.name: [r for r in results if r.trial.agent == agent.name]
         for agent in run.config.agents
     }
+    controls = {agent.name for agent in run.config.agents if agent.is_control}
+    turns = mean_turns([r for r in results if r.trial.round == 0 and r.trial.agent not in controls])
     return RunSummary(
         run=_header(run, tasks),
         agents=tuple(
@@ -66,6 +72,7 @@ def summarise(
                 [r for r in by_agent[agent.name] if r.trial.round == 0],
                 tasks,
                 run.config.success,
+                turns,
             )
             for agent in run.config.agents
         ),
@@ -76,6 +83,7 @@ def summarise(
         ),
         unevaluated=sum(result.score is None for result in results),
         judging=_judging(results),
+        disagreement=_disagreement(results),
         comparisons=tuple(
             _comparison(first, second, by_agent) for first, second in combinations(by_agent, 2)
         ),
@@ -96,7 +104,8 @@ def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:
         finished_at=run.finished_at,
         threshold=config.threshold,
         min_coverage=config.min_coverage,
-        judge=None if config.judge is None else str(config.judge),
+        judge=config.judge_name,
+        rescores=config.rescores,
         sandbox=config.sandbox,
         repetitions=config.repetitions,
         refinement_rounds=config.refinement_rounds,
@@ -107,11 +116,15 @@ def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:
 
 
 def _agent(
-    agent: AgentSpec, results: Sequence[TrialResult], tasks: Mapping[str, Task], rule: SuccessRule
+    agent: AgentSpec,
+    results: Sequence[TrialResult],
+    tasks: Mapping[str, Task],
+    rule: SuccessRule,
+    turns: Mapping[str, float],
 ) -> AgentSummary:
     scored = [r for r in results if r.root_score is not None]
     errors = [r for r in results if r.is_infrastructure_error]
-    leaves = _leaf_scores(scored, tasks)
+    leaves = leaf_scores(scored, tasks)
     return AgentSummary(
         agent=agent.name,
         is_control=agent.is_control,
@@ -132,6 +145,8 @@ def _agent(
         failures=_failures(results),
         error_causes=dict(Counter(_cause(r) for r in errors).most_common()),
         steps=_steps(results),
+        end_to_end=_end_to_end(results),
+        detail=agent_detail(agent, results, tasks, rule, turns, _score_per_usd(scored)),
         **_effort([o for r in results if (o := _finished(r)) is not None]),
     )
 
@@ -140,6 +155,12 @@ def _steps(results: Sequence[TrialResult]) -> StepAccuracy | None:
     """Return the metrics of trials that predicted steps; None of an agent that acts."""
     marks = [(r.trial.task_id, r.score.root.steps) for r in results if r.score is not None]
     return step_accuracy([(task, steps) for task, steps in marks if steps is not None])
+
+
+def _end_to_end(results: Sequence[TrialResult]) -> EndToEndAccuracy | None:
+    """Return the metrics of trials that acted on atomic tasks; None without any."""
+    marks = [(r.trial.task_id, r.score.root.end_to_end) for r in results if r.score is not None]
+    return end_to_end_accuracy([(task, one) for task, one in marks if one is not None])
 
 
 def _finished(result: TrialResult) -> TrialOutcome | None:
@@ -247,22 +268,6 @@ def _pooled_by_category(scored: Sequence[TrialResult]) -> dict[str, Estimate]:
     )
 
 
-def _leaf_scores(
-    scored: Sequence[TrialResult], tasks: Mapping[str, Task]
-) -> list[tuple[TrialResult, Checkpoint, float]]:
-    """Return the leaves that a verifier was asked about, with trial, checkpoint and score.
-
-    One that got no score counts 0.
-    """
-    found = []
-    for result in scored:
-        checkpoints = {c.id: c for c in tasks[result.trial.task_hash].checkpoints.leaves()}
-        for leaf in result.score.leaves if result.score else ():
-            if leaf.unscored is None or leaf.unscored.was_asked:
-                found.append((result, checkpoints[leaf.leaf_id], leaf.score or 0.0))
-    return found
-
-
 def _by_deliverable(
     leaves: Sequence[tuple[TrialResult, Checkpoint, float]], tasks: Mapping[str, Task]
 ) -> dict[str, Estimate]:
@@ -294,6 +299,18 @@ def _cost(outcomes: Sequence[TrialOutcome]) -> float | None:
 
 def _judging(results: Sequence[TrialResult]) -> JudgeEffort:
     return sum((r.judging for r in results), JudgeEffort())
+
+
+def _disagreement(results: Sequence[TrialResult]) -> Estimate | None:
+    """Return the mean range of a panel's scores of a leaf, over first attempts."""
+    found = [
+        (leaf.disagreement, result.trial.task_id)
+        for result in results
+        if result.trial.round == 0 and result.score is not None
+        for leaf in result.score.leaves
+        if leaf.disagreement is not None
+    ]
+    return _score_estimate(found) if found else None
 
 
 def _score_per_usd(scored: Sequence[TrialResult]) -> float | None:

@@ -20,6 +20,7 @@ from taskdata.schema.night import (
     NightCell,
     NightSettings,
     NightTask,
+    NightTool,
     ScoreChange,
 )
 from taskdata.schema.summary import (
@@ -43,6 +44,15 @@ _CAUSES = (
 )
 _FELL = 2.0
 _SUCCESS = 7.0
+
+_TOOLS = (
+    ("python_execute", "logic", 240, ("refused", "limit")),
+    ("ReadXLSX", "operation", 130, ("bad_arguments",)),
+    ("OCR", "perception", 60, ("refused", "bad_arguments")),
+    ("Plot", "creativity", 30, ()),
+    ("open_browser", None, 12, ("unknown_tool",)),
+)
+"""Name, category, calls in a night, and why some of them give no result."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +105,26 @@ class Simulation:
             tasks=tuple(tasks),
             cells=tuple(cells),
             clusters=self._clusters(cells, draw, place),
+            tools=self._tools(draw),
             error_causes={"provider: 503 Service Unavailable": lost} if lost else {},
             gates={"tasks": True, "scores": not down},
             cost_usd=sum(costs),
             wall_s=3 * 3600 + draw.uniform(-600, 600),
+        )
+
+    def _tools(self, draw: random.Random) -> tuple[NightTool, ...]:
+        return tuple(
+            NightTool(
+                agent=agent,
+                tool=tool,
+                category=category,
+                trials=20,
+                calls=calls,
+                errors={kind: draw.randrange(1, calls) // 3 for kind in kinds},
+            )
+            for agent in self.names
+            if agent not in ("reference", "nop")
+            for tool, category, calls, kinds in _TOOLS
         )
 
     def task(self, number: int, later: bool = True) -> NightTask:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from dashboards.pages import formats
 from dashboards.pages.pairs import pairs
+from taskdata.schema.deadlines import NIGHT_DEADLINE
 from taskdata.schema.night import Morning, ScoreChange
 from taskdata.schema.ranking import MUST_SCORE, controls, ranked
 from taskdata.schema.run import RunStatus, TrialResult
@@ -150,6 +151,9 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
     unknown = sum(o.cost_usd is None for o in outcomes)
     known = sum(o.cost_usd or 0.0 for o in outcomes)
     headline = formats.money(known)
+    if summary.run.rescores:
+        paid = formats.money(summary.judging.cost_usd).capitalize()
+        return AnswerCard("What did it cost?", paid, _rescoring(summary))
     if unknown:
         headline = "Unknown" if not known else f"{headline} and more"
     run = summary.run
@@ -173,19 +177,27 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
     )
 
 
+def _rescoring(summary: RunSummary) -> tuple[str, ...]:
+    calls = formats.plural(summary.judging.calls, "call")
+    return f"{calls} of judges", f"the agents were paid in run {summary.run.rescores}"
+
+
 def _did_the_evaluation_work(summary: RunSummary, results: Sequence[TrialResult]) -> AnswerCard:
     """Answer for the infrastructure alone, and name the agents' own failures beside it."""
     question = "Did the evaluation itself work?"
     beside = _own_failures(summary.agents, summary.run.threshold)
     troubles = [] if summary.run.error is None else [f"run: {summary.run.error}"]
-    lost = sum(r.is_infrastructure_error for r in results)
+    left_out = sum(r.is_left_out for r in results)
+    if left_out:
+        troubles.append(f"{formats.plural(left_out, 'trial')} left out by {NIGHT_DEADLINE}")
+    lost = sum(r.is_infrastructure_error for r in results) - left_out
     if lost:
         troubles.append(f"{formats.plural(lost, 'trial')} lost to infrastructure errors")
     due = sum(r.score is None and not r.is_infrastructure_error for r in results)
     if due and summary.run.status != RunStatus.RUNNING:
         troubles.append(f"{formats.plural(due, 'trial')} not finished and scored")
     troubles += [f"gate {gate.gate} does not hold" for gate in summary.gates if not gate.success]
-    troubles += [t for agent in summary.agents if (t := _control_trouble(agent))]
+    troubles += [t for agent in summary.agents if (t := _control_trouble(agent, results))]
     if troubles:
         return AnswerCard(question, "No, see below", (*troubles, *beside), "bad")
     if due:
@@ -211,12 +223,15 @@ def _own_failures(agents: Sequence[AgentSummary], threshold: float) -> tuple[str
     )
 
 
-def _control_trouble(agent: AgentSummary) -> str | None:
+def _control_trouble(agent: AgentSummary, results: Sequence[TrialResult]) -> str | None:
     if agent.agent not in MUST_SCORE or agent.root_score.mean is None:
         return None
     low, high = MUST_SCORE[agent.agent]
-    # A verdict that is missing is the judge's failure, and none of the task's.
-    most = agent.missing.root_score_upper or agent.root_score.mean
+    # A verdict that is missing, or less than full, is the judge's and proves no task broken.
+    own = (r for r in results if r.trial.agent == agent.agent and r.trial.round == 0)
+    best = (r.score.root.best_judged for r in own if r.score is not None)
+    upper = agent.missing.root_score_upper or agent.root_score.mean
+    most = max(upper, fmean([one for one in best if one is not None] or [upper]))
     if low - _SLACK <= most and agent.root_score.mean <= high + _SLACK:
         return None
     must = f"{low:g}" if low == high else f"at most {high:g}"

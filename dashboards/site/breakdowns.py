@@ -102,7 +102,7 @@ def _radar(
         [trace(agent) for agent in agents],
         360,
         polar={"radialaxis": radial | {"tickfont": {"size": 10}}},
-        margin={"l": 60, "r": 60, "t": 30, "b": 30},
+        margin={"l": 84, "r": 84, "t": 30, "b": 30},
     )
     return Drawing(title, figure, _table("capability", agents, groups, names), _note(groups))
 
@@ -137,7 +137,7 @@ def _dots(
         [trace(agent) for agent in agents],
         64 + 34 * len(names),
         xaxis=SCORE_AXIS | {"title": "mean root score"},
-        yaxis=_names_axis(names),
+        yaxis=names_axis(names),
     )
     return Drawing(title, figure, _table(what, agents, groups, names), _note(groups))
 
@@ -171,7 +171,7 @@ def _pooled(history: History, estimates: Sequence[CategoryEstimate]) -> Drawing:
         [trace(place, agent) for place, agent in enumerate(agents)],
         64 + len(names) * max(34, 14 * len(agents)),
         xaxis=SCORE_AXIS | {"title": "mean root score, pooled"},
-        yaxis=_names_axis(names),
+        yaxis=names_axis(names),
     )
     rows: list[list[Cell]] = [
         [e.category, e.agent, e.tasks, e.estimate.mean, *(e.estimate.ci95 or (None, None))]
@@ -185,11 +185,14 @@ def _pooled(history: History, estimates: Sequence[CategoryEstimate]) -> Drawing:
     return Drawing("Root score by category", figure, table, note)
 
 
-def _names_axis(names: Sequence[str]) -> dict[str, Any]:
+def names_axis(
+    names: Sequence[str], text: Callable[[str], str] = lambda name: label(formats.words(name))
+) -> dict[str, Any]:
+    """Return an axis of names from the top, one at each whole number from 0."""
     return NAMES_AXIS | {
         "type": "linear",
         "tickvals": list(range(len(names))),
-        "ticktext": [f"{label(formats.words(name))} " for name in names],
+        "ticktext": [f"{text(name)} " for name in names],
         "range": [len(names) - 0.5, -0.5],
         "autorange": False,
         "showgrid": True,

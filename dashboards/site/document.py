@@ -167,7 +167,7 @@ def _colours() -> str:
         pairs = scheme._asdict().items()
         return "".join(f"--{name.replace('_', '-')}: {value};" for name, value in pairs)
 
-    dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {variables(DARK)} }} }}"
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {variables(DARK)} }} }}"
     return f":root {{ {variables(LIGHT)} }}\n{dark}\n"
 
 

@@ -10,7 +10,8 @@ from dashboards.pages import formats
 from dashboards.site.document import Link
 from dashboards.site.drawing import Cell, Drawing, Table, as_json, drawn, empty
 from dashboards.site.history import History, NightRow
-from dashboards.site.trends import moment
+from dashboards.site.tool_failures import tool_drawings
+from dashboards.site.trends import moment, nights_axis
 from dashboards.theme import PALETTE, PATTERNS, label
 from taskdata.schema.diagnosis import FailureStage
 from taskdata.schema.night import FailureCluster
@@ -52,7 +53,7 @@ def failure_drawings(history: History, summary: RunSummary | None) -> dict[str, 
     found = {"causes": _causes(history), "stages": _stages(history)}
     if summary is not None:
         found["labels"] = _labels(history, summary)
-    return found
+    return found | tool_drawings(history)
 
 
 def _causes(history: History) -> Drawing:
@@ -142,7 +143,7 @@ def _stages(history: History) -> Drawing:
         data,
         300,
         barmode="stack",
-        xaxis={"type": "date", "nticks": 12},
+        xaxis=nights_axis(nights),
         yaxis={"title": "trials", "rangemode": "tozero"},
         showlegend=True,
         legend={"orientation": "h", "y": 1.12},

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from dashboards.figures.headline import headline
 from dashboards.figures.refinement import refinement
@@ -12,51 +12,12 @@ from dashboards.site.drawing import Cell, Drawing, Table, as_json, drawn, empty,
 from dashboards.site.history import AgentNight, History
 from dashboards.theme import SCORES, label
 from taskdata.schema.night import CategoryEstimate
-from taskdata.schema.ranking import controls, ranked
-from taskdata.schema.summary import AgentComparison, AgentSummary, Estimate, RunSummary
+from taskdata.schema.ranking import Standing, controls, ranked, standings
+from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
 
 _DASHES = ("solid", "dot")
-
-
-class Standing(NamedTuple):
-    """An agent's place."""
-
-    summary: AgentSummary
-    best: int
-    worst: int
-
-    @property
-    def rank(self) -> str:
-        """Return the ranks that the night leaves open."""
-        return str(self.best) if self.best == self.worst else f"{self.best} to {self.worst}"
-
-
-def standings(summary: RunSummary) -> list[Standing]:
-    """Return the competing agents by score, each with the ranks that the night leaves open.
-
-    An agent is surely ahead of another where the 95 % interval of their difference, paired by
-    task, lies on its side of zero; whoever is neither ahead nor behind may hold either place. The
-    intervals hold for each pair, not for all pairs at once.
-    """
-    competing = [agent for agent in ranked(summary.agents) if agent.root_score.mean is not None]
-    names = {agent.agent for agent in competing}
-    ahead, behind = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    for comparison in summary.comparisons:
-        winner = _winner(comparison)
-        if winner is None or not {comparison.first, comparison.second} <= names:
-            continue
-        loser = comparison.first if winner == comparison.second else comparison.second
-        behind[winner] += 1
-        ahead[loser] += 1
-    last = len(competing)
-    return [Standing(a, 1 + ahead[a.agent], last - behind[a.agent]) for a in competing]
-
-
-def _winner(comparison: AgentComparison) -> str | None:
-    interval = comparison.difference.ci95
-    if interval is None or interval[0] <= 0 <= interval[1]:
-        return None
-    return comparison.second if interval[0] > 0 else comparison.first
+_NEAR = (0.35, 0.2)
+"""Parts of both axes within which the names of two points would cover each other."""
 
 
 def leaderboard_drawings(
@@ -65,6 +26,7 @@ def leaderboard_drawings(
     """Return the figures of the leaderboard; `pooled` are estimates by category of that night."""
     found = {
         "headline": _headline(history, summary),
+        "ranks": _ranks(history, standings(summary)),
         "success-curve": _success_curve(history, summary),
         "cost": _front(history, "Success against cost", "dollars per trial", _cost),
         "steps": _front(history, "Success against steps", "turns per trial", _turns),
@@ -101,6 +63,36 @@ def _headline(history: History, summary: RunSummary) -> Drawing:
     return Drawing("Root score and root success rate", figure, Table(columns, rows), note)
 
 
+def _ranks(history: History, standings: Sequence[Standing]) -> Drawing:
+    title = "Ranks that the night leaves open"
+    if len(standings) < 2:
+        return Drawing(title, empty("It takes two agents with a score."), Table((), ()))
+    agents = [standing.summary.agent for standing in standings]
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": list(range(standing.best, standing.worst + 1)),
+            "y": [place] * (standing.worst - standing.best + 1),
+            "line": {"color": history.styles[agent].colour, "width": 5},
+            "marker": marker(history.styles[agent], 11),
+            "cliponaxis": False,
+            "hovertemplate": f"{label(agent)}<br>rank {standing.rank}<extra></extra>",
+        }
+        for place, (agent, standing) in enumerate(zip(agents, standings, strict=True))
+    ]
+    figure = drawn(
+        data,
+        70 + 26 * len(agents),
+        xaxis={"title": "rank", "dtick": max(1, len(agents) // 10), "zeroline": False}
+        | {"range": [0.6, len(agents) + 0.4]},
+        yaxis=breakdowns.names_axis(agents, label),
+    )
+    rows: list[list[Cell]] = [[s.summary.agent, s.best, s.worst] for s in standings]
+    note = "From 95 % intervals of the differences of each pair of agents, paired by task."
+    return Drawing(title, figure, Table(("agent", "best rank", "worst rank"), rows), note)
+
+
 def _numbers(estimate: Estimate) -> tuple[float | None, float | None, float | None]:
     low, high = estimate.ci95 or (None, None)
     return estimate.mean, low, high
@@ -126,6 +118,7 @@ def _front(
     if not points:
         return Drawing(title, empty("It is unknown of every agent."), Table((), ()))
     best = pareto(points)
+    reach = max(x for x, _ in points.values())
     data: list[dict[str, Any]] = [
         {
             "type": "scatter",
@@ -142,7 +135,7 @@ def _front(
                 "x": [x],
                 "y": [y],
                 "text": [label(agent, 26)],
-                "textposition": "top center",
+                "textposition": _beside(points, agent, reach),
                 "textfont": {"size": 11},
                 "marker": marker(history.styles[agent], 11),
                 "cliponaxis": False,
@@ -152,11 +145,10 @@ def _front(
             for agent, (x, y) in points.items()
         ),
     ]
-    reach = max(x for x, _ in points.values())
     figure = drawn(
         data,
         320,
-        xaxis={"title": axis, "range": [-0.15 * reach or -0.15, 1.18 * reach or 1]},
+        xaxis={"title": axis, "range": [-0.04 * reach or -0.04, 1.06 * reach or 1]},
         yaxis={"tickformat": ".0%", "range": [0, 1.12], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
     )
     rows: list[list[Cell]] = [
@@ -166,6 +158,17 @@ def _front(
     return Drawing(
         title, figure, table, "The dotted line is the Pareto front: nobody is better for less."
     )
+
+
+def _beside(points: Mapping[str, tuple[float, float]], agent: str, reach: float) -> str:
+    """Return where the name of an agent's point stands: inwards, and off the next point above."""
+    x, y = points[agent]
+    above = (
+        abs(other_x - x) < _NEAR[0] * (reach or 1) and 0 <= other_y - y < _NEAR[1]
+        for other, (other_x, other_y) in points.items()
+        if other != agent
+    )
+    return f"{'bottom' if any(above) else 'top'} {'left' if 2 * x > reach else 'right'}"
 
 
 def pareto(points: Mapping[str, tuple[float, float]]) -> list[str]:

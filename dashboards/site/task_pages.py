@@ -11,7 +11,7 @@ from dashboards.site.document import Link
 from dashboards.site.drawing import GREY, Cell, Drawing, Table, as_json, drawn, empty, marker
 from dashboards.site.history import AgentNight, History, TaskHistory, TaskResult
 from dashboards.site.task_facts import TaskFacts, flips, task_facts
-from dashboards.site.trends import moment
+from dashboards.site.trends import moment, nights_axis
 from dashboards.theme import PALETTE, label
 from taskdata.schema.night import NightTask
 
@@ -200,7 +200,7 @@ def task_drawings(history: History, known: TaskHistory) -> dict[str, Drawing]:
         [_line(history, agent, scores[agent], places) for agent in agents],
         320,
         hovermode="closest",
-        xaxis={"type": "date", "nticks": 12},
+        xaxis=nights_axis(list(nights.values())),
         yaxis=SCORE_AXIS | {"title": "root score"},
         shapes=[_mark(moment(nights[place])) for place in known.changed if place in nights],
         margin={"l": 8, "r": 18, "t": 10, "b": 44},

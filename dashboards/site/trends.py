@@ -1,6 +1,8 @@
 """Every agent's score, success, cost, time and errors over the nights."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from dashboards.figures.axes import SCORE_AXIS, SHARE_AXIS
@@ -12,6 +14,10 @@ from dashboards.theme import label
 _HEIGHT = 300
 _MARKED = 12
 """Changes of release that are named in a figure; of more, only the lines are drawn."""
+_NAMED_NIGHTS = 7
+"""So few nights each have a tick of their own on an axis of time."""
+_APART = 0.1
+"""Part of the axis that two such ticks must be apart, or one label covers the other."""
 _LINK = Link()
 
 
@@ -67,7 +73,7 @@ def _drawing(history: History, measure: _Measure) -> Drawing:
         [_line(history, agent, measure) for agent in agents],
         _HEIGHT,
         hovermode="closest",
-        xaxis={"type": "date", "nticks": 12},
+        xaxis=nights_axis(nights),
         yaxis=dict(measure.axis),
         shapes=[_mark(nights[night]) for night, _ in changes],
         annotations=[_named(nights[n], bank) for n, bank in changes[-_MARKED:]],
@@ -108,6 +114,25 @@ def _line(history: History, agent: str, measure: _Measure) -> dict[str, Any]:
 def moment(night: NightRow) -> str:
     """Return when the night began, as Plotly reads it."""
     return f"{night.created_at:%Y-%m-%d %H:%M}"
+
+
+def nights_axis(nights: Sequence[NightRow]) -> dict[str, Any]:
+    """Return an axis of time; a few nights have their own days as ticks.
+
+    Plotly's own ticks for one night, or for a few, are hours that repeat the same day.
+    """
+    axis: dict[str, Any] = {"type": "date", "nticks": 12}
+    times = [night.created_at for night in nights]
+    if not times or len(times) > _NAMED_NIGHTS:
+        return axis
+    room = 0.05 * (times[-1] - times[0]) or timedelta(hours=12)
+    span = times[-1] - times[0] + 2 * room
+    form = "%e %b %H:%M" if len({time.date() for time in times}) < len(times) else "%e %b"
+    ticks = {"tickvals": [moment(n) for n in nights], "ticktext": [f"{t:{form}}" for t in times]}
+    if any(after - before < _APART * span for before, after in pairwise(times)):
+        ticks = {}
+    ends = (times[0] - room, times[-1] + room)
+    return axis | ticks | {"range": [f"{end:%Y-%m-%d %H:%M}" for end in ends]}
 
 
 def _short(value: float | None) -> float | None:

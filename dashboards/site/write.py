@@ -8,7 +8,7 @@ from dashboards.index import ListedRelease
 from dashboards.site.document import Site, morning_page, task_page
 from dashboards.site.failing import cluster_rows, failure_drawings
 from dashboards.site.history import History, gather
-from dashboards.site.leaderboard import leaderboard_drawings, standings
+from dashboards.site.leaderboard import leaderboard_drawings
 from dashboards.site.morning import morning_context, morning_drawings
 from dashboards.site.task_pages import (
     MOST_ROWS,
@@ -17,9 +17,10 @@ from dashboards.site.task_pages import (
     task_drawings,
     task_rows,
 )
+from dashboards.site.task_records import TaskRecord
 from dashboards.site.trends import trend_drawings
 from taskdata.schema.night import Morning, Night
-from taskdata.schema.ranking import controls
+from taskdata.schema.ranking import controls, standings
 from taskdata.schema.summary import RunSummary
 
 
@@ -42,6 +43,7 @@ def write_site(
     mornings: Mapping[str, Morning],
     summary: RunSummary | None = None,
     releases: Sequence[ListedRelease] = (),
+    records: Mapping[str, TaskRecord] | None = None,
 ) -> Written:
     """Write the site of a store; pages that would be the same are left as they are.
 
@@ -52,6 +54,7 @@ def write_site(
             of other nights stay as they are.
         summary: The latest night's numbers, for the leaderboard; None: that page says so.
         releases: Those that have a page.
+        records: What is on record of tasks, by their ids.
 
     Raises:
         KeyError: if a morning is of no night.
@@ -62,7 +65,7 @@ def write_site(
     _write_mornings(site, history, mornings)
     latest = mornings.get(history.nights[-1].run_id) if history.nights else None
     _write_overviews(site, history, summary, latest)
-    _write_tasks(site, history, releases)
+    _write_tasks(site, history, releases, records or {})
     listed = [*history.nights, *history.confirming]
     listed.sort(key=lambda night: night.created_at, reverse=True)
     has_morning = {night.run_id for night in listed if site.has(morning_page(night.run_id))}
@@ -109,7 +112,12 @@ def _write_overviews(
     site.write("leaderboard.html", "leaderboard.html", context, board)
 
 
-def _write_tasks(site: Site, history: History, releases: Sequence[ListedRelease]) -> None:
+def _write_tasks(
+    site: Site,
+    history: History,
+    releases: Sequence[ListedRelease],
+    records: Mapping[str, TaskRecord],
+) -> None:
     rows = task_rows(history)
     context: dict[str, Any] = {"rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS)}
     site.write("tasks.html", "tasks.html", context, list_drawings(history, rows[:MOST_ROWS]))
@@ -117,4 +125,5 @@ def _write_tasks(site: Site, history: History, releases: Sequence[ListedRelease]
     for task_id, task in history.tasks.items():
         context = task_context(history, task)
         context["release"] = known.get(context["bank"])
+        context |= {"record": records.get(task_id, TaskRecord()), "with_page": known}
         site.write(task_page(task_id), "task.html", context, task_drawings(history, task))

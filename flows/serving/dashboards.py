@@ -5,18 +5,17 @@ every page asks for the login of the home. It is asked for by HTTP's own means: 
 such a login for this port alone, whereas a cookie would go to every server of the machine.
 """
 
-import base64
-import hmac
 import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from flows.serving.ports import LOCAL_HOSTS, address_of, listening
+from flows.serving.guard import behind_login
+from flows.serving.ports import address_of, listening
 from flows.serving.tokens import login_of
 
 if TYPE_CHECKING:
@@ -98,28 +97,12 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
         login: What it asks for, `user:password`.
     """
     from starlette.applications import Starlette
-    from starlette.middleware import Middleware
-    from starlette.middleware.base import BaseHTTPMiddleware
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.responses import HTMLResponse, RedirectResponse, Response
+    from starlette.responses import HTMLResponse, RedirectResponse
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 
-    expected = f"Basic {base64.b64encode(login.encode()).decode()}".encode()
-
-    async def guarded(
-        request: "Request", call_next: "Callable[[Request], Awaitable[Response]]"
-    ) -> "Response":
-        given = request.headers.get("authorization", "").encode()
-        if hmac.compare_digest(given, expected):
-            reply = await call_next(request)
-        else:
-            asks = {"WWW-Authenticate": 'Basic realm="Nightshift", charset="UTF-8"'}
-            reply = Response("The login is in the file `login` of the home.", 401, asks)
-        reply.headers.update(HEADERS)
-        if request.url.path.startswith(_SITE):
-            reply.headers.update(SITE_HEADERS)
-        return reply
+    def headers(path: str) -> Mapping[str, str]:
+        return HEADERS | SITE_HEADERS if path.startswith(_SITE) else HEADERS
 
     def has_site() -> bool:
         return (home / "site" / "index.html").is_file()
@@ -132,7 +115,7 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
 
         return HTMLResponse(build_index(*_listed(home), has_site=has_site()))
 
-    folders = ("runs", "banks", "site")
+    folders = ("runs", "banks", "site", "judges")
     for name in folders:
         (home / name).mkdir(parents=True, exist_ok=True)
     return Starlette(
@@ -141,10 +124,7 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
             Route("/list.html", listing),
             *(Mount(f"/{name}", StaticFiles(directory=home / name)) for name in folders),
         ],
-        middleware=[
-            Middleware(TrustedHostMiddleware, allowed_hosts=list(LOCAL_HOSTS), www_redirect=False),
-            Middleware(BaseHTTPMiddleware, dispatch=guarded),
-        ],
+        middleware=behind_login(login, headers),
     )
 
 
@@ -177,6 +157,7 @@ def _listed_run(settings: "Settings", store: "Store", run: "Run") -> "ListedRun"
         bank=run.config.bank,
         agents=tuple(agent.name for agent in run.config.agents),
         status=status_of(settings, store, run),
+        rescores=run.config.rescores,
         has_dashboard=(folder / "dashboard.html").is_file(),
         gates=tuple(sorted(page.stem for page in folder.glob("gates/*.html"))),
     )

@@ -48,6 +48,9 @@ _logger = logging.getLogger(__name__)
 _ZOMBIES = "nightshift-crash-zombie-runs"
 # One may be late or lost on its way to the server.
 _HEARTBEATS_MISSED = 3
+_ENDINGS = ("Completed", "Failed", "Cancelled", "Crashed")
+# The last heartbeat may be heard after the end; then the retry must not be crashed for its silence.
+_BEGINNINGS = ("AwaitingRetry", "Pending")
 # Stages that people run again while nights and refreshes are at work.
 _STAGES_BY_HAND = 4
 
@@ -198,12 +201,12 @@ def heartbeat_automation(frequency: int) -> Automation:
         frequency: Of their heartbeats, in seconds.
     """
     seconds = _HEARTBEATS_MISSED * frequency
-    endings = ("heartbeat", "Completed", "Failed", "Cancelled", "Crashed")
+    signs = ("heartbeat", *_ENDINGS, *_BEGINNINGS)
     return Automation(
         name=_ZOMBIES,
         trigger=EventTrigger(
             after={"prefect.flow-run.heartbeat"},
-            expect={f"prefect.flow-run.{ending}" for ending in endings},
+            expect={f"prefect.flow-run.{sign}" for sign in signs},
             match={"prefect.resource.id": ["prefect.flow-run.*"]},
             match_related={
                 "prefect.resource.role": "tag",
@@ -222,4 +225,4 @@ def heartbeat_automation(frequency: int) -> Automation:
 
 def _watched(automation: Automation) -> tuple[Any, ...]:
     trigger: Any = automation.trigger
-    return trigger.within, trigger.match_related.model_dump()
+    return trigger.within, trigger.expect, trigger.match_related.model_dump()

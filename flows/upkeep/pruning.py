@@ -2,28 +2,20 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
-from html import escape
 
 from flows.config import Settings
 from flows.locks import forget_lock, is_worked_on, run_lock, upkeep_lock
+from flows.site import write_gone_page
 from flows.upkeep.links import linked_runs
 from flows.upkeep.sizes import folder_bytes
 from taskdata.errors import Misuse, StoreUnavailable
-from taskdata.private_files import private_folder
 from taskdata.schema.base import Value
 from taskdata.schema.retention import KeepRule, kept_by, with_needed
 from taskdata.schema.run import Run
 from taskdata.store import Store
-
-_GONE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Run {run}</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'">
-<p>Run {run} was removed by <code>nightshift prune</code>: its trials are gone, its night is still
-in the <a href="../../site/trends.html">trends</a>.</p></html>
-"""
 
 
 class RunToRemove(Value):
@@ -44,7 +36,7 @@ class PrunePlan(Value):
     kept: dict[str, int]
     """Runs that stay, by reason."""
     artifacts: int
-    """Files that nothing else refers to."""
+    """Files that nothing else refers to, or nothing at all."""
     artifact_bytes: int
     young: int = 0
     """Of these, files that were written within a day: they and their runs' rows go later."""
@@ -92,11 +84,11 @@ def plan_prune(
         runs = store.runs()
         kept = _kept(settings, store, rule, runs, at, unfinished=unfinished)
         going = [run for run in runs if run.id not in kept]
-        going += _confirming(store, going, unfinished=unfinished)
+        going += _confirming(store, [run.id for run in runs if run.id in kept])
         begun = store.being_removed()
         ids = [*(run.id for run in going), *begun]
         trials = store.count_trials(ids)
-        room = store.room_of(store.unneeded_artifacts(ids) if ids else (), at)
+        room = store.room_of(store.unneeded_artifacts(ids), at)
     dates = {run.id: run.created_at for run in going}
     return PrunePlan(
         runs=tuple(
@@ -135,8 +127,7 @@ def prune(
         busy = [run.id for run in plan.runs if run.created_at and not _begun(settings, store, run)]
         for run_id in store.being_removed():
             _remove_pages(settings, run_id, is_listed=store.night(run_id) is not None)
-        ids = store.being_removed()
-        unneeded = store.unneeded_artifacts(ids) if ids else set()
+        unneeded = store.unneeded_artifacts(store.being_removed())
         removed = store.remove_rows(store.remove_artifacts(unneeded, at))
         for run_id in removed:
             forget_lock(settings, run_id)
@@ -160,7 +151,7 @@ def _kept(
     unfinished: bool,
 ) -> dict[str, str]:
     """Return by id why runs stay."""
-    by_rule = kept_by(rule, runs, now)
+    by_rule = _with_sources(kept_by(rule, runs, now), runs)
     old = {run.id for run in runs}.difference(by_rule)
     needed = {
         "a process is at work on them": [i for i in sorted(old) if is_worked_on(settings, i)],
@@ -168,7 +159,16 @@ def _kept(
         "something else in the store refers to them": store.runs_in_use(),
         "pages of runs that stay link to them": linked_runs(settings.home, by_rule, old),
     }
-    return with_needed(by_rule, old, needed)
+    return _with_sources(with_needed(by_rule, old, needed), runs)
+
+
+def _with_sources(reasons: dict[str, str], runs: Sequence[Run]) -> dict[str, str]:
+    """Return why runs stay, with the rescorings of those that do."""
+    kept = dict(reasons)
+    for run in reversed(runs):  # the oldest first: a rescoring may be scored again
+        if run.config.rescores in kept:
+            kept.setdefault(run.id, "the run that they score again stays")
+    return kept
 
 
 def _begun(settings: Settings, store: Store, run: RunToRemove) -> bool:
@@ -181,14 +181,12 @@ def _begun(settings: Settings, store: Store, run: RunToRemove) -> bool:
     return True
 
 
-def _confirming(store: Store, going: Sequence[Run], *, unfinished: bool) -> list[Run]:
-    """Return the re-runs that confirm runs which go."""
-    ids = {run.id for run in going}
-    needed = set() if unfinished else store.unfinished_runs()
+def _confirming(store: Store, staying: Collection[str]) -> list[Run]:
+    """Return the re-runs that confirm no run which stays, finished or not: nothing resumes them."""
     return [
         store.run(again)
-        for again, confirmed in store.confirming_runs().items()
-        if confirmed in ids and again not in needed
+        for again, confirmed in sorted(store.confirming_runs().items())
+        if confirmed not in staying
     ]
 
 
@@ -202,5 +200,4 @@ def _remove_pages(settings: Settings, run_id: str, *, is_listed: bool) -> None:
     except OSError as exc:
         raise StoreUnavailable(f"{folder}: cannot be removed: {exc.strerror}") from exc
     if is_listed and settings.site_folder.is_dir():
-        private_folder(folder)
-        (folder / "dashboard.html").write_text(_GONE.format(run=escape(run_id)), encoding="utf-8")
+        write_gone_page(settings, run_id)

@@ -19,6 +19,7 @@ from environments.models.keys import PAIRS_VARIABLE
 from environments.models.money.prices import PRICES_VARIABLE, user_prices
 from flows.workers.backlogs import HostedBacklog, hosted, take_from
 from stages.workers.backlog import TakeTrials
+from stages.workers.deadline import StageEnd
 from taskdata.errors import StageFailed
 from taskdata.store import Store, StoreAddress
 
@@ -67,6 +68,7 @@ def run_shifts(
     extra: dict[str, Any],
     advanced: Callable[[int], None],
     seconds: float,
+    too_late: str,
 ) -> Spread:
     """Have the cluster's workers do the trials, and return how that went.
 
@@ -83,6 +85,7 @@ def run_shifts(
         advanced: Called with the number of trials that are done.
         seconds: From now until the stage's deadline. No trial is begun after it, and trials in
             flight are stopped.
+        too_late: What is recorded of these.
 
     Raises:
         StageFailed: The cluster had no workers for `_SECONDS_WITHOUT_WORKERS`.
@@ -90,7 +93,7 @@ def run_shifts(
     total, ends = sum(len(ids) for ids in trials.values()), time.monotonic() + seconds
     workers = len(connected.scheduler_info(n_workers=-1)["workers"])
     shifts = min(total, _SHIFTS_PER_WORKER * max(1, workers))
-    extra = extra | {"ends_at": time.time() + seconds}
+    extra = extra | {"ends": StageEnd(time.time() + seconds, too_late)}
     with hosted(connected, run_id, trials) as backlog:
         told = (work, address, run_id, backlog.address, extra, _environment())
         futures = [
@@ -213,23 +216,23 @@ def execute_shift(store: Store, run_id: str, take: TakeTrials, extra: dict[str, 
     """Execute trials.
 
     `extra` holds the `endpoints` of local models, the `home` of MCP servers, the address of the
-    run's `limits`, and `ends_at`.
+    run's `limits`, and when it `ends`.
     """
     from flows.workers.limits import exchange_at
     from stages.execute.work import run_until_empty
 
     exchange, home = exchange_at(extra["limits"]), Path(extra["home"])
-    run_until_empty(store, run_id, take, extra["endpoints"], home, exchange, extra["ends_at"])
+    run_until_empty(store, run_id, take, extra["endpoints"], home, exchange, extra["ends"])
 
 
 def score_shift(store: Store, run_id: str, take: TakeTrials, extra: dict[str, Any]) -> None:
     """Score trials.
 
     `extra` holds the `endpoints` for a local judge, the address of the run's `limits`, and
-    `ends_at`.
+    when it `ends`.
     """
     from flows.workers.limits import exchange_at
     from stages.score.work import score_until_empty
 
     exchange = exchange_at(extra["limits"])
-    score_until_empty(store, run_id, take, extra["endpoints"], exchange, extra["ends_at"])
+    score_until_empty(store, run_id, take, extra["endpoints"], exchange, extra["ends"])

@@ -7,6 +7,7 @@ then the answer. Faults of a call count in InstAcc alone, as in the published sc
 from collections.abc import Sequence
 
 from quality.atomic.answers import is_right
+from quality.encoders.encoder import Similarity, names_of
 from quality.statistics.intervals import clustered_mean, clustered_share
 from taskdata.schema.scores import AnswerMark, CallMark, StepScore
 from taskdata.schema.summary import Estimate, StepAccuracy
@@ -23,7 +24,10 @@ _NOTHING = Prediction()
 
 
 def score_steps(
-    predictions: Sequence[Prediction], reference: ReferenceSolution, answer: Answer | None
+    predictions: Sequence[Prediction],
+    reference: ReferenceSolution,
+    answer: Answer | None,
+    similarity: Similarity | None = None,
 ) -> StepScore:
     """Return how each prediction compares with its place in the reference.
 
@@ -31,7 +35,8 @@ def score_steps(
         predictions: In order; those that are missing because the agent's budget ended hold for
             nothing, and those beyond the answer are left out.
         reference: What was to be predicted.
-        answer: The task's; only an objective one is scored.
+        answer: The task's.
+        similarity: Compares meanings; None: a subjective answer is not scored.
     """
     steps = reference.steps
     given = [*predictions[: len(steps) + 1]]
@@ -39,7 +44,7 @@ def score_steps(
     called = [prediction for prediction in given if prediction.call is not None]
     return StepScore(
         calls=tuple(_call_mark(p, step) for p, step in zip(given, steps, strict=False)),
-        answer=_answer_mark(given[-1], answer),
+        answer=_answer_mark(given[-1], answer, similarity),
         predicted_calls=len(called),
         predicted_errors=sum(p.error is not None for p in called),
     )
@@ -55,17 +60,23 @@ def _call_mark(prediction: Prediction, step: ReferenceStep) -> CallMark:
     )
 
 
-def _answer_mark(prediction: Prediction, answer: Answer | None) -> AnswerMark:
+def _answer_mark(
+    prediction: Prediction, answer: Answer | None, similarity: Similarity | None
+) -> AnswerMark:
     # A call that is predicted beside an answer would be made first.
     said = prediction.answer if prediction.call is None else None
-    score = None
+    score = encoder = None
     if isinstance(answer, ObjectiveAnswer):
         score = float(said is not None and is_right(said, answer))
-    # Of subjective answers not even a missing one is 0: a mean over failures alone says nothing.
+    # Without an encoder not even a missing answer is 0: a mean over failures alone says nothing.
+    elif isinstance(answer, SubjectiveAnswer) and similarity is not None:
+        encoder = similarity.encoder
+        score = 0.0 if said is None else min(similarity.best(said, answer.references), 1.0)
     return AnswerMark(
         aligned=said is not None and prediction.error is None,
         has_reference=isinstance(answer, ObjectiveAnswer | SubjectiveAnswer),
         score=score,
+        encoder=encoder,
     )
 
 
@@ -87,6 +98,7 @@ def step_accuracy(scores: Sequence[tuple[str, StepScore]]) -> StepAccuracy | Non
         summ_acc=_estimate(scored),
         answers=len(answers),
         answers_unscored=len(answers) - len(scored),
+        encoder=names_of(mark.encoder for _, mark in answers),
         predicted_calls=sum(score.predicted_calls for _, score in scores),
         predicted_errors=sum(score.predicted_errors for _, score in scores),
     )

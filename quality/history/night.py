@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from quality.history.clusters import error_causes, failure_clusters
+from quality.history.tools import night_tools
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Check, Judge
 from taskdata.schema.gate import GateResult
@@ -49,6 +50,7 @@ def night_of(
         tasks=tuple(_task(key, tasks[key]) for key in sorted(tasks)),
         cells=_cells(run.config, first),
         clusters=failure_clusters(first, without=controls),
+        tools=night_tools(first, without=controls),
         error_causes=dict(error_causes(first)),
         gates={gate.gate: gate.success for gate in gates},
         cost_usd=cost_usd,
@@ -69,7 +71,7 @@ def _settings(run: Run, results: Sequence[TrialResult]) -> NightSettings:
         bank=config.bank,
         release_hash=run.release_hash,
         selection=_selection(config),
-        judge=None if config.judge is None else str(config.judge),
+        judge=config.judge_name,
         tool_backends=_tool_backends(config),
         threshold=config.threshold,
         min_coverage=config.min_coverage,

@@ -124,10 +124,8 @@ def _alike(
 
 
 def _scored(cell: NightCell | None) -> int:
-    return 0 if cell is None else sum(score is not None for score in cell.scores)
+    return 0 if cell is None else cell.scored
 
 
 def _mean(cell: NightCell | None) -> float:
-    known = [] if cell is None else [score for score in cell.scores if score is not None]
-    # There are a hundred thousand cells, and `fmean` is slow for the one or two numbers of each.
-    return sum(known) / len(known) if known else math.nan
+    return math.nan if cell is None or cell.mean is None else cell.mean

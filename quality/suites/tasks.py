@@ -76,7 +76,7 @@ def rules_for(config: RunConfig) -> TaskRules:
     starter = config.bank == "starter"
     return TaskRules(
         min_checkable_share=0.7 if starter else 0.0,
-        needs_check=config.judge is None,
+        needs_check=not config.every_judge,
         needs_files=starter,
         needs_reference=starter,
         # Of one's own folder only: a stored bank may have come from anywhere.
@@ -124,7 +124,12 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "capabilities": _listed(c.value for c in set(task.capabilities)),
         "leaves": len(leaves),
         "depth": task.checkpoints.depth(),
-        "weightless_nodes": _listed(n.id for n in inner if not any(c.weight for c in n.children)),
+        "weightless_nodes": _listed(
+            node.id
+            for node in inner
+            if not any(child.weight for child in node.children)
+            and not task.provenance.weightless_is_0
+        ),
         "checkable_share": task.checkpoints.checkable_share(),
         "deliverables": len(asked) + len(task.state_files),
         "unseen_deliverables": _listed(asked - _looked_at(leaves, asked)),

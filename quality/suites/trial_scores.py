@@ -28,9 +28,9 @@ class ScoreRules:
     """How much of a run may go wrong before its scores are not published."""
 
     max_error_share: float = 0.5
-    """Trials lost to infrastructure errors, of all."""
+    """Trials lost to infrastructure errors, of all that the night's deadline left time for."""
     max_unscored_share: float = 0.05
-    """Trials of which no leaf had a verifier in this run, of all."""
+    """Trials of which no leaf had a verifier in this run, of these as well."""
     max_silent_share: float = 0.5
     """Trials that a judge was asked about without giving one verdict, of those it was asked about.
 
@@ -43,8 +43,10 @@ def trial_rows(results: Sequence[TrialResult], tasks: Mapping[str, Task]) -> lis
 
     `state` is `pending`, `error` (infrastructure), `not_scored` (finished, and no score was
     recorded), `unscored` (no leaf of it had a verifier), `predicted` (step by step: no leaf of it
-    was to be scored) or `scored`. `judge` is `silent` where it was asked and gave no verdict at
-    all, `answered` where it gave some, and None where it was not asked.
+    was to be scored) or `scored`. It is None where the night's deadline left the trial out, which
+    says nothing against the scores of the others: no share counts it. `judge` is `silent` where it
+    was asked and gave no verdict at all, `answered` where it gave some, and None where it was not
+    asked.
     """
     return [_row(result, tasks[result.trial.task_hash]) for result in results]
 
@@ -80,13 +82,15 @@ def _row(result: TrialResult, task: Task) -> dict[str, Any]:
         "coverage": None if score is None else score.root.coverage,
         "judge": _judge_state(result),
         "leaves_not_of_task": _leaf_mismatch(result, task),
-        # The task is at fault only where no verdict that is missing could clear it.
-        "reference_score": result.root_score_upper if plays_reference else None,
+        # The task is at fault only where no other verdict could clear it.
+        "reference_score": score.root.best_judged if plays_reference and score else None,
         "nop_score": result.root_score if trial.agent == "nop" else None,
     }
 
 
-def _state(result: TrialResult) -> str:
+def _state(result: TrialResult) -> str | None:
+    if result.is_left_out:
+        return None
     if result.is_infrastructure_error:
         return "error"
     if result.outcome is None or result.outcome.status is not OutcomeStatus.FINISHED:
@@ -154,7 +158,8 @@ def _sound() -> list["Expectation"]:
         between("coverage", "coverage is between 0 and 1", 0, 1),
         between(
             "reference_score",
-            "the reference solution of a workflow task earns 10, else the task is broken",
+            "the reference solution of a workflow task earns 10 wherever no judge decides, else "
+            "the task is broken",
             FULL_SCORE,
         ),
         between(

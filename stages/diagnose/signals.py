@@ -176,7 +176,7 @@ def _missing(task: Task, outcome: TrialOutcome) -> tuple[tuple[str, ...], tuple[
     """Return the missing deliverables, and the files that may be meant for them."""
     delivered = {d.name for d in outcome.deliverables}
     asked = {d.name for d in task.deliverables}
-    missing = tuple(d.name for d in task.deliverables if d.name not in delivered)
+    missing = tuple(d.name for d in task.deliverables if not any(map(d.matches, delivered)))
     types = {PurePosixPath(name).suffix.lower() for name in missing}
     others = sorted(delivered - asked)
     misnamed = tuple(o for o in others if PurePosixPath(o).suffix.lower() in types)

@@ -25,6 +25,7 @@ from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.model_call import ModelCall
 from taskdata.schema.run import Deliverable, OutcomeStatus, Trial, TrialOutcome
 from taskdata.schema.task import Task
+from taskdata.schema.tool_use import tool_uses
 from taskdata.schema.transcript import ModelEvent, ToolEvent, Transcript
 from taskdata.schema.usage import Usage
 from taskdata.store import Store
@@ -99,6 +100,7 @@ class OutcomeDraft:
             ending=stored.transcript.ending,
             final_answer=stored.transcript.final_answer,
             transcript_sha256=stored.transcript_sha256,
+            tool_uses=tool_uses(stored.transcript),
             deliverables=stored.deliverables,
             rejected_files=stored.rejected,
             prompt_version=prompt_version,

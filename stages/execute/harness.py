@@ -1,6 +1,6 @@
 """The harnesses by name; a new one needs a module and an entry here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from environments.ports import SandboxProvider
@@ -182,6 +182,20 @@ def provider_for(agent: AgentSpec, provider: SandboxProvider) -> SandboxProvider
 def harness_takes_feedback(name: str) -> bool:
     """Whether refinement rounds make sense for agents of this harness."""
     return harness_kind(name).takes_feedback
+
+
+def tools_that_run(kind: HarnessKind, task: Task, offered: Sequence[str]) -> tuple[str, ...]:
+    """Return which of the offered tools may be run in a trial.
+
+    A call that is only predicted runs no tool: those of the reference are run, where their results
+    were not recorded with it.
+    """
+    if not kind.predicts:
+        return tuple(offered)
+    steps = () if task.reference is None else task.reference.steps
+    if all(step.result is not None for step in steps):
+        return ()
+    return tuple(tool for tool in offered if any(step.tool == tool for step in steps))
 
 
 def in_mode(agent: AgentSpec, mode: str) -> AgentSpec:

@@ -26,7 +26,7 @@ from environments.services.running import RunningServices, running_services
 from environments.tool_runtime.states import require_ready
 from stages.execute.assignment import Harness
 from stages.execute.attempt import ExecuteContext, RunningAttempt
-from stages.execute.harness import HarnessKind
+from stages.execute.harness import HarnessKind, tools_that_run
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import Misuse, PreprocessFailed
 from taskdata.schema.agent import AgentSpec
@@ -94,7 +94,7 @@ async def prepared(
     shared, deadline, draft = attempt.shared, attempt.deadline, attempt.draft
     config = shared.worker.run.config
     offer = offered(task)
-    require_ready(offer.tools, config, config.sandbox)
+    require_ready(tools_that_run(kind, task, offer.tools), config, config.sandbox)
     harness = build(agent, task)
     model = None if kind.metered else _model(attempt, agent)
     deadline.step = "starting its services"

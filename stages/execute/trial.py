@@ -57,7 +57,7 @@ async def run_trial(shared: ExecuteContext, due: DueAttempt) -> TrialOutcome:
         shared,
         due,
         Journal(partial(worker.holder.answered, trial_id)),
-        Deadline(worker.run.config.deadlines, worker.ends_at),
+        Deadline(worker.run.config.deadlines, worker.ends),
         OutcomeDraft(trial_id, due.number, worker.run.config.sandbox),
     )
     try:

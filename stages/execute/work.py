@@ -7,7 +7,6 @@ finished trials stay finished and the others stay due.
 import asyncio
 import gc
 import logging
-import math
 import os
 import time
 from collections import Counter
@@ -26,6 +25,7 @@ from stages.execute.dialogue.journal import Journal
 from stages.execute.trial import run_trial
 from stages.workers.backlog import Backlog, TakeTrials
 from stages.workers.backlog import by_provider as by_agents_provider
+from stages.workers.deadline import NO_DEADLINE, StageEnd
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.run import OutcomeStatus, StageReport
@@ -87,7 +87,7 @@ def run_until_empty(
     endpoints: Mapping[str, Sequence[str]],
     home: Path = _HOME,
     exchange: Exchange | None = None,
-    ends_at: float = math.inf,
+    ends: StageEnd = NO_DEADLINE,
 ) -> BatchCounts:
     """Take trials from a backlog until it is empty, and store each outcome once it is known.
 
@@ -99,7 +99,7 @@ def run_until_empty(
         home: Where MCP servers are installed.
         exchange: Carries messages to the coordinator of the run's limits; None: this worker is the
             only one.
-        ends_at: The stage's deadline, in seconds since the epoch. No trial is begun after it, and
+        ends: The stage's deadline, in seconds since the epoch. No trial is begun after it, and
             the trials in flight are stopped and recorded as stopped.
 
     Raises:
@@ -123,7 +123,7 @@ def run_until_empty(
             yield execute
 
     slots = run.config.trials_per_worker
-    run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends_at=ends_at)
+    run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends=ends)
     return BatchCounts(
         finished=statuses[OutcomeStatus.FINISHED],
         infrastructure_errors=statuses[OutcomeStatus.INFRASTRUCTURE],

@@ -16,7 +16,7 @@ from taskdata.schema.seed import SeedLink
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stages.intake.embedding import Embedder
+    from quality.encoders.encoder import SentenceEncoder
 
 Kind = Literal["seed", "task"]
 Text = tuple[str, str]
@@ -54,14 +54,14 @@ class DuplicateIndex:
     same order give the same links.
     """
 
-    def __init__(self, embedder: "Embedder | None" = None) -> None:
+    def __init__(self, encoder: "SentenceEncoder | None" = None) -> None:
         from datasketch import MinHash, MinHashLSH
 
         self._blank = MinHash(num_perm=_PERMUTATIONS, seed=_SEED, hashfunc=crc32)
         self._bands = MinHashLSH(num_perm=_PERMUTATIONS, params=_BANDS)
         self._banded: list[int] = []
         self._signatures = _GrowingMatrix()
-        self._embedder = embedder
+        self._encoder = encoder
         self._vectors = _GrowingMatrix()
         self._entries: list[tuple[Kind, str]] = []
         self._exact: dict[tuple[Kind, bytes], int] = {}
@@ -72,8 +72,8 @@ class DuplicateIndex:
         while page := list(islice(remaining, _PAGE)):
             for other_id, text in page:
                 self._meet(kind, other_id, text)
-            if self._embedder is not None:
-                self._vectors.extend(self._embedder.embed([text for _id, text in page]))
+            if self._encoder is not None:
+                self._vectors.extend(self._encoder.encode([text for _id, text in page]))
 
     def links(self, seeds: Sequence[Text]) -> list[SeedLink]:
         """Add new seeds to the index and return what each repeats, including other new seeds.
@@ -83,8 +83,8 @@ class DuplicateIndex:
         """
         first = len(self._entries)
         matches = [self._meet("seed", seed_id, text) for seed_id, text in seeds]
-        if self._embedder is not None and seeds:
-            vectors = self._embedder.embed([text for _id, text in seeds])
+        if self._encoder is not None and seeds:
+            vectors = self._encoder.encode([text for _id, text in seeds])
             for found, alike in zip(matches, self._same_meaning(first, vectors), strict=True):
                 found.extend(alike)
         return [

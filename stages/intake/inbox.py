@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stages.intake.embedding import Embedder
+from quality.encoders.encoder import SentenceEncoder
 from stages.intake.rows import Defaults
 from stages.intake.work import FORMATS, IntakeReport, SeedFile, add_files
 from taskdata.errors import BadTaskData
@@ -28,7 +28,7 @@ def take_in(
     store: Store,
     inbox: Path,
     defaults: Defaults,
-    embedder: Embedder | None = None,
+    encoder: SentenceEncoder | None = None,
     unchanged_seconds: float = 0.0,
 ) -> IntakeReport:
     """Add the files in the inbox, and move those that the store has into `done/`.
@@ -45,7 +45,7 @@ def take_in(
     files = [replace(SeedFile.at(path), origin=origin) for origin, path in paths.items()]
     if not files:
         return IntakeReport(files={}, errors={})
-    report = add_files(store, files, defaults, embedder)
+    report = add_files(store, files, defaults, encoder)
     for origin in report.files:
         _move(paths[origin], _DONE)
     for origin, reason in report.errors.items():

@@ -18,9 +18,9 @@ from typing import BinaryIO
 
 from pydantic import Field
 
+from quality.encoders.encoder import SentenceEncoder
 from stages.intake.attachments import AttachmentFolder
 from stages.intake.duplicates import DuplicateIndex
-from stages.intake.embedding import Embedder
 from stages.intake.readers.delimited import read_csv
 from stages.intake.readers.jsonl import read_jsonl
 from stages.intake.readers.raw import Fault, RawRow
@@ -122,12 +122,12 @@ class _Arrival(Value):
     seed: SeedQuery
 
 
-def known_texts(store: Store, embedder: Embedder | None = None) -> DuplicateIndex:
+def known_texts(store: Store, encoder: SentenceEncoder | None = None) -> DuplicateIndex:
     """Return an index of bundled banks, releases and seeds, for finding duplicates.
 
     It is built once and used for several files; `add_file` adds what it stores.
     """
-    index = DuplicateIndex(embedder)
+    index = DuplicateIndex(encoder)
     for bank in bundled_banks():
         index.learn("task", ((task.id, task.query) for task in load_bank(bank).tasks))
     index.learn("task", store.task_queries())
@@ -136,11 +136,14 @@ def known_texts(store: Store, embedder: Embedder | None = None) -> DuplicateInde
 
 
 def add_files(
-    store: Store, files: Iterable[SeedFile], defaults: Defaults, embedder: Embedder | None = None
+    store: Store,
+    files: Iterable[SeedFile],
+    defaults: Defaults,
+    encoder: SentenceEncoder | None = None,
 ) -> IntakeReport:
     """Add files one after the other; one that cannot be read does not stop the others."""
     # Only a new seed makes it worth reading everything that is stored.
-    index = cache(partial(known_texts, store, embedder))
+    index = cache(partial(known_texts, store, encoder))
     reports, errors = {}, {}
     for file in files:
         try:

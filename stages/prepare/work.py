@@ -18,7 +18,9 @@ from stages.execute.harness import (
     provider_for,
     require_agent,
     require_harness,
+    tools_that_run,
 )
+from stages.prepare.rescore import copy_trials
 from stages.score.library import validate_check
 from taskdata.errors import BadTaskData, Misuse, SandboxFailed, ToolUnavailable
 from taskdata.schema.agent import AgentSpec
@@ -40,13 +42,13 @@ def require(config: RunConfig) -> None:
     """
     require_fitting(config)
     if not config.plays_back:
-        for agent in config.agents:
+        for agent in config.working:
             if agent.model is not None:
                 require_model(agent.model, agent.base_url)
-        if config.judge is not None:
-            require_model(config.judge, config.judge_base_url)
+        for judge in config.every_judge:
+            require_model(judge.model, judge.base_url)
     provider = sandbox_provider(config.sandbox)
-    with_images = (provider_for(agent, provider) for agent in config.agents if agent.image)
+    with_images = (provider_for(agent, provider) for agent in config.working if agent.image)
     for wanted in (provider, *with_images):
         reason = wanted.unavailable()
         if reason:
@@ -59,7 +61,7 @@ def require_fitting(config: RunConfig) -> None:
     Raises:
         Misuse: if an agent, provider or model is unknown, or a cap could not be enforced.
     """
-    for agent in config.agents:
+    for agent in config.working:
         require_harness(agent.harness)
         require_agent(agent)
         if config.replies != "ask" and harness_kind(agent.harness).metered is not None:
@@ -75,13 +77,14 @@ def require_fitting(config: RunConfig) -> None:
                     f"agent {agent.name!r}: a budget in USD needs a known price, and "
                     f"{agent.model} {UNPRICED}"
                 )
-    _require_capped_tools(config)
-    if config.judge is not None:
-        require_model(config.judge, config.judge_base_url, is_asked=False)
-        if config.max_usd is not None and price_of(config.judge) is None:
+    if not config.rescores:
+        _require_capped_tools(config)
+    for judge in config.every_judge:
+        require_model(judge.model, judge.base_url, is_asked=False)
+        if config.max_usd is not None and price_of(judge.model) is None:
             raise Misuse(
                 f"max_usd = {config.max_usd:g}: a cap needs known prices, and the judge "
-                f"{config.judge} {UNPRICED}"
+                f"{judge.model} {UNPRICED}"
             )
 
 
@@ -105,10 +108,15 @@ def _require_capped_tools(config: RunConfig) -> None:
 
 
 def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
-    """Plan every unplanned trial of round 0; `home`: where MCP servers are installed."""
+    """Plan every unplanned trial of round 0; `home`: where MCP servers are installed.
+
+    A rescoring gets copies of its source's trials instead, of all rounds.
+    """
     started = time.monotonic()
     run = store.run(run_id)
     require(run.config)
+    if run.config.rescores:
+        return copy_trials(store, run)
     tasks = store.tasks_of_run(run_id)
     for task in tasks.values():
         require_usable(task)
@@ -204,8 +212,10 @@ def _not_ready(tasks: Iterable[Task], config: RunConfig, home: Path) -> str:
 def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
     """Return why a tool, server or service of the task is not ready, None if all are."""
     offer = offered(task)
+    kinds = [harness_kind(agent.harness) for agent in config.agents]
+    needed = {tool for kind in kinds for tool in tools_that_run(kind, task, offer.tools)}
     try:
-        require_ready(offer.tools, config, config.sandbox)
+        require_ready([t for t in offer.tools if t in needed], config, config.sandbox)
     except ToolUnavailable as exc:
         return str(exc)
     missing = [missing_server(name, home, config.sandbox) for name in offer.servers]

@@ -21,6 +21,7 @@ from taskdata.schema.views import View
 
 _MAX_PATTERN = 2_000
 """Characters of a pattern: it is compiled when the task is read."""
+_ROWS_PER_EXPECTED, _SPARE_ROWS = 2, 3
 _MAX_SETS = 50
 """Sets in a pattern: compiling one such as `[^a]` while ignoring case takes up to 40 ms."""
 
@@ -99,6 +100,26 @@ def crowded(verdict: Verdict, found: int, allowed: int, what: str) -> Verdict:
     return Verdict(verdict.score * allowed / found, reason)
 
 
+def spare_rows(asked: int) -> int:
+    """Return how many rows there may be where `asked` are expected and naming one is enough."""
+    return _ROWS_PER_EXPECTED * asked + _SPARE_ROWS
+
+
+def demanded(
+    verdict: Verdict, rows: int, demands: "RowDemands", what: str, most: int | None = None
+) -> Verdict:
+    """Return the verdict on the expected rows, with what is demanded of all `rows` found.
+
+    `most` is how many there may be where the task does not say; None: any number.
+    """
+    allowed = demands.max_rows or most
+    if allowed is not None:
+        verdict = crowded(verdict, rows, allowed, what)
+    if demands.all_or_nothing and verdict.score < 10:
+        return failed(f"{verdict.reason}; it is all or nothing")
+    return verdict
+
+
 def _compiles(pattern: str) -> str:
     if len(pattern) > _MAX_PATTERN:
         raise ValueError(f"a pattern has at most {_MAX_PATTERN} characters")
@@ -153,6 +174,19 @@ Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 
 Rows = Annotated[tuple[tuple[Expected, ...], ...], Field(min_length=1)]
+
+
+class RowDemands(CheckArgs):
+    """What is demanded of the rows besides the expected values.
+
+    More data rows than `max_rows` lower the score in proportion. Rows may be a sample of what is
+    asked for, so without it others do no harm where expected values tell a row from a guess.
+    """
+
+    max_rows: Annotated[int, Field(ge=1)] | None = None
+    """Where being there is enough: twice the expected rows and three more, unless it is given."""
+    all_or_nothing: bool = False
+    """A table with any fault scores 0."""
 
 
 class CountArgs(CheckArgs):

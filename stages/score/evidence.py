@@ -1,11 +1,12 @@
 """What a trial left, as far as its score may depend on it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stages.score.matching import listed
+from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript
-from taskdata.schema.views import View
+from taskdata.schema.views import Heard, PagePictures, View
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,12 @@ class TrialEvidence:
     """Names of all delivered files, including those that the task does not ask for."""
     final_answer: str = ""
     transcript: Transcript | None = None
+    task: Task | None = None
+    """What was asked; None: only the deliverables are known."""
+    pages: Mapping[str, PagePictures] = field(default_factory=dict)
+    """By the deliverable's name: pictures of pages, of moments, or of itself."""
+    heard: Mapping[str, Heard] = field(default_factory=dict)
+    """By the deliverable's name: what a speech recogniser heard in it."""
 
     def not_delivered(self, name: str) -> str:
         """Return the reason for a score of 0 when a file is missing."""

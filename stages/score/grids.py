@@ -7,7 +7,19 @@ from typing import Self
 
 from pydantic import model_validator
 
-from stages.score.check import CheckArgs, Names, Phrase, Rows, Tolerance, Verdict, failed, share
+from stages.score.check import (
+    Names,
+    Phrase,
+    RowDemands,
+    Rows,
+    Tolerance,
+    Verdict,
+    crowded,
+    demanded,
+    failed,
+    share,
+    spare_rows,
+)
 from stages.score.matching import Expected, Found, fold, key_of, listed, quote, same_cell
 from stages.score.numbers import read_number
 from taskdata.schema.views import Cell, Sheet, Table
@@ -15,6 +27,7 @@ from taskdata.schema.views import Cell, Sheet, Table
 HEADER_ROWS = 15
 """A header row is looked for among this many rows from the top."""
 
+_COLUMNS_PER_EXPECTED, _SPARE_COLUMNS = 3, 10
 _TOTAL = re.compile(r"(grand |sub-?)?totals?\b.*|sum|overall")
 
 GridRow = Mapping[int, Cell]
@@ -87,7 +100,7 @@ def is_total(row: GridRow) -> bool:
     return bool(texts) and _TOTAL.fullmatch(texts[0].rstrip(": ")) is not None
 
 
-class ExpectedRows(CheckArgs):
+class ExpectedRows(RowDemands):
     """Rows that are expected under a header."""
 
     columns: Names
@@ -143,7 +156,9 @@ def compare_by_key(body: Body, args: ExpectedRows, key: str) -> Verdict:
             else:
                 label = f"{quote(expected[key_at])}/{args.columns[index]}"
                 wrong.append(f"{label} is {shown(cell)}, expected {quote(expected[index])}")
-    return share(right, asked, counted(right, asked, "values", wrong))
+    verdict = share(right, asked, counted(right, asked, "values", wrong))
+    most = spare_rows(len(args.rows)) if len(args.columns) == 1 else None
+    return demanded(verdict, len(body.rows), args, "data rows", most)
 
 
 def _first_rows(body: Body, key: str) -> Mapping[str, GridRow]:
@@ -208,7 +223,15 @@ def shape_verdict(
         right += fits
         if not fits:
             wrong.append(f"{rows} data rows, expected {bounds(least, most)}")
-    return share(right, asked, counted(right, asked, "columns and row counts", wrong))
+    verdict = share(right, asked, counted(right, asked, "columns and row counts", wrong))
+    if not columns:
+        return verdict
+    return crowded(verdict, len(body.header), allowed_columns(len(columns)), "columns")
+
+
+def allowed_columns(asked: int) -> int:
+    """Return how many columns a table may have where `asked` are expected."""
+    return _COLUMNS_PER_EXPECTED * asked + _SPARE_COLUMNS
 
 
 def bounds(least: float | None, most: float | None) -> str:

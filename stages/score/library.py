@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from pydantic import ValidationError
 
+from environments.renderers.worker import SOURCES
 from stages.score.check import CheckArgs, CheckSpec, Evidence, Verdict
 from stages.score.checks import (
     answer,
@@ -26,6 +27,7 @@ from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import Check
 from taskdata.schema.scores import LeafScore, Unscored
 from taskdata.schema.views import (
+    ArchiveView,
     AudioView,
     CsvView,
     DocumentView,
@@ -34,8 +36,10 @@ from taskdata.schema.views import (
     JsonView,
     PdfView,
     SlidesView,
+    SvgView,
     TextView,
     UnreadableView,
+    VideoView,
     View,
     WorkbookView,
 )
@@ -67,6 +71,12 @@ _VIEW_OF = {
     ".wav": AudioView,
     ".md": TextView,
     ".txt": TextView,
+    **dict.fromkeys((".jpg", ".gif", ".webp"), ImageView),
+    **dict.fromkeys((".mp3", ".flac", ".ogg"), AudioView),
+    **dict.fromkeys((".mp4", ".webm"), VideoView),
+    ".svg": SvgView,
+    ".zip": ArchiveView,
+    **dict.fromkeys(SOURCES, TextView),
 }
 
 

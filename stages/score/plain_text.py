@@ -3,6 +3,7 @@
 import json
 
 from taskdata.schema.views import (
+    ArchiveView,
     AudioView,
     CsvView,
     DocumentView,
@@ -14,12 +15,16 @@ from taskdata.schema.views import (
     Sheet,
     Slide,
     SlidesView,
+    SvgView,
     Table,
     TextView,
     UnreadableView,
+    VideoView,
     View,
     WorkbookView,
 )
+
+MediaView = ImageView | AudioView | VideoView
 
 
 def searchable_text(evidence: View | str) -> str:
@@ -43,7 +48,14 @@ def searchable_text(evidence: View | str) -> str:
 
 
 def _told(
-    view: UnreadableView | CsvView | JsonView | WorkbookView | MailView | ImageView | AudioView,
+    view: UnreadableView
+    | CsvView
+    | JsonView
+    | WorkbookView
+    | MailView
+    | SvgView
+    | ArchiveView
+    | MediaView,
 ) -> str:
     if isinstance(view, UnreadableView):
         return f"(this file cannot be read: {view.reason})"
@@ -55,6 +67,10 @@ def _told(
         return "\n\n".join(map(_sheet_text, view.sheets))
     if isinstance(view, MailView):
         return _mail_text(view)
+    if isinstance(view, SvgView):
+        return "\n".join([*([view.title] if view.title else []), *view.texts])
+    if isinstance(view, ArchiveView):
+        return "\n".join(f"{entry.name}: {entry.size_bytes:,} bytes" for entry in view.entries)
     return media_text(view)
 
 
@@ -88,8 +104,14 @@ def _mail_text(view: MailView) -> str:
     return "\n".join(lines)
 
 
-def media_text(view: ImageView | AudioView) -> str:
-    """Return the measurements of a picture or a sound as text."""
+def media_text(view: MediaView) -> str:
+    """Return the measurements of a picture, a sound or a video as text."""
+    if isinstance(view, VideoView):
+        return (
+            f"(video: {view.seconds:.2f} s, {view.width} x {view.height} pixels, "
+            f"{view.frames_per_second:.1f} frames a second, "
+            f"{'with' if view.has_sound else 'without'} sound)"
+        )
     if isinstance(view, AudioView):
         return (
             f"(sound: {view.seconds:.2f} s, {view.sample_rate} Hz, {view.channels} channels, "

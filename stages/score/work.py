@@ -8,7 +8,6 @@ delays its own trials alone.
 
 import asyncio
 import logging
-import math
 import os
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -18,23 +17,32 @@ from functools import partial
 
 from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
+from environments.renderers.pages.formats import DRAWN, PAGED
 from stages.execute.harness import harness_kind
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
-from stages.score.judging.judge import LeafJudge, RunJudge, no_judge
+from stages.score.found_files import with_found_files
+from stages.score.judging.judge import RunJudge, no_judge
+from stages.score.judging.panel import RunPanel, TrialPanel
+from stages.score.judging.sight import sight_of
 from stages.score.matching import storable
+from stages.score.metrics import similarity_for, with_metrics
 from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
+from stages.score.rendering.listening import Listener
 from stages.score.rendering.pages import PageDrawer
 from stages.score.rendering.views import Renderer
+from stages.score.scripts.running import ScriptRunner
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
 from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
+from stages.workers.deadline import NO_DEADLINE, StageEnd
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
-from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, ToolResultCheck
-from taskdata.schema.run import StageReport
-from taskdata.schema.scores import LeafScore, TrialScore, Unscored
+from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
+from taskdata.schema.panel import JudgeSpec
+from taskdata.schema.run import RunConfig, StageReport, Trial
+from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript
 from taskdata.schema.views import RenderedDeliverable
@@ -47,6 +55,8 @@ SCORER_VERSION = "2"
 
 _logger = logging.getLogger(__name__)
 _MAX_CAUSE = 500
+_PUBLISHED = ("evaluation", "rescoring")
+"""Purposes of runs that have a dashboard."""
 _LEAST_SLOTS = 2
 """One for trials with a judge, one for those without."""
 
@@ -57,9 +67,11 @@ class _ScoreContext:
 
     worker: WorkerContext
     renderer: Renderer
+    scripts: ScriptRunner
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
-    judge: RunJudge | None
+    listener: Listener
+    judge: RunPanel | None
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
@@ -70,7 +82,7 @@ def due(store: Store, run_id: str, round_: int) -> list[str]:
 def by_judge(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the trials by the provider that judges leaves of theirs, as a backlog takes them."""
     config, judged = store.run(run_id).config, set[str]()
-    if config.judge is not None and not config.plays_back:
+    if config.every_judge and not config.plays_back:
         tasks = store.tasks_of_run(run_id)
         asked = {hash_ for hash_, task in tasks.items() if _has_judged_leaves(task)}
         predicting = {one.name for one in config.agents if harness_kind(one.harness).predicts}
@@ -80,7 +92,10 @@ def by_judge(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, l
             if trial.task_hash in asked and trial.agent not in predicting
         }
     lines: dict[str, list[str]] = {}
-    judge = provider_of(config.judge, config.judge_base_url)
+    # All judges of a panel are asked about each of its trials.
+    judge = " and ".join(
+        dict.fromkeys(provider_of(one.model, one.base_url) for one in config.every_judge)
+    )
     for trial_id in trial_ids:
         lines.setdefault(judge if trial_id in judged else NO_MODEL, []).append(trial_id)
     return lines
@@ -112,7 +127,7 @@ def score_until_empty(
     take: TakeTrials,
     endpoints: Mapping[str, Sequence[str]],
     exchange: Exchange | None = None,
-    ends_at: float = math.inf,
+    ends: StageEnd = NO_DEADLINE,
 ) -> int:
     """Score trials of a backlog until it has none; return how many failed for our reasons.
 
@@ -124,7 +139,7 @@ def score_until_empty(
         endpoints: Base URLs of local model servers by model, for a local judge.
         exchange: Carries messages to the coordinator of the run's limits and money, which hold for
             the judge; None: this worker is the only one.
-        ends_at: The stage's deadline, in seconds since the epoch: no trial is begun after it.
+        ends: The stage's deadline, in seconds since the epoch: no trial is begun after it.
 
     Raises:
         Misuse: The run, its sandbox or its judge cannot be used.
@@ -145,7 +160,7 @@ def score_until_empty(
         yield score
 
     slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
-    run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends_at=ends_at)
+    run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends=ends)
     return failed
 
 
@@ -185,29 +200,47 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
 
 def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _ScoreContext:
     store, run, provider, folder = worker.store, worker.run, worker.provider, worker.folder
-    draws = run.config.page_pictures and run.config.purpose == "evaluation"
+    kinds = _drawn(run.config)
     return _ScoreContext(
         worker=worker,
         renderer=Renderer(provider, store.artifacts, folder, run.id),
-        drawer=PageDrawer(provider, store, folder, run.id) if draws else None,
+        scripts=ScriptRunner(provider, store.artifacts, folder, run.id),
+        drawer=PageDrawer(provider, store, folder, run.id, kinds) if kinds else None,
+        listener=Listener(provider, store, folder, run.id),
         judge=_judge(worker, endpoints),
     )
 
 
-def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunJudge | None:
+def _drawn(config: RunConfig) -> frozenset[str]:
+    """Return the endings of the files of which pictures are wanted."""
+    sights = (sight_of(one.model, one.base_url, config.judging) for one in config.every_judge)
+    if any(sight.sees for sight in sights):
+        return DRAWN
+    has_viewers = config.page_pictures and config.purpose in _PUBLISHED
+    return PAGED if has_viewers else frozenset()
+
+
+def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunPanel | None:
     config = worker.run.config
-    if config.judge is None:
-        return None
-    servers = endpoints.get(str(config.judge))
-    base_url = servers[0] if servers else config.judge_base_url
+    judges = [_seated(worker, judge, endpoints) for judge in config.every_judge]
+    return RunPanel(judges, config.panel, config.threshold) if judges else None
+
+
+def _seated(
+    worker: WorkerContext, judge: JudgeSpec, endpoints: Mapping[str, Sequence[str]]
+) -> RunJudge:
+    config = worker.run.config
+    servers = endpoints.get(str(judge.model))
+    base_url = servers[0] if servers else judge.base_url
     asks = config.replies != "replay"
     return RunJudge(
-        spec=config.judge,
+        spec=judge.model,
         base_url=base_url,
-        client=worker.clients.get(config.judge, base_url) if asks else None,
+        client=worker.clients.get(judge.model, base_url) if asks else None,
         replies=config.replies,
         calls=worker.calls,
         store=worker.store,
+        settings=config.judging,
     )
 
 
@@ -243,25 +276,41 @@ async def _score_trial(
 ) -> tuple[TrialScore, tuple[RenderedDeliverable, ...]]:
     store, (trial, outcome) = shared.worker.store, scored
     task, transcript = await asyncio.to_thread(_read, store, scored)
-    agent = shared.worker.run.config.agent(trial.agent)
+    config = shared.worker.run.config
+    agent = config.agent(trial.agent)
     if transcript is not None and harness_kind(agent.harness).predicts:
-        root = predicted_score(task, transcript)
+        similarity = similarity_for(task, config.sentence_encoder)
+        root = await asyncio.to_thread(predicted_score, task, transcript, similarity)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
+    task = with_found_files(task, [file.name for file in outcome.deliverables])
     asked = {spec.name for spec in task.deliverables} | task.state_files
+    listener = shared.listener if shared.judge is not None and _has_judged_leaves(task) else None
     files = await render_all(
-        outcome.deliverables, asked, shared.renderer, shared.drawer, store.artifacts
+        outcome.deliverables, asked, shared.renderer, shared.drawer, listener, store.artifacts
     )
     evidence = TrialEvidence(
         views={item.name: item.view for item in files},
         delivered=tuple(d.name for d in outcome.deliverables),
         final_answer=outcome.final_answer,
         transcript=transcript,
+        task=task,
+        pages={item.name: item.pages for item in files if item.pages is not None},
+        heard={item.name: item.heard for item in files if item.heard is not None},
     )
-    answered = partial(shared.worker.holder.answered, trial.id)
-    judge = None if shared.judge is None else await shared.judge.of_trial(trial.id, answered)
+    judge = None
+    if shared.judge is not None:
+        answered = partial(shared.worker.holder.answered, trial.id)
+        copy_of = _copy_of(trial, config)
+        judge = await shared.judge.of_trial(trial.id, evidence, answered, copy_of)
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
+    checked |= await shared.scripts.score(task, outcome, transcript)
     leaves = await _all_leaves(task, checked, judge, evidence)
-    root = aggregate(task.checkpoints, {leaf.leaf_id: leaf for leaf in leaves})
+    root = aggregate(
+        task.checkpoints,
+        {leaf.leaf_id: leaf for leaf in leaves},
+        weightless_is_0=task.provenance.weightless_is_0,
+    )
+    root = await asyncio.to_thread(with_metrics, root, task, transcript, config.sentence_encoder)
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
 
 
@@ -269,10 +318,17 @@ def _read(store: Store, scored: ScoringDue) -> tuple[Task, Transcript | None]:
     return store.task(scored.trial.task_hash), store.transcript_of(scored.outcome)
 
 
+def _copy_of(trial: Trial, config: RunConfig) -> str | None:
+    """Return the trial of the source whose verdicts are not asked for again, or None."""
+    if config.rescores is None or not config.keeps_verdicts:
+        return None
+    return Trial.make_id(config.rescores, trial.agent, trial.task_id, trial.repetition, trial.round)
+
+
 async def _all_leaves(
     task: Task,
     checked: Mapping[str, LeafScore],
-    judge: LeafJudge | None,
+    judge: TrialPanel | None,
     evidence: TrialEvidence,
 ) -> list[LeafScore]:
     """Return every leaf's score; where one cannot be had, the others are paid and kept first."""
@@ -290,23 +346,10 @@ async def _all_leaves(
     return scores
 
 
-async def _leaf(leaf: Checkpoint, judge: LeafJudge | None, evidence: TrialEvidence) -> LeafScore:
+async def _leaf(leaf: Checkpoint, judge: TrialPanel | None, evidence: TrialEvidence) -> LeafScore:
     verifier = leaf.verifier
     if isinstance(verifier, ToolResultCheck):
         return score_tool_result(leaf.id, verifier, evidence.transcript)
     if isinstance(verifier, Judge) and judge is not None:
-        return await judge.score(leaf.id, leaf.requirement, verifier, evidence)
-    if isinstance(verifier, ScriptCheck):
-        return _not_run(leaf.id, verifier)
+        return await judge.score(leaf, verifier)
     return no_judge(leaf.id)
-
-
-def _not_run(leaf_id: str, verifier: ScriptCheck) -> LeafScore:
-    reason = f"evaluation programs are not run here: {verifier.entry}"
-    return LeafScore(
-        leaf_id=leaf_id,
-        score=None,
-        verifier="script",
-        reason=reason,
-        unscored=Unscored.NOT_CONFIGURED,
-    )

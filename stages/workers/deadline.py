@@ -4,6 +4,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from taskdata.errors import DeadlinePassed
@@ -17,14 +18,27 @@ _logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class StageEnd:
+    """The deadline of a stage; by default there is none."""
+
+    at: float = math.inf
+    """By the clock that whoever has it says."""
+    cause: str = "the stage's deadline had come"
+    """Recorded for trials that it stops."""
+
+
+NO_DEADLINE = StageEnd()
+
+
 class Deadline:
     """When the current phase of a trial must end; belongs to one event loop."""
 
-    def __init__(self, allowed: Deadlines, stage_ends: float = math.inf) -> None:
-        """Begin with the stage's deadline alone; `stage_ends` is a time of the loop's clock."""
+    def __init__(self, allowed: Deadlines, stage: StageEnd = NO_DEADLINE) -> None:
+        """Begin with the stage's deadline alone, by the loop's clock."""
         self._loop = asyncio.get_running_loop()
         self._allowed = allowed
-        self._stage_ends = stage_ends
+        self._stage_ends, self._stage_cause = stage.at, stage.cause
         self._timer: asyncio.TimerHandle | None = None
         self.step = "beginning"
         """What the trial is doing now, for the message if it is stopped."""
@@ -72,7 +86,7 @@ class Deadline:
     def _set(self, at: float, cause: str) -> None:
         self.end()
         if self._stage_ends <= at:
-            at, cause = self._stage_ends, "the stage's deadline had come; the trial is still due"
+            at, cause = self._stage_ends, f"{self._stage_cause}; the trial is still due"
         if at < math.inf:
             self._timer = self._loop.call_at(at, self._pass, cause)
 

@@ -7,7 +7,6 @@ one trial.
 
 import asyncio
 import logging
-import math
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -28,6 +27,7 @@ from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
 from stages.workers.backlog import Holder, TakeTrials, holding
+from stages.workers.deadline import NO_DEADLINE, StageEnd
 from stages.workers.slots import keep_filled
 from taskdata.schema.run import Run
 from taskdata.store import Store
@@ -49,7 +49,7 @@ class WorkerContext:
     """Reports to the backlog whether the providers of the trials' models answer."""
     folder: Path
     """Folder for workspaces, removed when the shift ends."""
-    ends_at: float
+    ends: StageEnd
     """The stage's deadline, by the clock of the event loop."""
     expected: int
     """About how many trials this shift will take."""
@@ -69,7 +69,7 @@ def run_shift(
     *,
     slots: int,
     exchange: Exchange | None = None,
-    ends_at: float = math.inf,
+    ends: StageEnd = NO_DEADLINE,
 ) -> None:
     """Work on trials of a backlog, `slots` at a time in one event loop, until it is empty.
 
@@ -81,7 +81,7 @@ def run_shift(
         slots: Number of concurrent trials.
         exchange: Carries messages to the coordinator of the run's limits; None: this worker is the
             only one.
-        ends_at: The stage's deadline, in seconds since the epoch: no trial is started after it.
+        ends: The stage's deadline, in seconds since the epoch: no trial is started after it.
 
     Raises:
         Exception: the first error when storing a trial; its trial stays due, and the others were
@@ -92,7 +92,7 @@ def run_shift(
         exchange = Coordinator(run.config.limits, run.config.max_usd, spent).exchange
     limits = run_limiter(run.id, exchange)
     with holding(take) as holder, limits.running():
-        run_loop(_shift(store, run, holder, open_stage, slots, limits, ends_at))
+        run_loop(_shift(store, run, holder, open_stage, slots, limits, ends))
 
 
 async def _shift(
@@ -102,9 +102,9 @@ async def _shift(
     open_stage: OpenStage,
     slots: int,
     limits: ProcessLimiter,
-    ends_at: float,
+    ends: StageEnd,
 ) -> None:
-    seconds = ends_at - time.time()
+    seconds = ends.at - time.time()
     if seconds <= 0:
         return
     stops_at = asyncio.get_running_loop().time() + seconds
@@ -126,7 +126,7 @@ async def _shift(
                 calls=calls,
                 holder=holder,
                 folder=folder,
-                ends_at=stops_at,
+                ends=StageEnd(stops_at, ends.cause),
                 expected=len(first.trial_ids) + first.waiting,
             )
             async with open_stage(worker) as work_on:

@@ -1,6 +1,7 @@
 """Read a bank: a folder of task folders, each with `task.yaml`, `files/` and `reference/`.
 
-What a service of the task starts from is in `services/<name>/`.
+What a service of the task starts from is in `services/<name>/`, programs that make the initial
+state in `preprocess/`, and what only the verifiers see in `evaluation/` and `groundtruth/`.
 """
 
 import os
@@ -17,6 +18,9 @@ from taskdata.errors import BadTaskData, Misuse
 from taskdata.plain_yaml import loaded
 from taskdata.schema.service import FOLDER as SERVICES
 from taskdata.schema.task import InputFile, ReferenceSolution, Task
+
+HIDDEN_FOLDERS = ("preprocess", "evaluation", "groundtruth")
+"""Folders of a task that are fields of its environment; paths of their files begin with them."""
 
 _BUNDLED = Path(__file__).resolve().parent
 MAX_YAML_BYTES = 1 << 20
@@ -97,13 +101,16 @@ def load_task(folder: Path) -> tuple[Task, dict[str, Path]]:
     around, more_paths = _with_service_files(fields.get("environment"), folder)
     if around is not None:
         fields["environment"] = around
+    hidden, hidden_paths = _with_hidden_files(fields.get("environment"), folder)
+    if hidden is not None:
+        fields["environment"] = hidden
     try:
         task = Task.model_validate(
             fields | {"id": folder.name, "files": inputs, "reference": _reference(folder)}
         )
     except ValidationError as exc:
         raise BadTaskData(f"{source}: {describe(exc)}") from exc
-    return task, paths | more_paths
+    return task, paths | more_paths | hidden_paths
 
 
 def describe(error: ValidationError) -> str:
@@ -170,6 +177,26 @@ def _with_service_files(
         filled.append(service | {"files": inputs})
         paths |= found
     return environment | {"services": filled}, paths
+
+
+def _with_hidden_files(
+    environment: Any, folder: Path
+) -> tuple[dict[str, Any] | None, dict[str, Path]]:
+    """Return the environment with the files that no agent sees as such, None without any."""
+    found = {part: folder / part for part in HIDDEN_FOLDERS if (folder / part).is_dir()}
+    if not found or not (environment is None or isinstance(environment, dict)):
+        return None, {}
+    filled, paths = dict(environment or {}), dict[str, Path]()
+    for part, root in found.items():
+        if part in filled:
+            raise BadTaskData(
+                f"{folder / 'task.yaml'}: the field 'environment.{part}' comes from {part}/; "
+                "remove it from task.yaml"
+            )
+        inputs, places = _input_files(root)
+        filled[part] = tuple(f.model_copy(update={"path": f"{part}/{f.path}"}) for f in inputs)
+        paths |= places
+    return filled, paths
 
 
 def _input_files(root: Path) -> tuple[tuple[InputFile, ...], dict[str, Path]]:

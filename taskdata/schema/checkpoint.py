@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from taskdata.schema.base import RelativePath, Slug, Value
+from taskdata.schema.base import GrowingValue, RelativePath, Slug, Value
 
 
 class Check(Value):
@@ -40,19 +40,41 @@ class ToolResultCheck(Value):
     """Texts that must all occur (case-insensitive) in one such call's result."""
 
 
-class ScriptCheck(Value):
-    """A program that the task brings among its evaluation files decides."""
+class ScriptCheck(GrowingValue):
+    """A program that the task brings among its evaluation files decides.
+
+    Leaves with the same program and settings share one run of it.
+    """
+
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {"verdict", "full_score", "seconds", "memory_mb"}
+    )
 
     kind: Literal["script"] = "script"
     entry: RelativePath
-    """Path of the program within the task's evaluation files."""
+    """Path of the program (`.py`, `.sh`) within the task's evaluation files."""
+    verdict: Literal["exit_code", "last_line", "json_file"] = "exit_code"
+    """How it says its verdict: exit code 0 or 1, a score on the last line of its output, or
+    `result.json` in its output folder."""
+    full_score: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    """The score that it gives for a perfect result; its scale begins at 0."""
+    seconds: int = Field(default=120, ge=1, le=3600)
+    """CPU time that it may use; it may take three times as long and a minute more."""
+    memory_mb: int = Field(default=2048, ge=64, le=65536)
 
 
 Verifier = Annotated[Check | Judge | ToolResultCheck | ScriptCheck, Field(discriminator="kind")]
 
 
-class Checkpoint(Value):
+Rule = Literal["weighted_mean", "all_required"]
+"""How the scores of its children become the score of a node: their weighted mean (GTA-2, section
+3.3.5), or 10 if every child with a weight passes and 0 if one does not (TOBench, section 4.3)."""
+
+
+class Checkpoint(GrowingValue):
     """A node of the tree: a leaf has a verifier, an inner node has children."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"rule", "passes_from"})
 
     id: Slug
     requirement: str = Field(min_length=1)
@@ -60,6 +82,9 @@ class Checkpoint(Value):
     weight: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     verifier: Verifier | None = None
     children: tuple[Checkpoint, ...] = ()
+    rule: Rule = "weighted_mean"
+    passes_from: float = Field(default=10.0, gt=0, le=10)
+    """With `all_required`: the score from which on a child passes."""
 
     @model_validator(mode="after")
     def _leaf_or_inner(self) -> Checkpoint:
@@ -67,6 +92,8 @@ class Checkpoint(Value):
             raise ValueError(
                 f"checkpoint {self.id!r} needs either a verifier (leaf) or children (inner node)"
             )
+        if self.verifier is not None and self.rule != "weighted_mean":
+            raise ValueError(f"checkpoint {self.id!r} is a leaf: a rule is for nodes with children")
         return self
 
     def nodes(self) -> Iterator[Checkpoint]:

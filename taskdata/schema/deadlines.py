@@ -7,6 +7,9 @@ from taskdata.schema.base import Value
 ATTEMPT_SECONDS = 600.0
 """Of one attempt at a model call, as OpenAI's and Anthropic's own SDKs have it."""
 
+NIGHT_DEADLINE = "the night's deadline (night_seconds)"
+"""Stands in the recorded cause of every trial that was not done because it had passed."""
+
 
 class Deadlines(Value):
     """Of the parts of a trial; one that takes longer has failed for a reason outside the agent."""

@@ -72,6 +72,18 @@ class NightCell(Value):
     """Mean per trial."""
     tokens: int | None = 0
 
+    @cached_property
+    def scored(self) -> int:
+        """Trials that have a score."""
+        return sum(score is not None for score in self.scores)
+
+    @cached_property
+    def mean(self) -> float | None:
+        """Mean root score (0-10) of the trials that have one."""
+        known = [score for score in self.scores if score is not None]
+        # There are a hundred thousand cells, and `fmean` is slow for the one or two of each.
+        return sum(known) / len(known) if known else None
+
 
 class FailureCluster(Value):
     """Failures of one night that share a cause, as far as rules can tell."""
@@ -89,6 +101,25 @@ class FailureCluster(Value):
     """Id of one of the trials."""
 
 
+class NightTool(Value):
+    """One agent's calls of one tool in the first attempts of a night."""
+
+    agent: str
+    tool: str
+    category: str | None = None
+    """As GTA sorts tools; None: no tool of that name was offered."""
+    trials: int
+    """That called it."""
+    calls: int
+    errors: dict[str, int] = Field(default_factory=dict)
+    """Calls without a result, by cause."""
+
+    @property
+    def failed(self) -> int:
+        """Calls without a result."""
+        return sum(self.errors.values())
+
+
 class Night(Value):
     """One published run."""
 
@@ -102,6 +133,8 @@ class Night(Value):
     tasks: tuple[NightTask, ...]
     cells: tuple[NightCell, ...]
     clusters: tuple[FailureCluster, ...] = ()
+    tools: tuple[NightTool, ...] = ()
+    """Of agents whose calls are known, controls apart."""
     error_causes: dict[str, int] = Field(default_factory=dict)
     """Infrastructure errors by cause, over all agents."""
     gates: dict[str, bool] = Field(default_factory=dict)
@@ -238,6 +271,8 @@ class Morning(Value):
     """Smallest difference of mean root score (0-10) that can raise an alarm here."""
     false_alarm_rate: float
     """Expected share (0-1), at most, of nights without any real change that raise an alarm."""
+    judge_notice: str | None = None
+    """What the night's judge has not shown yet, as known when the page is written."""
     notes: tuple[str, ...] = ()
     """What keeps the comparison from being made, or limits it, in whole sentences."""
 

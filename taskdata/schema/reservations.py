@@ -8,7 +8,25 @@ from taskdata.schema.summary import AgentSummary, RunSummary
 def reservations(summary: RunSummary) -> list[str]:
     """Return a sentence for each thing that leaves an agent's numbers open."""
     least = summary.run.min_coverage
-    return [text for agent in summary.agents for text in _of_agent(agent, least)]
+    of_agents = [text for agent in summary.agents for text in _of_agent(agent, least)]
+    return [*_of_run(summary), *of_agents]
+
+
+def _of_run(summary: RunSummary) -> Iterator[str]:
+    source = summary.run.rescores
+    if source:
+        yield (
+            f"This run scores run {source} again: no agent worked in it, and what agents took and "
+            f"cost is of {source}."
+        )
+    apart = summary.disagreement
+    if apart is not None:
+        interval = "" if apart.ci95 is None else " ({:.2f} to {:.2f})".format(*apart.ci95)
+        yield (
+            f"The judges ({summary.run.judge}) are {_shown(apart.mean, '.2f')} points"
+            f"{interval} apart on a leaf, over {_count(apart.n, 'leaf', 'leaves')} of first "
+            "attempts."
+        )
 
 
 def _of_agent(agent: AgentSummary, min_coverage: float) -> Iterator[str]:

@@ -40,7 +40,7 @@ class KeepRule(Value):
     older_than: Age | None = Field(default=None, gt=timedelta(0))
     """A run that ended less long ago stays; empty: age keeps none."""
     keep: int | None = Field(default=None, ge=0)
-    """So many of the newest runs stay; empty: their number keeps none."""
+    """So many of the newest runs stay, beside their rescorings; empty: their number keeps none."""
     always_keep: tuple[str, ...] = ()
     """Ids of runs that stay whatever their age."""
 
@@ -61,10 +61,12 @@ def kept_by(rule: KeepRule, runs: Sequence[Run], now: datetime) -> dict[str, str
     if not rule.says_something:
         return {run.id: "no rule removes any" for run in runs}
     reasons = {}
-    for place, run in enumerate(runs):
+    evaluations = [run.id for run in runs if run.config.rescores is None]
+    newest = set(evaluations[: rule.keep or 0])
+    for run in runs:
         if run.id in rule.always_keep:
             reasons[run.id] = "always_keep names them"
-        elif rule.keep is not None and place < rule.keep:
+        elif run.id in newest:
             reasons[run.id] = f"among the newest {rule.keep}"
         elif (
             rule.older_than is not None

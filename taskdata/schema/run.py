@@ -3,25 +3,28 @@
 import hashlib
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.base import RelativePath, Sha256, Value
 from taskdata.schema.ceilings import Ceilings
-from taskdata.schema.deadlines import Deadlines
+from taskdata.schema.deadlines import NIGHT_DEADLINE, Deadlines
 from taskdata.schema.diagnosis import Diagnosis
+from taskdata.schema.judging import JudgeSettings
 from taskdata.schema.limits import SandboxLimits
+from taskdata.schema.panel import JudgeSpec, NamedJudge, PanelRule
 from taskdata.schema.scores import TrialScore
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.tool_backends import NamedModel, ToolBackends
+from taskdata.schema.tool_use import ToolUse
 from taskdata.schema.transcript import Ending, Usage
 
 Feedback = Literal["checkpoint", "coarse"]
 SandboxName = Literal["bubblewrap", "docker"]
 Replies = Literal["ask", "keep", "replay"]
-Purpose = Literal["evaluation", "proof", "confirmation"]
+Purpose = Literal["evaluation", "proof", "confirmation", "rescoring"]
 
 
 class RunConfig(ToolBackends):
@@ -49,10 +52,24 @@ class RunConfig(ToolBackends):
     judge: NamedModel | None = None
     """`provider/model` that scores what needs judgement; empty: that stays unscored."""
     judge_base_url: str | None = None
+    """Endpoint of `judge`, and of those of `judges` of provider `compatible` that name none."""
+    judges: tuple[NamedJudge, ...] = ()
+    """Several models instead, a panel: each scores every rubric leaf by itself."""
+    panel: PanelRule = "median"
+    """How the scores of a panel become one: `mean`, `median`, or `majority`, the mean of those
+    judges who are on the same side of the threshold as most."""
+    judging: JudgeSettings = JudgeSettings()
+    """What the judge takes and how much it is shown: the `[judge]` table."""
     threshold: float = Field(default=7.0, ge=0, lt=10)
     """A trial succeeds when its root score is above this (GTA-2, section 6.4.1)."""
     min_coverage: float = Field(default=0.5, ge=0, le=1)
     """No trial succeeds of whose checkpoint tree less than this share of the weight was scored."""
+    sentence_encoder: str | None = None
+    """What compares meanings in the metrics of the atomic tier, such as `all-mpnet-base-v2`.
+
+    A folder, or an id of the Hugging Face hub, too; empty: MiniLM if the extra `similarity` is
+    installed, else nothing does.
+    """
     page_pictures: bool = True
     """Whether pages of PDF and office files are drawn, so that the dashboard shows them."""
     workers: int = Field(default=2, ge=1)
@@ -69,11 +86,38 @@ class RunConfig(ToolBackends):
     """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""
     purpose: Purpose = "evaluation"
     """`proof`: plays solutions to prove tasks; it evaluates nobody and is not listed.
-    `confirmation`: repeats what stood out in another run; it is not listed either."""
+    `confirmation`: repeats what stood out in another run; it is not listed either.
+    `rescoring`: scores what another run's agents left once more; no agent works in it, and it is
+    no night."""
     confirms: str | None = None
     """Of a confirmation: the run that it repeats trials of."""
+    rescores: str | None = None
+    """Of a rescoring: the run whose trials it scores again."""
+    keeps_verdicts: bool = False
+    """Of a rescoring: whether what its source asked the same judge is not asked again."""
     only: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Agent -> the only task ids that it is given; an agent that is not named is given all."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _several_judges(cls, fields: Any) -> Any:
+        """Take a list that was given as `judge` for `judges`."""
+        if not isinstance(fields, dict) or not isinstance(fields.get("judge"), list | tuple):
+            return fields
+        if fields.get("judges"):
+            raise ValueError("judge and judges are both lists; give one of them")
+        listed = list(fields["judge"])
+        alone = {"judge": listed[0]} if len(listed) == 1 else {"judge": None, "judges": listed}
+        return fields | alone
+
+    @model_validator(mode="after")
+    def _judged_by_one_or_several(self) -> Self:
+        if self.judge is not None and self.judges:
+            raise ValueError("judge and judges are both given; a panel is judges alone")
+        known = [(judge.model, judge.base_url) for judge in self.every_judge]
+        if len(set(known)) != len(known):
+            raise ValueError(f"a judge is named twice: {self.judge_name}")
+        return self
 
     @field_validator("agents")
     @classmethod
@@ -87,6 +131,34 @@ class RunConfig(ToolBackends):
     def plays_back(self) -> bool:
         """Whether nobody is asked, and only kept replies are played back."""
         return self.replies == "replay"
+
+    @property
+    def every_judge(self) -> tuple[JudgeSpec, ...]:
+        """The judges that each rubric leaf is shown to, and where each is asked."""
+        if self.judge is not None:
+            return (JudgeSpec(model=self.judge, base_url=self.judge_base_url),)
+        return tuple(
+            judge.model_copy(update={"base_url": self.judge_base_url})
+            if judge.base_url is None and judge.model.provider == "compatible"
+            else judge
+            for judge in self.judges
+        )
+
+    @property
+    def judge_name(self) -> str | None:
+        """What scores rubric leaves, as its scores are told apart by it; None: nothing does.
+
+        The model and the profile, or the rule of a panel and those of all its judges.
+        """
+        names = [f"{judge.model}{self.judging.qualifier()}" for judge in self.every_judge]
+        if len(names) < 2:
+            return names[0] if names else None
+        return f"{self.panel} of {', '.join(names)}"
+
+    @property
+    def working(self) -> tuple[AgentSpec, ...]:
+        """The agents that work in the run: all of them, and none in a rescoring."""
+        return () if self.rescores else self.agents
 
     @property
     def success(self) -> SuccessRule:
@@ -199,6 +271,8 @@ class TrialOutcome(Value):
     turns: int | None = Field(default=0, ge=0)
     tool_calls: int | None = Field(default=0, ge=0)
     tool_errors: int | None = Field(default=0, ge=0)
+    tool_uses: tuple[ToolUse, ...] | None = None
+    """By tool; None: unknown, as of programs, imported results and outcomes of earlier versions."""
     model_id: str | None = None
     """As reported by the provider."""
     sandbox: str
@@ -279,6 +353,12 @@ class TrialResult(Value):
         """Whether it failed for a reason outside the agent."""
         failed = self.outcome is not None and self.outcome.status is OutcomeStatus.INFRASTRUCTURE
         return failed or self.scoring_error is not None
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether it was not done, or not scored, because the night's own deadline had passed."""
+        cause = (self.outcome.error if self.outcome else None) or self.scoring_error or ""
+        return self.is_infrastructure_error and NIGHT_DEADLINE in cause
 
 
 class StageReport(Value):

@@ -9,20 +9,25 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from taskdata.schema.atomic import EndToEndScore
 from taskdata.schema.base import GrowingValue, Value
+from taskdata.schema.checkpoint import Rule
+from taskdata.schema.panel import JudgeOpinion
 
 
 class Unscored(StrEnum):
     """Why a leaf has no score."""
 
     NOT_CONFIGURED = "not_configured"
-    """The run has nothing that verifies it: no judge, or programs of the task are not run."""
+    """The run has no judge that verifies it."""
     NOT_OBSERVED = "not_observed"
     """It is about tool calls that nobody saw, or about work that was only predicted."""
     NO_VERDICT = "no_verdict"
     """The judge was asked, and refused or gave no readable verdict."""
     CHECK_FAILED = "check_failed"
     """The check looked at what was delivered and did not come to an end."""
+    SCRIPT_FAILED = "script_failed"
+    """The task's program does not work here: it fails in the same way if nothing is delivered."""
 
     @property
     def was_asked(self) -> bool:
@@ -33,7 +38,9 @@ class Unscored(StrEnum):
 class LeafScore(GrowingValue):
     """One verifier's score of one leaf."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"unscored"})
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {"unscored", "unseen", "panel", "disagreement"}
+    )
 
     leaf_id: str
     score: float | None = Field(ge=0, le=10)
@@ -44,6 +51,17 @@ class LeafScore(GrowingValue):
     """For the reader of the dashboard: what was found and what was expected."""
     unscored: Unscored | None = None
     """Why there is no score; None where there is one."""
+    panel: tuple[JudgeOpinion, ...] = ()
+    """What each judge of a panel said, in the order in which they were asked."""
+    disagreement: float | None = Field(default=None, ge=0, le=10)
+    """How far the judges' scores are apart, the highest minus the lowest; None below two."""
+    unseen: tuple[str, ...] = ()
+    """What a judge was not shown of the files that the leaf is about, in words."""
+
+    @property
+    def told(self) -> str:
+        """The reason, and what the judge was not shown."""
+        return f"{self.reason} [{'; '.join(self.unseen)}]" if self.unseen else self.reason
 
     @model_validator(mode="before")
     @classmethod
@@ -92,6 +110,8 @@ class AnswerMark(Value):
     """Whether there is a text to compare it with; False: the task asks for pictures or files."""
     score: float | None = Field(default=None, ge=0, le=1)
     """None: nothing to compare with, or nothing that compares meanings."""
+    encoder: str | None = None
+    """The sentence encoder behind the score; None: none was needed."""
 
 
 class StepScore(Value):
@@ -108,7 +128,7 @@ class StepScore(Value):
 class NodeScore(GrowingValue):
     """Score of a node of the tree beside the share of its weight that was scored."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"steps"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"steps", "rule", "end_to_end"})
 
     id: str
     requirement: str
@@ -117,14 +137,24 @@ class NodeScore(GrowingValue):
     coverage: float = Field(ge=0, le=1)
     leaf: LeafScore | None = None
     children: tuple[NodeScore, ...] = ()
+    rule: Rule = "weighted_mean"
+    """How the scores of its children have become its own."""
     steps: StepScore | None = None
     """Of a root, where steps were predicted and nothing was done: no leaf of it is scored then."""
+    end_to_end: EndToEndScore | None = None
+    """Of the root of an atomic task that an agent acted on: beside the score, never inside it."""
 
     @cached_property
     def unanswered(self) -> float:
         """Share (0-1) of its weight that a verifier was asked about and gave no score on."""
         if self.leaf is not None:
             return float(self.leaf.unscored is not None and self.leaf.unscored.was_asked)
+        if self.coverage >= 1.0:
+            return 0.0
+        if self.rule == "all_required":
+            # One open requirement leaves all of it open, one that has failed decides it.
+            required = (child for child in self.children if child.weight)
+            return float(self.score is None and any(child.unanswered for child in required))
         parts = shares(child.weight for child in self.children)
         unanswered = sum(
             part * child.unanswered for part, child in zip(parts, self.children, strict=True)
@@ -148,6 +178,32 @@ class NodeScore(GrowingValue):
             return self.score
         score = self.score or 0.0
         return min(10.0, score + (10 - score) * (1 - self._answered))
+
+    @property
+    def best_judged(self) -> float | None:
+        """The most (0-10) that judges could have made of it; None: nothing was scored.
+
+        A leaf that got 0 keeps it: there may have been nothing to judge. So the reference solution
+        has 10 here, whatever judges think of it, unless the task is broken.
+        """
+        if self.leaf is not None:
+            was_judged = self.leaf.verifier.startswith("judge:") and self.score
+            return 10.0 if was_judged or self.unanswered else self.score
+        if self.rule == "all_required":
+            required = [child.best_judged for child in self.children if child.weight]
+            return 10.0 if required and all(best == 10 for best in required) else self.score
+        parts = shares(child.weight for child in self.children)
+        counted = [
+            (part * (child.coverage + child.unanswered), child.best_judged)
+            for part, child in zip(parts, self.children, strict=True)
+        ]
+        known = [(share, best) for share, best in counted if best is not None]
+        total = sum(share for share, _ in known)
+        if not total:
+            return self.score
+        if all(best == 10 for _, best in known):
+            return 10.0  # which the sum may miss by rounding
+        return sum(share * best for share, best in known) / total
 
     @property
     def _answered(self) -> float:

@@ -51,6 +51,8 @@ class RunHeader(Value):
     threshold: float
     min_coverage: float = 0.5
     judge: str | None
+    rescores: str | None = None
+    """The run whose trials were scored again; None: its agents worked in this one."""
     sandbox: str
     repetitions: int
     refinement_rounds: int
@@ -86,9 +88,119 @@ class StepAccuracy(Value):
     answers: int
     """References with a text to compare with."""
     answers_unscored: int
-    """Of these, subjective ones: nothing here compares meanings."""
+    """Of these, subjective ones where nothing compared meanings."""
+    encoder: str | None = None
+    """The sentence encoder behind scores of subjective answers; None: none had a part."""
     predicted_calls: int
     predicted_errors: int
+
+
+class ToolSelection(Value):
+    """Which tools of one category an agent chose, over all its trials."""
+
+    f1: float
+    """As published: can pass 1, and is 0 where the references have no such call."""
+    f1_mended: float | None
+    """Calls matched one to one, faulty ones left out; None: no such call was made or asked for."""
+    reference: int
+    """Calls in the references."""
+    predicted: int
+    """Calls by the agent."""
+
+
+class GroupResult(Value):
+    """What an agent reached on one group of tasks."""
+
+    root_score: Estimate
+    root_sr: Estimate
+    leaf_sr: Estimate
+
+
+class FaultSplit(Value):
+    """Trials with and without a kind of fault or burden of tool calls (Toolathlon, section 5)."""
+
+    calls: Estimate
+    """Share of tool calls, over those that were recorded."""
+    trials: Estimate
+    """Share of trials that had any."""
+    root_sr_with: Estimate
+    root_sr_without: Estimate
+
+
+class Spread(Value):
+    """Mean and standard deviation over runs of all tasks: repetition 1 is the first run."""
+
+    mean: float | None
+    sd: float | None
+    """With n - 1 in the denominator; None below two runs."""
+    runs: int
+
+
+class TurnGroup(Value):
+    """A third of the tasks, by the turns that all agents took on average (Toolathlon, figure 6)."""
+
+    least_turns: float
+    most_turns: float
+    tasks: int
+    root_sr: Estimate
+
+
+class AgentDetail(Value):
+    """What `results --detail` shows of an agent's first attempts, every figure with its interval.
+
+    Shares are 0-1. The groups are those of GTA-2, sections 4.2.2 and 6.2, and figures 4 to 7.
+    """
+
+    harness: str
+    model: str | None
+    root_sr_at: dict[str, Estimate]
+    leaf_sr: Estimate
+    tool_sr: Estimate
+    """Over tool calls."""
+    capability_sr: dict[str, Estimate]
+    category: dict[str, GroupResult]
+    deliverable_type: dict[str, GroupResult]
+    """A task that asks for two types counts for both."""
+    deliverable_group: dict[str, GroupResult]
+    """structured_data, multimedia, slides and text."""
+    leaves: dict[str, GroupResult]
+    """By the leaves of the checkpoint tree: 3-7, 8-12, 13-19; `other` where there are others."""
+    seconds: Estimate
+    """Per trial."""
+    cost_usd: Estimate
+    """Per trial; without mean where a price is unknown."""
+    score_per_usd: float | None
+    turns: Estimate
+    """Per trial: the steps of GTA-2's figure 7."""
+    output_tokens: Estimate
+    """Per trial."""
+    pass_at_1: Spread
+    tool_faults: dict[str, FaultSplit]
+    """wrong_tool_name, call_error, overlong_output."""
+    turn_groups: dict[str, TurnGroup]
+    """easy, medium, hard; empty below three tasks with known turns."""
+
+
+class EndToEndAccuracy(Value):
+    """Traces of an acting agent against references, over its trials of the atomic tier.
+
+    The metrics of GTA, section 4.1 and table 3, as shares (0-1). Their `n` are tasks' trials.
+    """
+
+    trials: int
+    tool_selection: dict[str, ToolSelection]
+    """P-, O-, L- and C-F1, by category of tools."""
+    ans_acc: Estimate
+    """AnsAcc: answers as right as the published rules find them."""
+    ans_acc_mended: Estimate
+    ans_acc_w_imggen: Estimate
+    """AnsAcc with image generation: arguments of calls that make images count as answers."""
+    answers_unscored: int
+    """Trials where meanings had to be compared, and nothing did."""
+    tool_calls: int
+    tool_errors: int
+    encoder: str | None = None
+    """The sentence encoder behind similarities; None: none had a part."""
 
 
 class AgentSummary(Value):
@@ -148,6 +260,9 @@ class AgentSummary(Value):
     error_causes: dict[str, int] = Field(default_factory=dict)
     steps: StepAccuracy | None = None
     """Of an agent that predicts steps, which leaves nothing for checkpoints to score."""
+    end_to_end: EndToEndAccuracy | None = None
+    """Of an agent that acted on tasks of the atomic tier."""
+    detail: AgentDetail | None = None
 
 
 class RefinementGain(Value):
@@ -186,10 +301,16 @@ class RunSummary(Value):
     run: RunHeader
     agents: tuple[AgentSummary, ...]
     refinement: tuple[RefinementGain, ...]
+    judge_notice: str | None = None
+    """What the judge of the run has not shown yet: it has no card, or falls short of minima."""
     unevaluated: int = 0
     """Trials of any round without a score: lost to infrastructure errors, or still due."""
     judging: JudgeEffort = JudgeEffort()
     """What the judge was paid for, over all rounds."""
+    disagreement: Estimate | None = None
+    """Of a panel: how far its judges' scores of a leaf are apart, in points of 10, the highest
+    minus the lowest; over leaves of first attempts with at least two verdicts. None: no such leaf.
+    """
     comparisons: tuple[AgentComparison, ...] = ()
     """Every pair of agents, in the order of the run's configuration."""
     gates: tuple[GateResult, ...] = ()

@@ -82,14 +82,60 @@ class DeliverableType(StrEnum):
     WAV = "wav"
     MD = "md"
     TXT = "txt"
+    JPG = "jpg"
+    GIF = "gif"
+    WEBP = "webp"
+    SVG = "svg"
+    MP3 = "mp3"
+    FLAC = "flac"
+    OGG = "ogg"
+    MP4 = "mp4"
+    WEBM = "webm"
+    ZIP = "zip"
+    PY = "py"
+    JS = "js"
+    CSS = "css"
+    SQL = "sql"
+    SH = "sh"
+    XML = "xml"
+    YAML = "yaml"
+    TEX = "tex"
+
+
+ANY = "*."
+"""What the name of a deliverable begins with that may have any name."""
+_ENDINGS = {"html": (".html", ".htm"), "jpg": (".jpg", ".jpeg")}
+"""Of types whose files have several endings."""
 
 
 class DeliverableSpec(Value):
     """A file the task asks for."""
 
     name: RelativePath
+    """`*.docx`: the task names no file, so any file of the type is meant, in any folder."""
     type: DeliverableType
     description: str = ""
+
+    @property
+    def is_any(self) -> bool:
+        """Whether any file of the type is meant."""
+        return self.name.startswith(ANY)
+
+    def matches(self, path: str) -> bool:
+        """Return whether a file that was left under this path is meant."""
+        return is_meant(path, self.name)
+
+
+def is_meant(path: str, name: str) -> bool:
+    """Return whether the file left under `path` is meant by the name of a deliverable.
+
+    The final state of services, which has a folder of its own, is no file of an agent.
+    """
+    if not name.startswith(ANY):
+        return path == name
+    ending = name.removeprefix(ANY)
+    is_state = path.partition("/")[0] == FOLDER
+    return not is_state and path.lower().endswith(_ENDINGS.get(ending, (f".{ending}",)))
 
 
 class ReferenceStep(GrowingValue):
@@ -159,6 +205,10 @@ class Resources(GrowingValue):
     """
 
 
+GTA_WORKFLOW = "gta-workflow"
+"""The source of tasks that were published as GTA-Workflow."""
+
+
 class Provenance(Value):
     """Where the task came from."""
 
@@ -166,6 +216,14 @@ class Provenance(Value):
     license: str = "Apache-2.0"
     seed_id: str | None = None
     url: str | None = None
+
+    @property
+    def weightless_is_0(self) -> bool:
+        """Whether a node whose children's weights add up to 0 scores 0, as its source has it.
+
+        In a tree of our own such weights are an error in the task.
+        """
+        return self.source == GTA_WORKFLOW
 
 
 class TaskEnvironment(GrowingValue):

@@ -223,6 +223,46 @@ class ImageView(Value):
     has_alpha: bool = False
 
 
+class VideoView(Value):
+    """A video, in numbers; what is in it is in its pictures and in what is heard."""
+
+    kind: Literal["video"] = "video"
+    seconds: float
+    width: int
+    height: int
+    frames_per_second: float
+    has_sound: bool
+
+
+class SvgView(Value):
+    """A vector drawing, without running it."""
+
+    kind: Literal["svg"] = "svg"
+    width: float | None = None
+    height: float | None = None
+    title: str = ""
+    texts: tuple[str, ...] = ()
+    """What is written in it, in order."""
+    elements: dict[str, int] = Field(default_factory=dict)
+    """Number of elements by their name: path, rect, ..."""
+    hidden: HiddenText | None = None
+
+
+class ArchiveEntry(Value):
+    """A file in an archive."""
+
+    name: str
+    size_bytes: int
+    """Unpacked, as the archive states."""
+
+
+class ArchiveView(Value):
+    """The list of what is in an archive; nothing is unpacked."""
+
+    kind: Literal["archive"] = "archive"
+    entries: tuple[ArchiveEntry, ...]
+
+
 class AudioView(Value):
     """A sound file."""
 
@@ -249,13 +289,19 @@ View = Annotated[
     | HtmlView
     | MailView
     | ImageView
-    | AudioView,
+    | AudioView
+    | VideoView
+    | SvgView
+    | ArchiveView,
     Field(discriminator="kind"),
 ]
 
 
 class PagePictures(Value):
-    """Pictures of the first pages of a file, drawn inside the sandbox."""
+    """Pictures of a file, drawn inside the sandbox.
+
+    They are of its first pages; of a video, at equal distances; of a picture, the picture itself.
+    """
 
     pictures: tuple[str, ...] = ()
     """Sha256 of a PNG for each page, in order."""
@@ -263,6 +309,17 @@ class PagePictures(Value):
     """Of the file: there may be more pages than pictures."""
     reason: str = ""
     """Why there is no picture."""
+
+
+class Heard(Value):
+    """What a speech recogniser heard in a recording or a video."""
+
+    text: str = ""
+    """One line for each segment, with its times; empty: no speech."""
+    reason: str = ""
+    """Why there is no transcript."""
+    clip_sha256: str | None = None
+    """A WAV recording of its beginning, 16 kHz and mono, for models that hear."""
 
 
 class RenderedDeliverable(Value):
@@ -276,3 +333,5 @@ class RenderedDeliverable(Value):
     """A thumbnail of at most 480 pixels a side, re-encoded inside the sandbox."""
     pages: PagePictures | None = None
     """None of files without pages, and where nothing could draw them."""
+    heard: Heard | None = None
+    """None of files without sound, and where no judge wants to know."""

@@ -2,6 +2,7 @@
 
 from typing import Self
 
+from taskdata.store.agreement import AgreementStore
 from taskdata.store.bank import BankStore
 from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
@@ -10,6 +11,7 @@ from taskdata.store.holds import HoldStore
 from taskdata.store.nights import NightStore
 from taskdata.store.pruning import PruningStore
 from taskdata.store.releases import ReleaseStore
+from taskdata.store.rescoring import RescoringStore
 from taskdata.store.results import ResultStore
 from taskdata.store.runs import RunStore
 from taskdata.store.seeds import SeedStore
@@ -18,6 +20,7 @@ __all__ = ["Store", "StoreAddress"]
 
 
 class Store(
+    AgreementStore,
     BankStore,
     ReleaseStore,
     SeedStore,
@@ -26,6 +29,7 @@ class Store(
     CopyingStore,
     NightStore,
     PruningStore,
+    RescoringStore,
     RunStore,
     ResultStore,
 ):

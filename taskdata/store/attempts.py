@@ -4,7 +4,7 @@ Every trial reads its attempt and records its outcome, so these statements are b
 without the ORM, whose objects cost several times what the database does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -105,9 +105,11 @@ class AttemptStore(StoreConnection):
 
     def record_outcome(self, outcome: TrialOutcome) -> bool:
         """Store an outcome; return False, changing nothing, if the trial has finished before."""
-        fields = outcome.model_dump(exclude={"deliverables", "usage", "limits"})
+        fields = outcome.model_dump(exclude={"deliverables", "usage", "limits", "tool_uses"})
         fields["limits"] = outcome.limits.model_dump(mode="json") if outcome.limits else None
         fields["rejected_files"] = list(outcome.rejected_files)
+        uses = outcome.tool_uses
+        fields["tool_uses"] = None if uses is None else [u.model_dump(mode="json") for u in uses]
         fields |= _counts(outcome.usage)
         try:
             with self._plainly_writing() as connection:
@@ -165,14 +167,14 @@ def _counts(usage: Usage | None) -> dict[str, Any]:
     return {name: None if usage is None else getattr(usage, name) for name in Usage.model_fields}
 
 
-def deliverable_of(row: Mapping[str, Any]) -> Deliverable:
+def deliverable_of(row: sa.RowMapping) -> Deliverable:
     """Return the deliverable of a row."""
     return Deliverable(name=row["name"], sha256=row["sha256"], size_bytes=row["size_bytes"])
 
 
-def outcome_of(row: Mapping[str, Any], deliverables: Sequence[Deliverable]) -> TrialOutcome:
+def outcome_of(row: sa.RowMapping, deliverables: Sequence[Deliverable]) -> TrialOutcome:
     """Return the outcome of a row and of its deliverables."""
-    fields = dict(row)
+    fields: dict[Any, Any] = dict(row)
     del fields["id"]
     counts = {name: fields.pop(name) for name in Usage.model_fields}
     fields["usage"] = None if counts["input_tokens"] is None else Usage(**counts)

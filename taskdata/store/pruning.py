@@ -23,6 +23,7 @@ from taskdata.schema.run import RunStatus
 from taskdata.store.connection import StoreConnection
 from taskdata.store.references import names_in
 from taskdata.tables import (
+    AnnotationRow,
     DeliverableRow,
     DiagnosisRow,
     GateResultRow,
@@ -54,7 +55,15 @@ def _table(rows: type[SQLModel]) -> sa.Table:
 _RUNS, _TRIALS, _OUTCOMES = _table(RunRow), _table(TrialRow), _table(OutcomeRow)
 _FILES, _CALLS, _PICTURES = _table(DeliverableRow), _table(ModelCallRow), _table(PagePicturesRow)
 _OF_TRIAL = [
-    _table(r) for r in (ScoreRow, LeafScoreRow, ScoringErrorRow, RenderedRow, DiagnosisRow)
+    _table(r)
+    for r in (
+        ScoreRow,
+        LeafScoreRow,
+        ScoringErrorRow,
+        RenderedRow,
+        DiagnosisRow,
+        AnnotationRow,
+    )
 ]
 _OF_RUN = [_table(r) for r in (GateResultRow, StageReportRow)]
 
@@ -112,12 +121,15 @@ class PruningStore(StoreConnection):
         return {run_id: count for run_id, count in counts if run_id in run_ids}
 
     def unneeded_artifacts(self, run_ids: Sequence[str]) -> set[str]:
-        """Return the artifacts that rows of those runs refer to, and no other row."""
+        """Return the artifacts that no row refers to but those of these runs.
+
+        Those that no row at all refers to are among them: what was cut short leaves such.
+        """
         conditions = _conditions(run_ids)
-        going, kept = set[bytes](), set[bytes]()
+        # Listed before rows are read: what is written and referred to meanwhile is not here.
+        going = {bytes.fromhex(name) for name, _ in self.artifacts.listed()}
+        kept = set[bytes]()
         with self._plainly_reading() as connection:
-            for name, condition in conditions.items():
-                going.update(names_in(connection, SQLModel.metadata.tables[name], condition))
             for table in SQLModel.metadata.sorted_tables:
                 goes = conditions.get(table.name)
                 others = None if goes is None else ~sa.func.coalesce(goes, sa.false())

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -17,15 +16,15 @@ from taskdata.store.attempts import (
     deliverable_of,
     outcome_of,
 )
-from taskdata.store.trials import DIAGNOSES, SCORES, SCORING_ERRORS, TrialStore, score_of
+from taskdata.store.trials import DIAGNOSES, SCORE, SCORES, SCORING_ERRORS, TrialStore, score_of
 
 _AT_ONCE = 500
 _NOTHING = JudgeEffort()
-_IDS = sa.bindparam("trials", expanding=True)
+_IDS: sa.BindParameter[str] = sa.bindparam("trials", expanding=True)
 _TRIALS = TRIALS.select().where(TRIALS.c.id.in_(_IDS))
 _OUTCOMES = OUTCOMES.select().where(OUTCOMES.c.trial_id.in_(_IDS)).order_by(OUTCOMES.c.attempt)
 _FILES = FILES.join_from(DELIVERABLES, OUTCOMES).where(OUTCOMES.c.trial_id.in_(_IDS))
-_SCORES = SCORES.select().where(SCORES.c.trial_id.in_(_IDS))
+_SCORES = SCORE.where(SCORES.c.trial_id.in_(_IDS))
 _ERRORS = SCORING_ERRORS.select().where(SCORING_ERRORS.c.trial_id.in_(_IDS))
 _DIAGNOSES = DIAGNOSES.select().where(DIAGNOSES.c.trial_id.in_(_IDS))
 
@@ -97,7 +96,7 @@ def _current(
     return {trial: outcome_of(row, delivered[row["id"]]) for trial, row in counting.items()}
 
 
-def _diagnosis(row: Mapping[str, Any]) -> Diagnosis:
+def _diagnosis(row: sa.RowMapping) -> Diagnosis:
     return Diagnosis.model_validate(
         {
             "trial_id": row["trial_id"],

@@ -81,7 +81,7 @@ class RunStore(StoreConnection):
         return _run(row)
 
     def runs(self) -> list[Run]:
-        """Return all evaluations, newest first."""
+        """Return all evaluations and rescorings, newest first."""
         with self._reading() as session:
             return [_run(row) for row in session.exec(_evaluations())]
 
@@ -113,7 +113,7 @@ class RunStore(StoreConnection):
         }
 
     def latest_run(self) -> Run:
-        """Return the newest evaluation.
+        """Return the newest evaluation or rescoring.
 
         Raises:
             Misuse: if there is none yet.
@@ -136,12 +136,16 @@ class RunStore(StoreConnection):
             return [Trial.model_validate(row.model_dump()) for row in session.exec(query)]
 
     def past_efforts(self, agent: str) -> list[PastEffort]:
-        """Return what finished attempts of that agent used, where known, whatever its settings."""
+        """Return what finished attempts of that agent used, where known, whatever its settings.
+
+        Those of rescorings are attempts of their sources.
+        """
         tokens = col(OutcomeRow.input_tokens) + col(OutcomeRow.output_tokens)
         query = (
             select(TrialRow.task_hash, OutcomeRow.turns, tokens, OutcomeRow.cost_usd)
             .join(OutcomeRow, col(OutcomeRow.trial_id) == col(TrialRow.id))
-            .where(TrialRow.agent == agent)
+            .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
+            .where(TrialRow.agent == agent, col(RunRow.config)["rescores"].as_string().is_(None))
             .where(OutcomeRow.status == OutcomeStatus.FINISHED.value)
             .where(col(OutcomeRow.turns).is_not(None) & tokens.is_not(None))
         )
@@ -242,8 +246,8 @@ def _being_removed(run_id: str) -> Misuse:
 
 def _evaluations() -> SelectOfScalar[RunRow]:
     # Runs of earlier revisions have no purpose; all of them are evaluations.
-    is_evaluation = or_(_purpose().is_(None), _purpose() == "evaluation")
-    query = select(RunRow).where(is_evaluation, RunRow.status != RunStatus.REMOVING.value)
+    is_listed = or_(_purpose().is_(None), _purpose().in_(("evaluation", "rescoring")))
+    query = select(RunRow).where(is_listed, RunRow.status != RunStatus.REMOVING.value)
     return query.order_by(desc(RunRow.created_at), desc(RunRow.id))
 
 

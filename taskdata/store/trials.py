@@ -4,9 +4,9 @@ Each outcome, score and diagnosis is a transaction of its own, so what is record
 each is written once, so running a stage again does only what is missing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlmodel import col, select
@@ -15,7 +15,7 @@ from taskdata.schema.diagnosis import Diagnosis
 from taskdata.schema.run import OutcomeStatus, Trial, TrialOutcome
 from taskdata.schema.scores import NodeScore, TrialScore
 from taskdata.schema.transcript import Transcript
-from taskdata.schema.views import PagePictures, RenderedDeliverable
+from taskdata.schema.views import Heard, PagePictures, RenderedDeliverable
 from taskdata.store.attempts import (
     FINISHED,
     OUTCOMES,
@@ -36,12 +36,20 @@ from taskdata.tables import (
 )
 
 _AT_ONCE = 500
+_COLUMNS = set(LeafScoreRow.model_fields) - {"trial_id"}
+"""What of a leaf's score has a column of its own; the tree has all of it."""
 SCORES: sa.Table = ScoreRow.__table__  # type: ignore[attr-defined]
 _LEAVES: sa.Table = LeafScoreRow.__table__  # type: ignore[attr-defined]
 SCORING_ERRORS: sa.Table = ScoringErrorRow.__table__  # type: ignore[attr-defined]
 DIAGNOSES: sa.Table = DiagnosisRow.__table__  # type: ignore[attr-defined]
+SCORE = sa.select(
+    SCORES.c.trial_id,
+    SCORES.c.scorer_version,
+    sa.cast(SCORES.c.tree, sa.Text).label("tree"),
+)
+"""The tree as text, which becomes a value in one step."""
 _RENDERED: sa.Table = RenderedRow.__table__  # type: ignore[attr-defined]
-_SCORE = SCORES.select().where(SCORES.c.trial_id == sa.bindparam("trial"))
+_SCORE = SCORE.where(SCORES.c.trial_id == sa.bindparam("trial"))
 _HAS_SCORE = sa.select(SCORES.c.trial_id).where(SCORES.c.trial_id == sa.bindparam("trial"))
 _ADD_SCORE, _ADD_LEAVES, _ADD_RENDERED = map(sa.insert, (SCORES, _LEAVES, _RENDERED))
 _FORGET_SCORING_ERROR = sa.delete(SCORING_ERRORS).where(
@@ -141,8 +149,8 @@ class TrialStore(AttemptStore, CallStore):
             for item in rendered
         ]
         leaves = [
-            {"trial_id": score.trial_id, **leaf.model_dump(mode="json")}
-            | {"unscored": leaf.unscored}
+            {"trial_id": score.trial_id, "unscored": None}
+            | leaf.model_dump(mode="json", include=_COLUMNS)
             for leaf in score.leaves
         ]
         fields = {
@@ -219,6 +227,30 @@ class TrialStore(AttemptStore, CallStore):
         with self._writing() as session:
             session.merge(row)
 
+    def heard(self, sha256: str, ending: str, listener: str) -> Heard | None:
+        """Return what `listener` heard in a file of this content and ending, or None.
+
+        Transcript and clip stand in the table of pictures, so that they are kept as long as these.
+        """
+        kept = self.page_pictures(sha256, ending, listener)
+        if kept is None:
+            return None
+        if not kept.pictures:
+            return Heard(reason=kept.reason)
+        transcript, *clips = kept.pictures
+        return Heard(
+            text=self.artifacts.read_bytes(transcript).decode(),
+            reason=kept.reason,
+            clip_sha256=clips[0] if clips else None,
+        )
+
+    def keep_heard(self, sha256: str, ending: str, listener: str, heard: Heard) -> None:
+        """Store what `listener` heard in a file, for every trial that delivers it."""
+        transcript = self.artifacts.put_bytes(heard.text.encode())
+        clips = [] if heard.clip_sha256 is None else [heard.clip_sha256]
+        kept = PagePictures(pictures=(transcript, *clips), reason=heard.reason)
+        self.keep_page_pictures(sha256, ending, listener, kept)
+
     def record_diagnosis(self, diagnosis: Diagnosis) -> bool:
         """Store a trial's labels; return False, changing nothing, if it has some."""
         fields = {
@@ -239,10 +271,10 @@ class TrialStore(AttemptStore, CallStore):
         return True
 
 
-def score_of(row: Mapping[str, Any]) -> TrialScore:
-    """Return the score of a row."""
+def score_of(row: sa.RowMapping) -> TrialScore:
+    """Return the score of a row of `SCORE`."""
     return TrialScore(
         trial_id=row["trial_id"],
-        root=NodeScore.model_validate(row["tree"]),
+        root=NodeScore.model_validate_json(row["tree"]),
         scorer_version=row["scorer_version"],
     )

@@ -4,6 +4,7 @@ A row that is a measurement names what made it. Uniqueness and ranges are constr
 so running something twice cannot count twice.
 """
 
+from taskdata.tables.agreement import AnnotationRow, JudgeCardRow
 from taskdata.tables.columns import UtcDateTime
 from taskdata.tables.construction import (
     BankGateRow,
@@ -37,17 +38,19 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0011"
+REVISION = "0014"
 """The Alembic revision of these tables."""
 
 __all__ = [
     "REVISION",
+    "AnnotationRow",
     "BankGateRow",
     "CandidateRow",
     "ConstructionStepRow",
     "DeliverableRow",
     "DiagnosisRow",
     "GateResultRow",
+    "JudgeCardRow",
     "LeafScoreRow",
     "ModelCallRow",
     "NightRow",

@@ -113,6 +113,7 @@ class OutcomeRow(SQLModel, table=True):
     turns: int | None = None
     tool_calls: int | None = None
     tool_errors: int | None = None
+    tool_uses: list[dict[str, Any]] | None = json_column(nullable=True)
     model_id: str | None = None
     sandbox: str
     sandbox_image: str | None = None

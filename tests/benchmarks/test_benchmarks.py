@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.soak import at_length_only
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -50,3 +52,13 @@ def test_execute_scale_times_runs_and_a_resumed_one(tmp_path: Path):
     assert figures["resumed"]["finished"] == 6
     assert figures["resumed"]["first_trial_s"] >= figures["resumed"]["prepare_s"]
     assert "<svg" in plot.read_text()
+
+
+@at_length_only
+def test_scoring_times_check_leaves_over_dask():
+    few = ("--trials", "6", "--leaves", "3", "--same", "2", "--json")
+
+    figures = json.loads(run_benchmark("scoring.py", *few).stdout)
+
+    assert (figures["trials"], figures["leaves"], figures["files"]) == (6, 3, 2)
+    assert figures["cpu_ms_per_trial"] > 0

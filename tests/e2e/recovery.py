@@ -64,6 +64,10 @@ class Installation:
         return self.folder / "home"
 
     @property
+    def temporary(self) -> Path:
+        return self.folder / "tmp"
+
+    @property
     def database(self) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.ports['database']}/nightshift"
 
@@ -108,12 +112,20 @@ class Installation:
             self.start(name)
             self.await_answer(name)
 
-    def await_answer(self, name: str) -> None:
-        ends_at = time.monotonic() + 240
-        while not self._answers(name):
+    def keep_up(self, *names: str) -> None:
+        """Start what has ended by itself, such as Dask workers that have lost their scheduler.
+
+        Without names, of all parts.
+        """
+        for name in names or tuple(self.parts):
             process = self.parts[name].process
             if process is not None and process.poll() is not None:
                 self.start(name)
+
+    def await_answer(self, name: str) -> None:
+        ends_at = time.monotonic() + 240
+        while not self._answers(name):
+            self.keep_up(name)
             assert time.monotonic() < ends_at, f"{name}: {self.said(name)}"
             time.sleep(0.5)
 
@@ -166,15 +178,24 @@ class Installation:
         """Names of the flow runs that have a process, as far as the server knows."""
         return [r["name"] for r in self.flow_runs() if r["state"]["type"] in _UNFINISHED]
 
+    def sandboxes(self) -> list[str]:
+        """Programs in sandboxes."""
+        return [line for line in self._command_lines() if "bwrap" in line.split(" ", 1)[0]]
+
     def left(self) -> list[str]:
-        """Programs in sandboxes, or stages, that are still there."""
-        mark, found = f"NIGHTSHIFT_HOME={self.home}\0".encode(), []
+        """Programs in sandboxes, or flow runs, that are still there."""
+        engines = [line for line in self._command_lines() if "prefect.engine" in line]
+        return [*self.sandboxes(), *engines]
+
+    def _command_lines(self) -> list[str]:
+        """Of all processes of this installation; sandboxes name the folder of a trial."""
+        home, temporary = f"NIGHTSHIFT_HOME={self.home}\0".encode(), str(self.temporary).encode()
+        found = []
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                line = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
-                is_ours = mark in (folder / "environ").read_bytes()
-                if is_ours and (b"bwrap" in line or b"prefect.engine" in line):
-                    found.append(line.decode(errors="replace"))
+                line = (folder / "cmdline").read_bytes()
+                if temporary in line or home in (folder / "environ").read_bytes():
+                    found.append(line.replace(b"\0", b" ").decode(errors="replace"))
         return found
 
 
@@ -183,7 +204,8 @@ def installed(
     folder: Path, environment: Mapping[str, str], settings: str
 ) -> Iterator[Installation]:
     """Start an installation with such a `nightshift.toml`, and end all of it with the block."""
-    made = Installation(folder, environment)
+    made = Installation(folder, {**environment, "TMPDIR": str(folder / "tmp")})
+    made.temporary.mkdir()
     data = Path(tempfile.mkdtemp(prefix="nightshift-postgres-"))
     _describe(made, data, settings)
     try:

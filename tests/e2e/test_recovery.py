@@ -1,11 +1,12 @@
-"""kill -9 of each part of an installation, and of all at once, at each stage of a night.
+"""kill -9 of each part of an installation, and of all at once, at stages of nights and a refresh.
 
-Killed parts are started again, as Docker's or systemd's restart policies do. Then the night must
-end by itself, or by one click on Retry for each kill, with every trial done once.
+Killed parts are started again, as Docker's or systemd's restart policies do. Then the night, or the
+refresh, must end by itself, or by one click on Retry for each kill, with everything done once.
 """
 
 import logging
 import time
+from collections.abc import Collection
 from contextlib import closing
 from typing import Any
 
@@ -16,7 +17,7 @@ from taskdata.schema.run import Run, TrialResult
 from tests.e2e.chaos import AGENT, TASK
 from tests.e2e.recovery import PARTS, Installation, installed
 from tests.soak import at_length_only
-from tests.wire_server import WireServer, running_wire_server
+from tests.wire_server import Behaviour, Seen, WireServer, running_wire_server
 
 pytestmark = [
     *(pytest.mark.e2e, pytest.mark.soak, pytest.mark.postgres, at_length_only),
@@ -26,15 +27,32 @@ pytestmark = [
 _logger = logging.getLogger(__name__)
 
 STAGES = ("execute", "score", "publish")
-TASKS, REPETITIONS = 5, 10
+TASKS, REPETITIONS, SEEDS = 5, 6, 3
 TRIALS = TASKS * REPETITIONS
 SECONDS_TO_RECOVER = 900
 """On a busy machine; a flow run without heartbeats is crashed after 90 s."""
 
+PROGRAM = "import time; time.sleep(2); print(2 + 3)"
+
 LOOKS_BEFORE_A_CLICK = 15
 """One second apart."""
 
+REFRESH_STAGES = {
+    "generate": ("server",),
+    "validate": ("database",),
+    "prove": ("serve",),
+    "release": PARTS,
+}
+"""What is killed during which stages of a refresh. The other parts have no share in one."""
+
 SETTINGS = """
+[refresh]
+model = "compatible/scripted"
+base_url = "{scripted_model}"
+bank = "office"
+base = "none"
+max_augmentations = 0
+
 [run]
 bank = "{bank}"
 refinement_rounds = 0
@@ -47,28 +65,39 @@ agents = [{{name = "{agent}", base_url = "{url}"}}]
 
 @pytest.fixture(scope="module")
 def provider():
-    """A model that answers after half a second."""
+    """A model that has a program run in the sandbox, and then answers."""
     with running_wire_server() as server:
-        server.respond = lambda _: server.waits(0.5, WireServer.says("The answer is 5."))
+        server.respond = lambda seen: server.waits(0.5, answer_to(seen))
         yield server
 
 
+def answer_to(seen: Seen) -> Behaviour:
+    """What the model says: a program that takes two seconds first, then the answer."""
+    if all(message["role"] != "assistant" for message in seen.body["messages"]):
+        return WireServer.says("", ("python_execute", {"code": PROGRAM}))
+    return WireServer.says("The answer is 5.")
+
+
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory, command, provider):
+def installation(tmp_path_factory, command, provider, scripted_model):
     """All parts, with a bank of small tasks."""
     folder = tmp_path_factory.mktemp("recovery")
     for number in range(TASKS):
         task = folder / "bank" / f"task-{number}"
         task.mkdir(parents=True)
-        text = TASK.format(number=number, tool="list_files")
+        text = TASK.format(number=number, tool="python_execute")
         (task / "task.yaml").write_text(text)
     told = SETTINGS.format(
         bank=folder / "bank",
         repetitions=REPETITIONS,
         agent=AGENT,
         url=provider.openai_url,
+        scripted_model=scripted_model,
     )
-    environment = command.environment(folder / "home") | {"COMPATIBLE_API_KEY": "sk-recovery"}
+    environment = command.environment(folder / "home") | {
+        "COMPATIBLE_API_KEY": "sk-recovery",
+        "NIGHTSHIFT_REFRESH_ON_ARRIVAL": "false",
+    }
     del environment["NIGHTSHIFT_RUN"]
     with installed(folder, environment, told) as made:
         yield made
@@ -81,13 +110,14 @@ def await_deployments(made: Installation) -> None:
         time.sleep(1)
 
 
-def kill_while(made: Installation, night: str, stage: str, parts: tuple[str, ...]) -> bool:
+def kill_while(made: Installation, night: str, stage: str, parts: Collection[str]) -> bool:
     """Kill the parts once the stage is at work, and start them again; False: it came too late."""
     deadline = time.monotonic() + SECONDS_TO_RECOVER
     while not is_at_work(made, night, stage):
         if made.state(night) == "COMPLETED":
             return False
         assert time.monotonic() < deadline, made.flow_runs()[:5]
+        made.keep_up()
         time.sleep(0.2)
     made.kill(*parts)
     time.sleep(1)
@@ -101,7 +131,8 @@ def is_at_work(made: Installation, night: str, stage: str) -> bool:
     if stage != "execute":
         return True
     _, results = stored(made, night)
-    return 0 < sum(result.outcome is not None for result in results) < len(results)
+    begun = 0 < sum(result.outcome is not None for result in results) < len(results)
+    return begun and bool(made.sandboxes())
 
 
 def stages_of(made: Installation, night: str, *states: str) -> list[dict[str, Any]]:
@@ -131,6 +162,7 @@ def recover(made: Installation, night: str, until: str, kills: int) -> int:
         assert time.monotonic() < deadline, (state, made.flow_runs()[:6], made.said("serve"))
         if until and is_at_work(made, night, until):
             break
+        made.keep_up()
         at_work = stages_of(made, night, "SCHEDULED", "PENDING", "RUNNING")
         is_broken = state in ("FAILED", "CRASHED") and not at_work
         broken_looks = broken_looks + 1 if is_broken else 0
@@ -170,7 +202,7 @@ def expect_nothing_left(made: Installation) -> None:
 
 
 @pytest.mark.parametrize(
-    "parts", [PARTS, *((part,) for part in reversed(PARTS))], ids=["all", *reversed(PARTS)]
+    "parts", [*((part,) for part in reversed(PARTS)), PARTS], ids=[*reversed(PARTS), "all"]
 )
 def test_a_night_survives_kills_at_every_stage(installation, parts):
     made = installation
@@ -187,3 +219,36 @@ def test_a_night_survives_kills_at_every_stage(installation, parts):
     assert hit == list(STAGES), "a stage was over before its kill"
     expect_everything_once(made, night)
     expect_nothing_left(made)
+
+
+def test_a_refresh_survives_kills_at_its_stages(installation, seed_rows):
+    made = installation
+    await_deployments(made)
+    (made.home / "inbox").mkdir(exist_ok=True)
+    seed_rows("forum.csv", SEEDS).rename(made.home / "inbox" / "forum.csv")
+    changes = {"changes": {"review": "auto"}}
+    refresh = made.begin("refresh_task_bank/refresh", changes)
+    hit = []
+    for stage, parts in REFRESH_STAGES.items():
+        if kill_while(made, refresh, stage, parts):
+            hit.append(stage)
+            later = [name for name in REFRESH_STAGES if name not in hit]
+            clicks = recover(made, refresh, later[0] if later else "", kills=1)
+            _logger.warning("%s killed during %s: %d clicks", parts, stage, clicks)
+    assert hit == list(REFRESH_STAGES), "a stage was over before its kill"
+    expect_one_release(made, refresh)
+    expect_nothing_left(made)
+
+
+def expect_one_release(made: Installation, flow_run: str) -> None:
+    with closing(made.store()) as store:
+        (refresh,) = [one for one in store.refreshes() if one.flow_run_id == flow_run]
+        candidates = store.candidates(refresh.id)
+        versions = store.release_notes("office")
+    assert refresh.status.value == "released"
+    assert [notes.version for notes in versions] == [1]
+    seeds = [candidate.seed_id for candidate in candidates]
+    assert len(seeds) == len(set(seeds)) == SEEDS
+    assert "open" not in {candidate.status.value for candidate in candidates}
+    released = [c for c in candidates if c.status.value == "released"]
+    assert len(released) == versions[0].statistics.tasks > 0

@@ -20,6 +20,7 @@ from taskdata.schema.night import (
     NightCell,
     NightSettings,
     NightTask,
+    NightTool,
     ScoreChange,
 )
 from taskdata.schema.summary import (
@@ -95,6 +96,17 @@ def hostile_night(place: int) -> Night:
         tasks=tasks,
         cells=cells,
         clusters=(cluster(),),
+        tools=tuple(
+            NightTool(
+                agent=agent,
+                tool=ATTACK,
+                category=ATTACK,
+                trials=1,
+                calls=3,
+                errors={ATTACK: 1, "refused": 1},
+            )
+            for agent in AGENTS
+        ),
         error_causes={ATTACK: 1},
         gates={ATTACK: False},
     )
@@ -274,6 +286,17 @@ def test_a_figure_is_a_picture_and_a_table_by_keyboard_alone(tab, site):
     tab.keyboard.press("Tab")  # the table, which scrolls
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.getAttribute('href')").startswith("nights/")
+
+
+def test_figures_are_drawn_for_paper_and_again_for_the_screen(tab, site):
+    shown(tab, site / "failures.html")
+    width = "Array.from(document.querySelectorAll('.main-svg'), (svg) => svg.clientWidth)"
+    wide = tab.evaluate(width)
+    assert max(wide) > 700
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert set(tab.evaluate(width)) == {700}
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    tab.wait_for_function(f"Math.max(...{width}) > 700")
 
 
 def test_a_click_on_a_point_opens_its_night(tab, site):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from environments.models.registry import require_model
-from flows.config import LOCAL_BUDGET, load_settings, refresh_config, run_config
+from flows.config import LOCAL_BUDGET, Settings, load_settings, refresh_config, run_config
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.deadlines import Deadlines
@@ -136,6 +136,23 @@ def test_a_refresh_builds_on_no_bank_only_if_told_so_and_stays_told(home, said, 
     assert refresh_config(settings, model="openai/gpt-5.2").base == "starter"
 
 
+def test_what_the_judge_is_shown_is_a_table_of_its_own(home, tmp_path):
+    (tmp_path / "nightshift.toml").write_text(
+        '[judge]\nprofile = "gta2-published"\nmax_tokens = 5000\ninputs = ["image"]\n'
+        '[run]\njudge = "openai/gpt-5.2"\n'
+    )
+    config = run_config(load_settings())
+    assert config.judging.model_dump() == {
+        "profile": "gta2-published",
+        "inputs": ("image",),
+        "max_tokens": 5000,
+    }
+    assert config.judge_name == "openai/gpt-5.2[gta2-published]"
+    (tmp_path / "nightshift.toml").write_text('[judge]\nprofile = "mine"\n')
+    with pytest.raises(Misuse, match=r"judging\.profile"):
+        run_config(load_settings())
+
+
 def test_the_file_pairs_keys_with_servers_and_a_run_does_not(home, tmp_path, monkeypatch):
     for name in ("OPENAI", "COMPATIBLE"):
         monkeypatch.setenv(f"{name}_API_KEY", f"sk-{name}")
@@ -170,3 +187,20 @@ def test_a_home_that_others_could_enter_is_tightened(home):
     home.mkdir(mode=0o755)
     load_settings()
     assert home.stat().st_mode & 0o777 == 0o700
+
+
+def test_judges_that_are_named_take_the_place_of_the_files_and_know_their_endpoints(home, tmp_path):
+    table = {"model": "compatible/a", "base_url": "http://a/v1"}
+    settings = Settings(run={"judges": [table, "openai/b"], "panel": "mean"})
+    assert run_config(settings).judge_name == "mean of compatible/a, openai/b"
+    assert run_config(settings, judge=["openai/b"]).judge_name == "openai/b"
+
+    alone = run_config(settings, judge=["compatible/a"])
+    assert (alone.judge_name, alone.judge_base_url) == ("compatible/a", "http://a/v1")
+    panel = run_config(settings, judges=["compatible/a", "anthropic/c"], panel="majority")
+    assert panel.judge_name == "majority of compatible/a, anthropic/c"
+    assert panel.every_judge[0].base_url == "http://a/v1"
+
+    single = Settings(run={"judge": "compatible/x", "judge_base_url": "http://x/v1"})
+    more = run_config(single, judge=["compatible/x", "openai/b"])
+    assert [one.base_url for one in more.every_judge] == ["http://x/v1", None]

@@ -35,6 +35,13 @@ def test_settings_of_agents_and_limits_are_taken(block):
         assert agent.budget.model_dump().items() >= given.get("budget", {}).items()
 
 
+def test_the_panel_of_the_guide_is_taken():
+    (block,) = blocks("scoring.md", "toml")
+    config = run_config(Settings(**tomllib.loads(block)))
+    assert config.judge_name == "mean of openai/gpt-5.2, compatible/my-judge"
+    assert config.every_judge[1].base_url == "http://localhost:8001/v1"
+
+
 def test_settings_of_a_refresh_are_taken():
     (block,) = blocks("task-bank.md", "toml")
     given = tomllib.loads(block)["refresh"]

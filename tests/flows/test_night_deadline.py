@@ -2,10 +2,14 @@
 
 import pytest
 
-from flows.night_deadline import NightDeadline
+import stages.prepare.work as preparing
+from flows.gates import hold_gate
+from flows.night_deadline import NightDeadline, left_out
 from flows.nightly import stages_of
+from flows.stage_flows import _require_done, _Shared
+from taskdata.errors import StageFailed
 from taskdata.schema.agent import AgentSpec, ModelSpec
-from taskdata.schema.run import RunConfig
+from taskdata.schema.run import RunConfig, StageReport
 
 NIGHT = 100.0
 
@@ -72,3 +76,23 @@ def test_a_stage_that_costs_money_is_told_how_long_the_night_still_is():
     assert deadline.bounds("score", config) == {}
     assert deadline.bounds("publish", config) == {}
     assert NightDeadline(float("inf"), clock).bounds("execute", config) == {}
+
+
+def test_a_night_of_which_its_deadline_leaves_out_most_holds_its_gate(store, new_run, new_task):
+    run = new_run(*(new_task(f"task-{number}") for number in range(3)))
+    preparing.do(store, run.id)
+    left_out(store, run.id, "execute", 0, NightDeadline(NIGHT).passed)
+    assert all(result.is_left_out for result in store.results(run.id))
+    assert hold_gate(store, run.id, "scores").note
+
+
+def test_a_judge_that_had_no_time_fails_no_stage():
+    stopped = StageReport(stage="score 0", run_id="r", due=2, done=0, note=shared(60.0).too_late)
+    _require_done(stopped)
+    late = stopped.model_copy(update={"note": shared(None).too_late})
+    with pytest.raises(StageFailed, match="none of 2 trials"):
+        _require_done(late)
+
+
+def shared(night_seconds):
+    return _Shared(None, None, "r", "score 0", None, 3600.0, night_seconds)

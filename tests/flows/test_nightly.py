@@ -38,6 +38,21 @@ def test_a_night_that_is_confirmed_plans_the_re_run_before_it_is_published():
     ]
 
 
+def test_a_rescoring_has_no_stage_in_which_agents_work():
+    config = RunConfig(
+        agents=(AgentSpec.parse("nop"),), refinement_rounds=1, purpose="rescoring", rescores="r"
+    )
+    assert [call.key for call in stages_of(config, confirms=True)] == [
+        "prepare",
+        "score-0",
+        "diagnose-0",
+        "score-1",
+        "diagnose-1",
+        "gate-scores",
+        "publish",
+    ]
+
+
 def test_no_two_calls_of_a_night_share_a_key():
     assert len(set(keys(3))) == len(keys(3))
 

@@ -53,6 +53,22 @@ def test_a_task_folder_is_read_with_its_files_and_reference(folder):
     assert task.reference.steps[0].arguments == {"code": "print(2 + 3)"}
 
 
+def test_what_only_verifiers_see_comes_from_folders_of_its_own(folder):
+    for name in ("evaluation/main.py", "evaluation/data/a.csv", "groundtruth/total.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    task, files = load_task(folder)
+    assert [f.path for f in task.environment.evaluation] == [
+        "evaluation/data/a.csv",
+        "evaluation/main.py",
+    ]
+    assert [f.path for f in task.environment.groundtruth] == ["groundtruth/total.txt"]
+    assert {files[f.sha256].name for f in task.stored_files} >= {"main.py", "total.txt"}
+    rewrite(folder, environment={"evaluation": []})
+    with pytest.raises(BadTaskData, match=r"environment\.evaluation' comes from evaluation/"):
+        load_task(folder)
+
+
 MAIL = {"name": "post", "kind": "mail", "accounts": [{"address": "ann@example.org"}]}
 DATABASE = {"name": "shop", "kind": "postgresql"}
 

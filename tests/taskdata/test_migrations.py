@@ -1,13 +1,15 @@
 """A database of an earlier revision keeps its facts when it is brought up to date."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import JSON, bindparam, create_engine, event, text
+from sqlalchemy import JSON, bindparam, create_engine, event, inspect, text
 
 from environments.models.record.client import StoredReply
+from taskdata.schema.night import Night, NightSettings
 from taskdata.store import Store
 from tests.paid import paid
 
@@ -160,3 +162,64 @@ def test_shared_replies_and_the_bills_of_refreshes_move_into_the_record_of_calls
     assert again.spent_on_refresh("refresh/1") == (1, 120, 0.75)
     assert (paid(again, "run-1"), again.spent_usd("run-1")) == ((1, 0.5), 0.75)
     again.close()
+
+
+def night() -> Night:
+    settings = NightSettings(
+        bank="test",
+        release_hash="b" * 64,
+        threshold=7,
+        min_coverage=0.5,
+        sandbox="docker",
+        repetitions=1,
+        refinement_rounds=0,
+        code_version="1",
+        agents={},
+    )
+    return Night(
+        run_id="run-1",
+        created_at=datetime(2026, 3, 1, 22, tzinfo=UTC),
+        status="completed",
+        settings=settings,
+        tasks=(),
+        cells=(),
+    )
+
+
+def test_runs_that_ended_before_nights_were_kept_are_found_and_their_nights_stored(to, address):
+    to("0009", *ROWS.strip().split(";\n"))
+    store = Store.open(address)
+    assert store.runs_without_a_night() == ["run-1"]
+    store.save_night(night())
+    assert store.runs_without_a_night() == []
+    assert list(store.nights()) == [night()]
+    store.close()
+    to("0009", down=True)
+    again = Store.open(address)
+    assert again.runs_without_a_night() == ["run-1"], "nights are made again from the runs"
+    again.close()
+
+
+def test_trials_are_found_by_the_trial_that_they_refine(to, address):
+    def indexed() -> bool:
+        engine = create_engine(address.database_url.replace("postgresql:", "postgresql+psycopg:"))
+        with engine.connect() as connection:
+            indexes = inspect(connection).get_indexes("trial")
+        engine.dispose()
+        return any(index["column_names"] == ["parent_trial_id"] for index in indexes)
+
+    to("0010", *ROWS.strip().split(";\n"))
+    assert not indexed()
+    to("0011")
+    assert indexed()
+    to("0010", down=True)
+    assert not indexed()
+
+
+def test_of_earlier_attempts_it_is_unknown_which_tools_they_called(to, address):
+    to("0002", *ROWS.strip().split(";\n"))
+    to("0011")
+    store = Store.open(address)
+    outcome = store.outcome("t1")
+    store.close()
+    assert (outcome.tool_calls, outcome.tool_uses) == (2, None)

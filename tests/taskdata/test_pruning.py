@@ -82,6 +82,15 @@ def test_what_only_a_removed_run_needs_goes_and_all_else_stays(store, recorded):
     assert store.spent_usd(kept.run.id) == 2.0
 
 
+def test_what_no_row_refers_to_goes_once_it_is_old_enough(store, recorded):
+    left = recorded("left")
+    orphan = store.artifacts.put_bytes(b"an attempt was cut short after this")
+    assert store.unneeded_artifacts(()) == {orphan}
+    assert store.remove_artifacts({orphan}, datetime.now(UTC)) == {orphan}, "it is too young"
+    assert store.remove_artifacts({orphan}, later()) == set()
+    assert there(store) == left.own | left.common
+
+
 def test_what_runs_have_in_common_goes_with_the_last_of_them(store, recorded):
     one, two = recorded("one"), recorded("two")
     remove(store, one.run.id, two.run.id)

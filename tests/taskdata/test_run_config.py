@@ -71,3 +71,40 @@ def test_budgets_are_stored_as_ever_where_no_such_limit_was_named():
     assert not Budget.model_validate(stored).names_reply_limit
     other = AgentSpec.parse("nop", budget={"max_reply_tokens": 9_000}).budget
     assert other.model_dump(mode="json") == stored | {"max_reply_tokens": 9_000}
+
+
+NOP = (AgentSpec.parse("nop"),)
+
+
+@pytest.mark.parametrize("field", ["judge", "judges"])
+def test_several_judges_are_a_panel_each_at_its_endpoint(field):
+    judges = ["openai/a", {"model": "compatible/b", "base_url": "http://b/v1"}, "compatible/c"]
+    config = RunConfig(agents=NOP, judge_base_url="http://c/v1", **{field: judges})
+    assert RunConfig.model_validate_json(config.model_dump_json()) == config
+    assert [(str(one.model), one.base_url) for one in config.every_judge] == [
+        ("openai/a", None),
+        ("compatible/b", "http://b/v1"),
+        ("compatible/c", "http://c/v1"),
+    ]
+    assert config.judge_name == "median of openai/a, compatible/b, compatible/c"
+
+
+def test_one_judge_is_no_panel():
+    config = RunConfig(agents=NOP, judge=["openai/a"], judge_base_url="http://a/v1")
+    assert config == RunConfig(agents=NOP, judge="openai/a", judge_base_url="http://a/v1")
+    assert (config.judge_name, len(config.every_judge)) == ("openai/a", 1)
+    assert RunConfig(agents=NOP).judge_name is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"judge": ["openai/a", "openai/a"]}, "a judge is named twice"),
+        ({"judge": "openai/a", "judges": ["openai/b"]}, "judge and judges are both given"),
+        ({"judge": ["openai/a"], "judges": ["openai/b"]}, "give one of them"),
+        ({"judges": ["openai/a", "openai/b"], "panel": "best"}, "panel"),
+    ],
+)
+def test_a_panel_that_cannot_be_is_refused(fields, message):
+    with pytest.raises(ValidationError, match=message):
+        RunConfig(agents=NOP, **fields)

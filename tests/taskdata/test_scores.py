@@ -109,3 +109,22 @@ def test_a_whole_tree_is_covered_in_spite_of_rounding():
     rounded = root.model_copy(update={"coverage": 1 - 1e-12})
     rule = SuccessRule(threshold=7, min_coverage=1)
     assert rule.verdict(rounded) is TrialVerdict.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("judged", "checked", "best"),
+    [
+        (8.0, 10.0, 10.0),
+        (0.0, 10.0, 5.0),
+        (Unscored.NO_VERDICT, 10.0, 10.0),
+        (8.0, 6.0, 8.0),
+        (Unscored.NOT_CONFIGURED, 6.0, 6.0),
+        (Unscored.NOT_CONFIGURED, Unscored.NOT_CONFIGURED, None),
+    ],
+)
+def test_what_judges_could_have_made_of_a_tree(judged, checked, best):
+    root = tree(judged, checked)
+    leaf = root.children[0].leaf.model_copy(update={"verifier": "judge:a@2"})
+    first = root.children[0].model_copy(update={"leaf": leaf})
+    changed = root.model_copy(update={"children": (first, root.children[1])})
+    assert changed.best_judged == best

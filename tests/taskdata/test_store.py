@@ -25,6 +25,7 @@ from taskdata.schema.run import (
     TrialOutcome,
 )
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
+from taskdata.schema.tool_use import ToolUse
 from taskdata.schema.transcript import Ending, Transcript, Usage
 from taskdata.schema.views import RenderedDeliverable, TextView
 from taskdata.store import Store, StoreAddress
@@ -169,6 +170,7 @@ def test_an_outcome_comes_back_as_it_went_in(store, planned):
         usage=Usage(input_tokens=10, output_tokens=2),
         cost_usd=None,
         rejected_files=("evil: a symbolic link",),
+        tool_uses=(ToolUse(tool="OCR", category="perception", calls=3, errors={"refused": 2}),),
         transcript_sha256=store.artifacts.put_bytes(transcript.model_dump_json().encode()),
     )
     store.record_outcome(outcome)

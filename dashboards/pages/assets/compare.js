@@ -1,5 +1,6 @@
 "use strict";
-/* The trials of one task side by side: scores leaf by leaf, answers and deliverables. */
+/* The trials of one task side by side, of agents and of rounds: scores leaf by leaf, feedback,
+   answers and deliverables. */
 const trialsOfTask = (taskId) =>
   Array.from(document.querySelectorAll("table.trials tbody tr"))
     .filter((row) => row.dataset.task === taskId)
@@ -37,7 +38,14 @@ const compareRow = (name, columns, cell, kind) =>
 function compareTable(columns) {
   const known = (show) => ({ trial }) => element("td", {}, trial ? show(trial) : "–");
   const fact = (trial, name) => { const found = trial.facts.find(([own]) => own === name); return found ? textOf(found[1]) : "–"; };
-  const heads = columns.map(({ id, named }) => element("th", { scope: "col" }, trialLink(id, named.cloneNode(true))));
+  const rounds = new Set(columns.map(({ round }) => round));
+  const repetitions = new Set(columns.map(({ repetition }) => repetition));
+  const among = ({ round, repetition }) => [
+    rounds.size > 1 ? (round === "0" ? "first attempt" : `refinement round ${round}`) : "",
+    repetitions.size > 1 ? `repetition ${repetition}` : "",
+  ].filter(Boolean).join(", ");
+  const heads = columns.map((column) => element("th", { scope: "col" },
+    trialLink(column.id, column.named.cloneNode(true)), among(column) ? element("small", {}, among(column)) : null));
   const root = ({ trial }) =>
     element("td", {}, trial && trial.tree ? scoreMeter(trial.tree) : trial ? "not scored" : "no details on this page");
   return element("table", { class: "compare" },
@@ -45,6 +53,8 @@ function compareTable(columns) {
     element("tbody", {},
       compareRow("Root score", columns, root, "root"),
       leafRows(columns),
+      columns.some(({ trial }) => trial && trial.feedback !== null)
+        ? compareRow("Feedback on the attempt before", columns, known((trial) => (trial.feedback === null ? "–" : block(trial.feedback, "prose")))) : [],
       ["State", "Effort", "Time", "Cost"].map((name) => compareRow(name, columns, known((trial) => fact(trial, name)))),
       compareRow("Final answer", columns, known((trial) => (trial.answer.length ? block(trial.answer, "prose") : aside("None was given.")))),
       compareRow("Deliverables", columns, known((trial) => (trial.deliverables.length
@@ -59,22 +69,25 @@ function choiceOf(title, values, chosen, change) {
   return element("label", {}, title, select);
 }
 
-const EVERYBODY = "all";
+const ALL = "all";
+const withAll = (values) => (values.length > 1 ? [...values, ALL] : values);
 
 async function taskArticle(taskId, agents) {
   const rank = new Map(embedded("ranking").map((agent, place) => [agent, place]));
-  const trials = trialsOfTask(taskId).sort((a, b) => rank.get(a.agent) - rank.get(b.agent));
+  const trials = trialsOfTask(taskId).sort((a, b) =>
+    rank.get(a.agent) - rank.get(b.agent) || a.repetition - b.repetition || a.round - b.round);
   if (!trials.length) return [element("p", { class: "notice" }, `This run has no trial of the task ${taskId}.`)];
   const distinct = (field) => Array.from(new Set(trials.map((trial) => trial[field]))).sort((a, b) => a - b);
-  const names = [EVERYBODY, ...new Set(trials.map((trial) => trial.agent))];
-  const named = (agent) => (names.includes(agent) ? agent : EVERYBODY);
+  const names = [ALL, ...new Set(trials.map((trial) => trial.agent))];
+  const named = (agent) => (names.includes(agent) ? agent : ALL);
   const chosen = {
     round: distinct("round")[0], repetition: distinct("repetition")[0],
     left: named(agents[0]), right: named(agents[1]),
   };
-  const isChosen = (trial) => [chosen.left, chosen.right].some((agent) => agent === EVERYBODY || agent === trial.agent);
+  const isChosen = (trial) => [chosen.left, chosen.right].some((agent) => agent === ALL || agent === trial.agent);
+  const isAt = (trial, field) => chosen[field] === ALL || trial[field] === chosen[field];
   const columnsOf = () => Promise.all(trials
-    .filter((trial) => isChosen(trial) && trial.round === chosen.round && trial.repetition === chosen.repetition)
+    .filter((trial) => isChosen(trial) && isAt(trial, "round") && isAt(trial, "repetition"))
     .map(async (trial) => ({ ...trial, trial: isEmbedded("trial-details", trial.id) ? await detailsOf(trial.id) : null })));
   const place = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Trials side by side" });
   const draw = async () => place.replaceChildren(compareTable(await columnsOf()));
@@ -82,8 +95,8 @@ async function taskArticle(taskId, agents) {
   await draw();
   const first = (await columnsOf()).find(({ trial }) => trial)?.trial;
   const choices = [
-    choiceOf("Round", distinct("round"), chosen.round, choose("round")),
-    choiceOf("Repetition", distinct("repetition"), chosen.repetition, choose("repetition")),
+    choiceOf("Round", withAll(distinct("round")), chosen.round, choose("round")),
+    choiceOf("Repetition", withAll(distinct("repetition")), chosen.repetition, choose("repetition")),
     names.length > 3 ? choiceOf("Agent", names, chosen.left, choose("left")) : null,
     names.length > 3 ? choiceOf("and agent", names, chosen.right, choose("right")) : null,
   ].filter(Boolean);

@@ -27,7 +27,14 @@
   dark.addEventListener("change", () => {
     for (const box of drawn) Plotly.relayout(box, { template: theme() });
   });
+  /* Paper is narrower than the screen, and how wide it is cannot be asked: as wide as `.figure` is
+     in print. */
+  const PAPER = 700;
   addEventListener("beforeprint", () => {
     for (const box of document.querySelectorAll("[data-figure]")) if (!drawn.has(box)) draw(box);
+    for (const box of drawn) Plotly.relayout(box, { template: themes.light, width: PAPER });
+  });
+  addEventListener("afterprint", () => {
+    for (const box of drawn) Plotly.relayout(box, { template: theme(), width: null, autosize: true });
   });
 })();

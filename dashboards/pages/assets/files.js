@@ -38,11 +38,12 @@ async function save(file) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
-function downloadOf(file, trialId) {
+const howToSave = (trialId) => ["; to get it: ", element("code", {}, `nightshift show ${trialId} --save FOLDER`)];
+
+function downloadOf(file, otherwise) {
   if (!file.sha256) return null;
   if (!isEmbedded("files", file.sha256)) {
-    return element("p", { class: "more" }, "Not kept in this page, for its size; to get it: ",
-      element("code", {}, `nightshift show ${trialId} --save FOLDER`));
+    return element("p", { class: "more" }, "Not kept in this page, for its size", otherwise);
   }
   const button = element("button", { type: "button", class: "download" }, `Download ${file.save_as}`);
   button.addEventListener("click", () => save(file));
@@ -114,5 +115,54 @@ function textPreviewOf(file) {
 function deliverable(file, trialId) {
   return element("div", { class: "file" },
     element("h4", {}, textOf(file.name), element("span", {}, file.facts)),
-    downloadOf(file, trialId), playerOf(file), pictureOf(file), pagesOf(file), textPreviewOf(file));
+    downloadOf(file, howToSave(trialId)), playerOf(file), pictureOf(file), pagesOf(file), textPreviewOf(file));
+}
+
+/* Pictures that a browser reads without running anything; SVG is none of them. */
+const PICTURES = {
+  png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp",
+};
+const TEXTS = new Set(["csv", "tsv", "txt", "md", "json", "jsonl", "yaml", "yml", "html", "xml", "py", "eml"]);
+const TEXT_CHARACTERS = 20000;
+
+const endingOf = (file) => file.save_as.split(".").pop().toLowerCase();
+
+async function dataUrl(sha256, type) {
+  const bytes = await unpacked(embedded("files")[sha256]).arrayBuffer();
+  return new Promise((resolve) => {
+    const reader = new FileReader();
+    reader.addEventListener("load", () => resolve(reader.result));
+    reader.readAsDataURL(new Blob([bytes], { type }));
+  });
+}
+
+/* A picture or a recording that this page holds, as it is; null of anything else. */
+function mediumOf(file) {
+  if (!isEmbedded("files", file.sha256)) return null;
+  const player = playerOf(file);
+  if (player) return element("div", { class: "media" }, player);
+  if (!Object.hasOwn(PICTURES, endingOf(file))) return null;
+  const picture = element("img", { alt: textOf(file.name) });
+  dataUrl(file.sha256, PICTURES[endingOf(file)]).then((url) => { picture.src = url; });
+  return element("div", { class: "media" }, picture);
+}
+
+/* The text of a file, read when somebody asks for it. */
+function textOfFile(file) {
+  if (!TEXTS.has(endingOf(file)) || !isEmbedded("files", file.sha256)) return null;
+  const folded = element("details", {}, element("summary", {}, "Look at it"));
+  folded.addEventListener("toggle", async () => {
+    if (folded.children.length > 1) return;
+    const text = await unpacked(embedded("files")[file.sha256]).text();
+    const more = text.length - TEXT_CHARACTERS;
+    folded.append(block(more > 0 ? [text.slice(0, TEXT_CHARACTERS), more] : text));
+  });
+  return folded;
+}
+
+/* A file that the task gave to the agent. */
+function inputFile(file) {
+  return element("div", { class: "file" },
+    element("h4", {}, textOf(file.name), element("span", {}, file.facts)),
+    downloadOf(file, "."), mediumOf(file), textOfFile(file));
 }

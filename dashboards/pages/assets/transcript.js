@@ -25,12 +25,22 @@ function partOf([name, shown], entry) {
   return element("div", {}, title ? element("p", { class: "part" }, title) : null, block(shown));
 }
 
-const filesShown = (entry) =>
-  element("p", { class: "part" }, "Shown to the model itself: ", entry.files.map(([name, type]) =>
-    element("span", { class: "chip" }, textOf(name), element("small", {}, textOf(type)))),
-    entry.more_files ? ` and ${entry.more_files} more` : null);
+const filesShown = (entry) => [
+  element("p", { class: "part" }, "Shown to the model itself: ", entry.files.map((file) =>
+    element("span", { class: "chip" }, textOf(file.name), element("small", {}, textOf(file.type)))),
+    entry.more_files ? ` and ${entry.more_files} more` : null),
+  entry.files.map(mediumOf),
+];
 
-function eventOf(entry) {
+/* Pictures and recordings that the tool was the last to write, among what was delivered. */
+function filesWritten(entry, deliverables) {
+  return entry.wrote.map((place) => deliverables[place]).map((file) => {
+    const medium = playerOf(file) || pictureOf(file);
+    return medium ? element("div", { class: "media" }, element("p", { class: "part" }, `${textOf(file.name)}, as it was delivered`), medium) : null;
+  });
+}
+
+function eventOf(entry, deliverables) {
   if (entry.who === "gap") return element("p", { class: "more" }, entry.title);
   const title = textOf(entry.title);
   const head = element("h4", {}, title ? `${SPEAKERS[entry.who]}: ${title}` : SPEAKERS[entry.who],
@@ -38,6 +48,7 @@ function eventOf(entry) {
     element("span", {}, textOf(entry.facts)));
   const parts = entry.parts.map((part) => partOf(part, entry));
   if (entry.files) parts.push(filesShown(entry));
+  if (entry.wrote) parts.push(filesWritten(entry, deliverables));
   if (entry.thinking) parts.unshift(folded("Thinking", entry.thinking, "prose"));
   return element("div", { class: `event ${entry.who}${entry.error ? " failed" : ""}` }, head, parts);
 }
@@ -54,7 +65,7 @@ function summaryOf(number, entries) {
 }
 
 /* Entries that belong to one turn stand together: the model's reply and the results of its calls. */
-function turnsOf(entries) {
+function turnsOf(entries, deliverables) {
   const turns = [];
   for (const entry of entries) {
     const last = turns[turns.length - 1];
@@ -62,8 +73,9 @@ function turnsOf(entries) {
     else turns.push({ number: entry.turn, entries: [entry] });
   }
   return turns.map(({ number, entries: own }) => {
-    if (number === null) return own.map(eventOf)[0];
-    return element("details", { class: "turn" }, summaryOf(number, own), own.map(eventOf));
+    const events = own.map((entry) => eventOf(entry, deliverables));
+    if (number === null) return events[0];
+    return element("details", { class: "turn" }, summaryOf(number, own), events);
   });
 }
 
@@ -92,13 +104,15 @@ function opened(range) {
   }
 }
 
-function transcript(entries) {
+const numberOf = (parts) => (parts === 1 ? "1 part" : `${parts} parts`);
+
+function transcript(entries, deliverables) {
   if (!entries.length) return [element("p", { class: "more" }, "There is none.")];
-  const turns = turnsOf(entries);
+  const turns = turnsOf(entries, deliverables);
   const fold = (open) => { for (const turn of turns) if (turn.tagName === "DETAILS") turn.open = open; };
   const asFound = () => fold(turns.length <= OPEN_TURNS);
   const box = element("input", { type: "search", placeholder: "a word of it", "aria-label": "Search the transcript" });
-  const count = element("output", { "aria-live": "polite" }, `${turns.length} parts`);
+  const count = element("output", { "aria-live": "polite" }, numberOf(turns.length));
   const button = (text, open) => {
     const made = element("button", { type: "button" }, text);
     made.addEventListener("click", () => fold(open));
@@ -119,7 +133,7 @@ function transcript(entries) {
     else asFound();
     if (window.Highlight) CSS.highlights.set("found", new Highlight(...places));
     count.textContent = wanted
-      ? `${places.length.toLocaleString("en")} found in ${matching} of ${turns.length} parts` : `${turns.length} parts`;
+      ? `${places.length.toLocaleString("en")} found in ${matching} of ${numberOf(turns.length)}` : numberOf(turns.length);
   }
 
   asFound();

@@ -10,13 +10,17 @@ const factList = (facts) =>
 
 const sentences = (texts) => element("ul", {}, texts.map((text) => element("li", {}, textOf(text))));
 
+const opinion = (one) => element("li", {}, element("b", {}, `${one.score} `), `${textOf(one.judge)}: ${textOf(one.reason)}`);
+
 function scoreNode(tree) {
   const aside = [`weight ${tree.weight}`, `coverage ${tree.coverage}`];
   const says = [element("p", {}, textOf(tree.requirement))];
   if (tree.reason !== undefined) says.push(element("p", { class: tree.score < 10 && tree.score !== null ? "reason short" : "reason" }, textOf(tree.reason)));
   if (tree.bounds) aside.push(tree.bounds);
   if (tree.verifier !== undefined) aside.push(textOf(tree.verifier));
+  if (tree.panel && tree.panel.apart) aside.push(tree.panel.apart);
   says.push(element("p", { class: "aside" }, [tree.id, ...aside].join(" · ")));
+  if (tree.panel) says.push(element("ul", { class: "panel" }, tree.panel.opinions.map(opinion)));
   const line = element("div", { class: "node" }, scoreMeter(tree), element("div", {}, says));
   const below = tree.children.map(scoreNode);
   if (tree.more) below.push(element("li", { class: "more" }, `${tree.more} more`));
@@ -63,10 +67,12 @@ function trialArticle(trial) {
       ? section("Diagnosis", factList(trial.diagnosis.facts), sentences(trial.diagnosis.evidence)) : null,
     section("Query", block(trial.query, "prose"),
       trial.asked.length ? [element("p", { class: "part" }, "Asked for"), sentences(trial.asked)] : null),
+    trial.inputs.length ? section("Inputs", trial.inputs.map(inputFile),
+      trial.more_inputs ? aside(`${trial.more_inputs} more`) : null) : null,
     trial.feedback === null ? null : section("Feedback on the attempt before", block(trial.feedback, "prose")),
     section("Final answer", trial.answer.length ? block(trial.answer, "prose") : aside("None was given.")),
     section("Deliverables", files.length ? files : aside("None was left."),
       trial.refused.length ? [element("p", { class: "part" }, "Refused on collection"), sentences(trial.refused)] : null),
-    section("Transcript", transcript(trial.transcript)),
+    section("Transcript", transcript(trial.transcript, trial.deliverables)),
   ].filter(Boolean);
 }

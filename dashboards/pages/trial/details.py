@@ -10,13 +10,13 @@ from typing import Any
 
 from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, shown
-from dashboards.pages.trial.files import deliverable, left_out
+from dashboards.pages.trial.files import deliverable, input_file, left_out
 from dashboards.pages.trial.predictions import compared
 from dashboards.pages.trial.transcript import entries
 from dashboards.pages.trial_rows import state
 from taskdata.errors import NightshiftError
 from taskdata.schema.run import TrialResult
-from taskdata.schema.scores import NodeScore
+from taskdata.schema.scores import LeafScore, NodeScore
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript, Usage
 from taskdata.schema.views import RenderedDeliverable
@@ -54,6 +54,8 @@ def details(
             shown(f"{d.name}: {d.description}" if d.description else d.name, cap.reason)
             for d in task.deliverables
         ],
+        "inputs": [input_file(file, cap) for file in task.files[: cap.deliverables]],
+        "more_inputs": max(0, len(task.files) - cap.deliverables),
         "feedback": None if trial.feedback is None else shown(trial.feedback, cap.text),
         "earlier": trial.parent_trial_id,
         "later": list(later),
@@ -130,7 +132,7 @@ class _Tree:
         self._left -= 1
         shown_node: Details = {
             "id": node.id,
-            "requirement": shown(node.requirement, self._cap.reason),
+            "requirement": shown(_requirement(node), self._cap.reason),
             "weight": f"{node.weight:g}",
             "score": node.score if node.leaf is not None else node.lower,
             "bounds": _bounds(node),
@@ -140,7 +142,9 @@ class _Tree:
             shown_node["verifier"] = shown(node.leaf.verifier, self._cap.reason)
             if node.leaf.unscored is not None:
                 shown_node["unscored"] = formats.words(node.leaf.unscored)
-            shown_node["reason"] = shown(node.leaf.reason, self._cap.reason)
+            shown_node["reason"] = shown(node.leaf.told, self._cap.reason)
+            if node.leaf.panel:
+                shown_node["panel"] = _panel(node.leaf, self._cap)
         children = []
         for number, child in enumerate(node.children):
             if self._left <= 0:
@@ -149,6 +153,26 @@ class _Tree:
             children.append(self.node(child))
         shown_node["children"] = children
         return shown_node
+
+
+def _panel(leaf: LeafScore, cap: Cap) -> Details:
+    """Return what each judge of a panel said, and how far apart they are."""
+    apart = leaf.disagreement
+    return {
+        "apart": "" if apart is None else f"the judges are {apart:g} points apart",
+        "opinions": [
+            {
+                "judge": shown(opinion.name, cap.reason),
+                "score": "no verdict" if opinion.score is None else f"{opinion.score:g}",
+                "reason": shown(opinion.reason, cap.reason),
+            }
+            for opinion in leaf.panel
+        ],
+    }
+
+
+def _requirement(node: NodeScore) -> str:
+    return f"{node.requirement} (all required)" if node.rule == "all_required" else node.requirement
 
 
 def _bounds(node: NodeScore) -> str:
@@ -200,7 +224,9 @@ def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
     return {
         "answer": shown(outcome.final_answer, cap.text),
         "refused": [shown(text, cap.reason) for text in outcome.rejected_files[: cap.nodes]],
-        "transcript": [] if transcript is None else entries(transcript, cap),
+        "transcript": []
+        if transcript is None
+        else entries(transcript, cap, [file.name for file in kept]),
         "steps": _steps(result, task, transcript, cap),
         "deliverables": files,
         "lost": lost,

@@ -7,11 +7,14 @@ from typing import Any
 from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, shown
 from dashboards.pages.trial.previews import preview
+from taskdata.schema.input_file import InputFile
 from taskdata.schema.run import Deliverable
 from taskdata.schema.views import PagePictures, RenderedDeliverable
 
 _RECORDINGS = (".wav", ".mp3", ".ogg", ".flac", ".m4a", ".mp4", ".webm")
 """Endings of the files that a browser plays; `assets/files.js` has the type of each."""
+_ONE_PICTURE = ("image", "svg")
+"""Kinds of files that are a picture, and have no pages."""
 _UNSAFE = re.compile(r"[^\w.\- ()+,=@\[\]]")
 _NAME_LENGTH = 120
 
@@ -20,16 +23,35 @@ def deliverable(
     file: Deliverable, rendered: RenderedDeliverable | None, cap: Cap
 ) -> dict[str, Any]:
     """Return what the page shows of one deliverable within `cap`."""
-    ending = PurePosixPath(file.name).suffix.lower()
     return {
         "name": shown(file.name, cap.reason),
         "facts": f"{formats.size(file.size_bytes)}, sha256 {file.sha256[:12]}",
         "sha256": file.sha256,
-        "save_as": save_as(file.name),
-        "recording": ending[1:] if ending in _RECORDINGS else None,
+        **named(file.name),
         "picture": None if rendered is None else rendered.preview_png_sha256,
-        **_pages(None if rendered is None else rendered.pages),
+        **_pages(
+            None if rendered is None or rendered.view.kind in _ONE_PICTURE else rendered.pages
+        ),
         "blocks": [] if rendered is None else preview(rendered.view, cap),
+    }
+
+
+def input_file(file: InputFile, cap: Cap) -> dict[str, Any]:
+    """Return what the page shows of one file that the task gave to the agent."""
+    return {
+        "name": shown(file.path, cap.reason),
+        "facts": formats.size(file.size_bytes),
+        "sha256": file.sha256,
+        **named(file.path),
+    }
+
+
+def named(name: str) -> dict[str, str | None]:
+    """Return under which name a file is saved, and what it is played as if it is a recording."""
+    ending = PurePosixPath(name).suffix.lower()
+    return {
+        "save_as": save_as(name),
+        "recording": ending[1:] if ending in _RECORDINGS else None,
     }
 
 

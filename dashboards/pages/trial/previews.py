@@ -11,6 +11,7 @@ from typing import Any
 from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, shown, shown_json
 from taskdata.schema.views import (
+    ArchiveView,
     AudioView,
     CsvView,
     DocumentView,
@@ -21,9 +22,11 @@ from taskdata.schema.views import (
     PdfView,
     Sheet,
     SlidesView,
+    SvgView,
     Table,
     TextView,
     UnreadableView,
+    VideoView,
     View,
     WorkbookView,
 )
@@ -182,6 +185,25 @@ def _image(view: ImageView, cap: Cap) -> Iterator[Block]:
     yield {"kind": "note", "text": shown(facts, cap.reason)}
 
 
+def _video(view: VideoView, _cap: Cap) -> Iterator[Block]:
+    sound = "with sound" if view.has_sound else "without sound"
+    yield _note(
+        f"{view.seconds:.2f} s, {view.width:,} × {view.height:,} pixels, "
+        f"{view.frames_per_second:.1f} frames a second, {sound}"
+    )
+
+
+def _drawing(view: SvgView, cap: Cap) -> Iterator[Block]:
+    yield _text("\n".join(view.texts), cap, view.title)
+    counted = ", ".join(f"{name} {count}" for name, count in view.elements.items())
+    yield {"kind": "note", "text": shown(counted, cap.reason)}
+
+
+def _archive(view: ArchiveView, cap: Cap) -> Iterator[Block]:
+    rows = [(entry.name, f"{entry.size_bytes:,} bytes") for entry in view.entries]
+    yield _table([("File", "Size"), *rows], cap)
+
+
 def _audio(view: AudioView, _cap: Cap) -> Iterator[Block]:
     yield _note(
         f"{view.seconds:.2f} s, {view.sample_rate:,} Hz, {formats.plural(view.channels, 'channel')}"
@@ -202,4 +224,7 @@ _BLOCKS: Mapping[type[Any], Callable[[Any, Cap], Iterator[Block]]] = {
     MailView: _mail,
     ImageView: _image,
     AudioView: _audio,
+    VideoView: _video,
+    SvgView: _drawing,
+    ArchiveView: _archive,
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, Shown, shown, shown_json
+from dashboards.pages.trial.files import named
 from taskdata.schema.transcript import (
     Event,
     MessageEvent,
@@ -19,11 +20,17 @@ from taskdata.schema.transcript import (
 Entry = dict[str, Any]
 
 
-def entries(transcript: Transcript, cap: Cap) -> list[Entry]:
+def entries(transcript: Transcript, cap: Cap, deliverables: Sequence[str] = ()) -> list[Entry]:
     """Return the transcript in order; of a long one, its beginning and its end.
 
     `turn` is the number of the turn that an entry belongs to, as the budget counts turns: 0 before
     the first reply of the model, None of a gap.
+
+    Args:
+        transcript: The record of a trial.
+        cap: How much is shown.
+        deliverables: Names of the files that were delivered; the last call that wrote one has its
+            place in this list under `wrote`.
     """
     events = transcript.events
     if transcript.is_outcome_only:
@@ -32,14 +39,32 @@ def entries(transcript: Transcript, cap: Cap) -> list[Entry]:
     turns = accumulate(isinstance(event, ModelEvent) for event in events)
     numbered = list(zip(turns, events, strict=True))
 
+    wrote = _last_writers(transcript, deliverables)
+
     def shown_entries(part: Sequence[tuple[int, Event]]) -> list[Entry]:
-        return [_entry(event, answered, cap) | {"turn": int(turn)} for turn, event in part]
+        return [
+            _entry(event, answered, cap) | wrote.get(id(event), {}) | {"turn": int(turn)}
+            for turn, event in part
+        ]
 
     if len(events) <= cap.events:
         return shown_entries(numbered)
     half = cap.events // 2
     gap = _gap(f"{formats.plural(len(events) - 2 * half, 'event')} not shown")
     return [*shown_entries(numbered[:half]), gap, *shown_entries(numbered[-half:])]
+
+
+def _last_writers(
+    transcript: Transcript, deliverables: Sequence[str]
+) -> dict[int, dict[str, list[int]]]:
+    """Return by event what it has written last, as places among the deliverables."""
+    places = {f"output/{name}": place for place, name in enumerate(deliverables)}
+    found: dict[int, dict[str, list[int]]] = {}
+    for event in reversed(transcript.tool_events):
+        own = [places.pop(name) for name in event.files if name in places]
+        if own:
+            found[id(event)] = {"wrote": own}
+    return found
 
 
 def _gap(title: str) -> Entry:
@@ -59,7 +84,12 @@ def _message(event: MessageEvent, cap: Cap) -> Entry:
     entry: Entry = {"who": event.role, "title": "", "facts": "", "parts": parts}
     if event.shown:
         entry["files"] = [
-            [shown(file.name, cap.reason), shown(file.media_type, cap.reason)]
+            {
+                "name": shown(file.name, cap.reason),
+                "type": shown(file.media_type, cap.reason),
+                "sha256": file.sha256,
+                **named(file.name),
+            }
             for file in event.shown[: cap.deliverables]
         ]
         entry["more_files"] = len(event.shown) - len(entry["files"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from environments.models.wire.parts import text_of
 from environments.models.wire.reading import replayed
-from environments.models.wire.writing import in_list, message_json, tool_name
+from environments.models.wire.writing import list_in_pieces, message_json, to_json, tool_name
 from environments.ports import Media, Message
 from taskdata.schema.transcript import ToolCall
 
@@ -20,8 +20,8 @@ def with_breakpoint(block: bytes) -> bytes:
     return block[:-1] + _BREAKPOINT
 
 
-def turns_of(messages: Sequence[Message], *, marked: bool) -> bytes:
-    """Return the turns as JSON: roles alternate, so neighbours of one role become one turn.
+def turns_of(messages: Sequence[Message], *, marked: bool) -> list[bytes]:
+    """Return the turns as JSON in pieces: neighbouring messages of one role become one turn.
 
     Args:
         messages: The conversation; its system messages are left out.
@@ -33,18 +33,39 @@ def turns_of(messages: Sequence[Message], *, marked: bool) -> bytes:
         if message.role == "system":
             continue
         role = "assistant" if message.role == "assistant" else "user"
-        # Without the brackets of the array, because a turn may consist of several messages.
-        blocks = message_json(message, FORMAT, _blocks)[1:-1]
+        blocks = _encoded(message)
         if turns and turns[-1][0] == role:
-            turns[-1][1].append(blocks)
+            turns[-1][1].extend(blocks)
         else:
-            turns.append((role, [blocks]))
+            turns.append((role, blocks))
     if marked:
         for _, blocks_of_turn in [turn for turn in turns if turn[0] == "user"][-2:]:
             blocks_of_turn[-1] = with_breakpoint(blocks_of_turn[-1])
-    return in_list(
-        [b'{"role":"%s","content":%s}' % (role.encode(), in_list(blocks)) for role, blocks in turns]
+    return list_in_pieces(
+        [
+            b'{"role":"%s","content":' % role.encode(),
+            *list_in_pieces([block] for block in blocks),
+            b"}",
+        ]
+        for role, blocks in turns
     )
+
+
+def _encoded(message: Message) -> list[bytes]:
+    """Return the blocks of a message as JSON; several may be in one piece."""
+    if message.opening is None:
+        # Without the brackets of the array, because a turn may consist of several messages.
+        return [message_json(message, FORMAT, _blocks)[1:-1]]
+    known = message.opening.wire.get(FORMAT)
+    if known is None:
+        *others, last = [to_json(_block(piece)) for piece in message.opening.pieces]
+        known = b",".join([*others, with_breakpoint(last)])
+        message.opening.wire[FORMAT] = known
+    return [known, to_json(_block(message.text))]
+
+
+def _block(piece: str | Media) -> dict[str, Any]:
+    return {"type": "text", "text": piece} if isinstance(piece, str) else _media_block(piece)
 
 
 def _blocks(message: Message) -> list[dict[str, Any]]:

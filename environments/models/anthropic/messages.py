@@ -4,6 +4,7 @@ Thinking blocks are sent back unchanged, in their place among the calls; cache b
 part of the conversation that will be sent again.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from environments.models.anthropic.blocks import FORMAT, turns_of, with_breakpoint
@@ -70,7 +71,7 @@ class AnthropicClient(ProviderClient):
             schema = {"type": "json_schema", "schema": accepted(request.json_schema)}
             fields["output_config"] = fields.get("output_config", {}) | {"format": schema}
         goes_on = bool(request.tools) or any(m.role == "assistant" for m in request.messages)
-        parts: dict[str, bytes] = {}
+        parts: dict[str, bytes | Sequence[bytes]] = {}
         system = "\n\n".join(m.text for m in request.messages if m.role == "system")
         if system.strip():
             block = to_json({"type": "text", "text": system})

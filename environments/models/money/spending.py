@@ -19,7 +19,7 @@ from environments.models.money.budget import (
 from environments.models.money.media import PICTURE_TOKENS, page_tokens
 from environments.models.money.prices import Price
 from environments.models.wire.writing import ToolSets
-from environments.ports import Media, Message, ModelClient, ModelReply, ModelRequest
+from environments.ports import Media, Message, ModelClient, ModelReply, ModelRequest, Opening
 from taskdata.errors import BudgetExhausted, Misuse, NightshiftError
 from taskdata.schema.construct import SpendingLimits
 from taskdata.schema.transcript import Usage
@@ -174,11 +174,24 @@ def _message_bound(message: Message) -> int:
             parts.append(json.dumps(message.replay))
         shown = sum(_media_tokens(media) for media in message.media)
         said = sum(len(part.encode("utf-8", "replace")) for part in parts)
-        known = message.wire[_BOUND] = b"%d" % (_TOKENS_AROUND_MESSAGE + said + shown)
+        begun = 0 if message.opening is None else _opening_bound(message.opening)
+        known = message.wire[_BOUND] = b"%d" % (_TOKENS_AROUND_MESSAGE + said + shown + begun)
+    return int(known)
+
+
+def _opening_bound(opening: Opening) -> int:
+    known = opening.wire.get(_BOUND)
+    if known is None:
+        said = len(opening.text.encode("utf-8", "replace"))
+        shown = sum(_media_tokens(media) for media in opening.media)
+        around = _TOKENS_AROUND_MESSAGE * len(opening.pieces)
+        known = opening.wire[_BOUND] = b"%d" % (around + said + shown)
     return int(known)
 
 
 def _media_tokens(media: Media) -> int:
+    if media.most_tokens is not None:
+        return media.most_tokens
     if media.media_type.startswith("image/"):
         return PICTURE_TOKENS
     encoded = -(-len(media.data) // 3) * 4

@@ -4,12 +4,14 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import takewhile
+from typing import Any
 
 from environments.models.faults import ProviderError
 from environments.models.wire.endpoint import Endpoint
-from environments.ports import Media, ModelRequest
+from environments.models.wire.writing import opening_json, opening_text, to_json
+from environments.ports import Media, Message, ModelRequest, Opening
 
 _CACHE_KEY = "prompt cache key"
 _REFUSED = re.compile(
@@ -34,14 +36,29 @@ def cache_key(request: ModelRequest) -> str:
     It routes the turns of a conversation, and repetitions of its task, to the server that has
     cached the beginning; it reveals nothing of the content.
     """
-    opening = list(takewhile(lambda m: m.role in ("system", "user"), request.messages))
-    last = (opening or request.messages)[-1]
-    known = last.wire.get(_CACHE_KEY)
+    messages = list(takewhile(lambda m: m.role in ("system", "user"), request.messages))
+    last = (messages or request.messages)[-1]
+    kept = last.wire if last.opening is None else last.opening.wire
+    known = kept.get(_CACHE_KEY)
     if known is None:
-        text = "\0".join(message.text for message in opening)
-        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-        known = last.wire[_CACHE_KEY] = digest[:32].encode()
+        texts = [m.text if m.opening is None else m.opening.text for m in messages]
+        digest = hashlib.sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()
+        known = kept[_CACHE_KEY] = digest[:32].encode()
     return known.decode()
+
+
+def opened_message(
+    message: Message, opening: Opening, wire_format: str, write: Callable[[str | Media], Any]
+) -> tuple[bytes, ...]:
+    """Return a message with an opening as JSON in pieces, of which only the last is its own.
+
+    Without attachments, its content is a string.
+    """
+    begin = to_json({"role": message.role})[:-1] + b',"content":'
+    if opening.media:
+        own = b",%s]}" % to_json(write(message.text))
+        return begin + b"[", opening_json(opening, wire_format, write), own
+    return begin, opening_text(opening), to_json(message.text)[1:] + b"}"
 
 
 def data_url(media: Media) -> str:

@@ -5,7 +5,7 @@ variants are parsed, and anything else is a failed attempt.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -14,7 +14,7 @@ from environments.models.client import ProviderClient
 from environments.models.faults import ProviderError
 from environments.models.formats.chat import chat_reply
 from environments.models.formats.reply import ParsedReply, read_calls
-from environments.models.openai.account import cache_key, data_url, refuses
+from environments.models.openai.account import cache_key, data_url, opened_message, refuses
 from environments.models.openai.sdk import openai_client
 from environments.models.wire.reading import (
     CallId,
@@ -23,7 +23,13 @@ from environments.models.wire.reading import (
     replayed,
 )
 from environments.models.wire.sdk import SdkClient
-from environments.models.wire.writing import in_list, message_json, tool_name, with_parts
+from environments.models.wire.writing import (
+    in_list,
+    list_in_pieces,
+    message_json,
+    tool_name,
+    with_parts,
+)
 from environments.ports import Media, Message, ModelRequest
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall
@@ -113,10 +119,10 @@ class OpenAIClient(ProviderClient):
         if self._is_openai:
             fields["prompt_cache_key"] = cache_key(request)
         if _REASONING in self._without:
-            turns = [message_json(m, _THOUGHTLESS, _thoughtless) for m in request.messages]
+            turns = [_encoded(m, _THOUGHTLESS, _thoughtless) for m in request.messages]
         else:
-            turns = [message_json(m, _FORMAT, _message) for m in request.messages]
-        parts = {"messages": in_list(turns)}
+            turns = [_encoded(m, _FORMAT, _message) for m in request.messages]
+        parts: dict[str, bytes | Sequence[bytes]] = {"messages": list_in_pieces(turns)}
         if request.tools:
             parts["tools"] = in_list(self._tools.json(request.tools))
         return with_parts(fields, parts)
@@ -153,6 +159,15 @@ class OpenAIClient(ProviderClient):
         return ParsedReply.of(reply, calls, _replay(body["choices"][0]["message"], signed))
 
 
+def _encoded(
+    message: Message, wire_format: str, write: Callable[[Message], Any]
+) -> tuple[bytes, ...]:
+    """Return the message as JSON in pieces."""
+    if message.opening is None:
+        return (message_json(message, wire_format, write),)
+    return opened_message(message, message.opening, _FORMAT, _part)
+
+
 def _message(message: Message) -> dict[str, Any]:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
@@ -186,8 +201,12 @@ def _written(call: ToolCall) -> dict[str, Any]:
 def _content(message: Message) -> str | list[dict[str, Any]]:
     if not message.media:
         return message.text
-    text = [{"type": "text", "text": message.text}] if message.text else []
-    return [*(_media_part(media) for media in message.media), *text]
+    text = [_part(message.text)] if message.text else []
+    return [*map(_part, message.media), *text]
+
+
+def _part(piece: str | Media) -> dict[str, Any]:
+    return {"type": "text", "text": piece} if isinstance(piece, str) else _media_part(piece)
 
 
 def _media_part(media: Media) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from environments.models.client import ProviderClient
 from environments.models.faults import AttemptFailed, ProviderError
 from environments.models.formats.reply import ParsedReply, read_calls
 from environments.models.formats.responses import responses_reply
-from environments.models.openai.account import cache_key, data_url, refuses
+from environments.models.openai.account import cache_key, data_url, opened_message, refuses
 from environments.models.openai.sdk import openai_client
 from environments.models.wire.parts import text_of
 from environments.models.wire.reading import (
@@ -22,7 +22,13 @@ from environments.models.wire.reading import (
     replayed,
 )
 from environments.models.wire.sdk import SdkClient
-from environments.models.wire.writing import in_list, message_json, tool_name, with_parts
+from environments.models.wire.writing import (
+    in_list,
+    list_in_pieces,
+    message_json,
+    tool_name,
+    with_parts,
+)
 from environments.ports import Media, Message, ModelRequest
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import ToolCall
@@ -100,8 +106,10 @@ class OpenAIResponsesClient(ProviderClient):
         if request.json_schema is not None:
             schema = {"name": "reply", "schema": request.json_schema, "strict": True}
             fields["text"] = {"format": {"type": "json_schema"} | schema}
-        items = [_listed(message_json(m, _FORMAT, _items)) for m in request.messages]
-        parts = {"input": in_list([item for item in items if item])}
+        items = [_encoded(message) for message in request.messages]
+        parts: dict[str, bytes | Sequence[bytes]] = {
+            "input": list_in_pieces([item for item in items if item != (b"",)])
+        }
         if request.tools:
             parts["tools"] = in_list(self._tools.json(request.tools))
         return with_parts(fields, parts)
@@ -136,6 +144,13 @@ def _replay(
     if plain or given != [call.id for call in calls]:
         return ()
     return ({"format": _FORMAT, "output": output},)
+
+
+def _encoded(message: Message) -> tuple[bytes, ...]:
+    """Return the items of a message as JSON in pieces."""
+    if message.opening is None:
+        return (_listed(message_json(message, _FORMAT, _items)),)
+    return opened_message(message, message.opening, _FORMAT, _part)
 
 
 def _items(message: Message) -> list[dict[str, Any]]:
@@ -189,8 +204,12 @@ def _listed(items: bytes) -> bytes:
 def _content(message: Message) -> str | list[dict[str, Any]]:
     if not message.media:
         return message.text
-    text = [{"type": "input_text", "text": message.text}] if message.text else []
-    return [*(_media_part(media) for media in message.media), *text]
+    text = [_part(message.text)] if message.text else []
+    return [*map(_part, message.media), *text]
+
+
+def _part(piece: str | Media) -> dict[str, Any]:
+    return {"type": "input_text", "text": piece} if isinstance(piece, str) else _media_part(piece)
 
 
 def _media_part(media: Media) -> dict[str, Any]:

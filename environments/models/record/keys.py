@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from environments.models.registry import redirected_to
 from environments.models.wire.writing import ToolSets
-from environments.ports import Message, ModelRequest
+from environments.ports import Media, Message, ModelRequest, Opening
 from taskdata.schema.agent import ModelSpec
 
 _KEY_PART = "reply key"
@@ -65,11 +65,26 @@ def _plain(message: Message) -> dict[str, Any]:
     if message.replay:
         plain["replay"] = message.replay
     if message.media:
-        plain["media"] = [
-            [media.media_type, hashlib.sha256(media.data).hexdigest(), media.name]
-            for media in message.media
-        ]
+        plain["media"] = [_described(media) for media in message.media]
+    if message.opening is not None:
+        plain["opening"] = _opening_digest(message.opening)
     return plain
+
+
+def _described(media: Media) -> list[str]:
+    return [media.media_type, hashlib.sha256(media.data).hexdigest(), media.name]
+
+
+def _opening_digest(opening: Opening) -> str:
+    """Return an opening's part of the key; cached, because requests share it."""
+    known = opening.wire.get(_KEY_PART)
+    if known is None:
+        pieces = [
+            piece if isinstance(piece, str) else _described(piece) for piece in opening.pieces
+        ]
+        digest = hashlib.sha256(_canonical(pieces)).hexdigest()
+        known = opening.wire[_KEY_PART] = digest.encode()
+    return known.decode()
 
 
 def _host(spec: ModelSpec, base_url: str | None) -> str:

@@ -3,12 +3,13 @@
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from environments.ports import Message
+from environments.ports import Media, Message, Opening
 from taskdata.schema.tool import ToolSpec
 
+_TEXT = "text alone"
 _TOOL_SETS = 256
 _NOT_IN_NAMES = re.compile(r"[^\w-]", re.ASCII)
 _NAME_CHARS = 64
@@ -28,16 +29,46 @@ def message_json(message: Message, wire_format: str, write: Callable[[Message], 
     return known
 
 
+def opening_json(opening: Opening, wire_format: str, write: Callable[[str | Media], Any]) -> bytes:
+    """Return the parts of an opening as JSON, without brackets around them, cached per format."""
+    known = opening.wire.get(wire_format)
+    if known is None:
+        known = b",".join(to_json(write(piece)) for piece in opening.pieces)
+        opening.wire[wire_format] = known
+    return known
+
+
+def opening_text(opening: Opening) -> bytes:
+    """Return an opening of texts as the beginning of a JSON string, cached."""
+    known = opening.wire.get(_TEXT)
+    if known is None:
+        known = opening.wire[_TEXT] = to_json(opening.text)[:-1]
+    return known
+
+
 def tool_name(called: str) -> str:
     """Return a called tool's name in a form that every provider accepts: models invent names."""
     return _NOT_IN_NAMES.sub("_", called)[:_NAME_CHARS] or "_"
 
 
-def with_parts(fields: dict[str, Any], parts: dict[str, bytes]) -> bytes:
-    """Return the JSON object of `fields`, at least one, and the encoded `parts`."""
+def with_parts(fields: dict[str, Any], parts: Mapping[str, bytes | Sequence[bytes]]) -> bytes:
+    """Return the JSON object of `fields`, at least one, and the encoded `parts`.
+
+    A part may come in pieces, so that what is large is copied only here.
+    """
     pieces = [to_json(fields)[:-1]]
-    pieces += [b',"%s":%s' % (name.encode(), part) for name, part in parts.items()]
+    for name, part in parts.items():
+        pieces.append(b',"%s":' % name.encode())
+        pieces += [part] if isinstance(part, bytes) else part
     return b"".join([*pieces, b"}"])
+
+
+def list_in_pieces(items: Iterable[Sequence[bytes]]) -> list[bytes]:
+    """Return the pieces of the JSON array of items that come in pieces themselves."""
+    pieces = [b"["]
+    for number, item in enumerate(items):
+        pieces += [b",", *item] if number else item
+    return [*pieces, b"]"]
 
 
 def in_list(parts: Sequence[bytes]) -> bytes:

@@ -16,20 +16,28 @@ from environments.renderers.limits import (
 )
 from taskdata.schema.views import AudioView
 
+_FORMATS = {
+    ".wav": ("WAV", "WAVEX", "RF64"),
+    ".mp3": ("MP3", "MPEG"),
+    ".flac": ("FLAC",),
+    ".ogg": ("OGG",),
+}
+"""Names that libsndfile gives to the formats, by file ending."""
 _WINDOWS_PER_SECOND = 10
 _PREVIEW_HEIGHT = 120
 
 
 def read_audio(path: Path) -> AudioView:
-    """Return level and length of a WAV file, read window by window."""
+    """Return level and length of a WAV, MP3, FLAC or OGG file, read window by window."""
     refuse_beyond(path.stat().st_size, MAX_FILE_BYTES, "bytes")
+    formats = _FORMATS[path.suffix.lower()]
     try:
         sound = soundfile.SoundFile(path)
     except soundfile.LibsndfileError as exc:
-        raise Unreadable(f"its content is not that of a WAV file: {exc}") from exc
+        raise Unreadable(f"its content is not that of a {formats[0]} file: {exc}") from exc
     with sound:
-        if sound.format not in ("WAV", "WAVEX", "RF64"):
-            raise Unreadable(f"its content is {sound.format}, not WAV")
+        if sound.format not in formats:
+            raise Unreadable(f"its content is {sound.format}, not {formats[0]}")
         seconds = sound.frames / sound.samplerate
         refuse_beyond(seconds, MAX_SOUND_SECONDS, "seconds")
         refuse_beyond(sound.frames * sound.channels, MAX_SAMPLES, "samples")

@@ -26,10 +26,10 @@ _FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".web
 
 def read_image(path: Path) -> ImageView:
     """Return measurements of the image; transparent pixels count as on white."""
-    with _open(path) as image:
+    with open_image(path) as image:
         image.load()
         has_alpha = "A" in image.getbands() or "transparency" in image.info
-        flat = _on_white(image)
+        flat = on_white(image)
         dpi = image.info.get("dpi")
         luminance = np.asarray(flat.convert("L"), dtype=np.float64)
         return ImageView(
@@ -48,13 +48,13 @@ def read_image(path: Path) -> ImageView:
 
 def preview_image(path: Path) -> bytes:
     """Return a thumbnail of the image as PNG."""
-    with _open(path) as image:
+    with open_image(path) as image:
         return small_png(image)
 
 
 def small_png(image: Image.Image) -> bytes:
     """Return the image as PNG of at most `PREVIEW_PIXELS` a side and `MAX_PREVIEW_BYTES`."""
-    image = _on_white(image)
+    image = on_white(image)
     side = PREVIEW_PIXELS
     while True:
         image.thumbnail((side, side))
@@ -65,7 +65,8 @@ def small_png(image: Image.Image) -> bytes:
         side = side * 3 // 4
 
 
-def _open(path: Path) -> Image.Image:
+def open_image(path: Path) -> Image.Image:
+    """Return the image, not yet decoded; raises `Unreadable` for other content and bombs."""
     refuse_beyond(path.stat().st_size, MAX_FILE_BYTES, "bytes")
     expected = _FORMATS[path.suffix.lower()]
     # Our own limit is checked below, on the size in the header, before any pixel is decoded.
@@ -81,7 +82,8 @@ def _open(path: Path) -> Image.Image:
     return image
 
 
-def _on_white(image: Image.Image) -> Image.Image:
+def on_white(image: Image.Image) -> Image.Image:
+    """Return the image in RGB, where it is transparent on white."""
     if image.mode.startswith("I"):
         # 16-bit greyscale; Pillow would clip it to white.
         image = image.convert("I").point(lambda value: value / 256).convert("L")

@@ -1,5 +1,6 @@
 """Has pages of a deliverable drawn in a sandbox and validates the pictures on the host."""
 
+import asyncio
 import base64
 import binascii
 import json
@@ -8,11 +9,15 @@ from dataclasses import dataclass
 
 from environments.ports import Completed, Sandbox
 from environments.renderers.pages.formats import (
+    BROWSED,
+    BROWSERS,
     DRAWN,
     MAX_DRAWN_PAGES,
     MAX_PAGE_BYTES,
     NO_CONVERTER,
     PAGE_PIXELS,
+    SCREEN,
+    SCREENSHOT,
     ending,
 )
 from taskdata.errors import SandboxFailed
@@ -24,12 +29,15 @@ DRAW_RESOURCES = Resources(
     wall_seconds=300,
     memory_mb=2048,
     processes=128,
-    disk_mb=128,
+    # Chromium keeps what it shares between its parts in files.
+    disk_mb=1024,
     output_kb=2 * MAX_DRAWN_PAGES * MAX_PAGE_BYTES // 1024,
 )
 """Resources for drawing one deliverable."""
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _MAX_REASON = 300
+_BROWSER_SECONDS = 60.0
+_NO_BROWSER = 127
 _MOST_PAGES = 100_000
 
 
@@ -43,7 +51,7 @@ class DrawnPages:
     reason: str = ""
     """Why there are no pictures."""
     needs_converter: bool = False
-    """There are no pictures because LibreOffice is not installed in the sandbox."""
+    """There are no pictures because the program that draws such files is not in the sandbox."""
 
 
 async def draw(sandbox: Sandbox, name: str) -> DrawnPages:
@@ -54,11 +62,41 @@ async def draw(sandbox: Sandbox, name: str) -> DrawnPages:
     """
     if ending(name) not in DRAWN:
         return DrawnPages(reason="files of this type have no pages")
+    if ending(name) in BROWSED and not await _browsed(sandbox, name):
+        return DrawnPages(reason="Chromium is not installed", needs_converter=True)
     completed = await sandbox.run(
         [*sandbox.python(), "-P", "-m", "environments.renderers.pages.worker"],
         stdin=json.dumps({"name": name}).encode(),
     )
     return read_reply(completed)
+
+
+async def _browsed(sandbox: Sandbox, name: str) -> bool:
+    """Have Chromium draw `input/<name>`; return whether Chromium is there.
+
+    It draws in a sandbox without network, so it needs none of its own, which could not start there.
+    """
+    width, height = SCREEN
+    flags = (
+        *("--headless", "--no-sandbox", "--in-process-gpu", "--disable-gpu", "--no-first-run"),
+        *("--disable-dev-shm-usage", "--hide-scrollbars", "--user-data-dir=/tmp/profile"),
+        *(f"--window-size={width},{height}", "--virtual-time-budget=3000"),
+        f"--screenshot=/workspace/output/{SCREENSHOT}",
+    )
+    program = f'for b in {" ".join(BROWSERS)}; do [ -x "$b" ] && exec "$b" "$@"; done; exit 127'
+    target = f"file:///workspace/input/{name}"
+    browser = await sandbox.start(
+        ["/bin/sh", "-c", program, "sh", *flags, target], reserves_memory=True
+    )
+    try:
+        async with asyncio.timeout(_BROWSER_SECONDS):
+            while await browser.read():
+                pass
+    except TimeoutError:
+        pass  # what it has not drawn by then is not there, and the worker says so
+    finally:
+        ended = await browser.close()
+    return ended.exit_code != _NO_BROWSER
 
 
 def read_reply(completed: Completed) -> DrawnPages:

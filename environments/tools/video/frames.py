@@ -48,9 +48,14 @@ class Frame(NamedTuple):
     """RGB, upright."""
 
 
+def frame_between(media: Media, part: Part) -> Frame:
+    """Return the first frame of a part, in the size in which the video is shown."""
+    return next(_decoded(media, part, ["-frames:v", "1"], 1.0))
+
+
 def frame_at_start(media: Media) -> Frame:
     """Return the first frame, in the size in which the video is shown."""
-    return next(_decoded(media, Part(0.0, media.seconds), ["-frames:v", "1"], 1.0))
+    return frame_between(media, Part(0.0, media.seconds))
 
 
 def sampled_frames(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flows.config import Settings
-    from stages.intake.embedding import Embedder
+    from quality.encoders.encoder import SentenceEncoder
     from stages.intake.work import FileReport, IntakeReport, SeedFile
     from taskdata.schema.seed import QuarantinedRow, StoredSeed
 
@@ -64,13 +64,13 @@ def add(
 
     settings = load_settings()
     chosen = _chosen(files or [], format_)
-    embedder = _embedder(model) if similarity or model else None
+    encoder = _encoder(model) if similarity or model else None
     store = Store.open(settings.address)
     defaults = Defaults(source, licence)
     if chosen:
-        report = add_files(store, chosen, defaults, embedder)
+        report = add_files(store, chosen, defaults, encoder)
     else:
-        report = inbox.take_in(store, settings.inbox, defaults, embedder)
+        report = inbox.take_in(store, settings.inbox, defaults, encoder)
     if as_json:
         console.write_json(_outcome(report))
     elif not report.files and not report.errors:
@@ -160,10 +160,10 @@ def _chosen(names: list[str], format_: str | None) -> "list[SeedFile]":
     ]
 
 
-def _embedder(model: Path | None) -> "Embedder | None":
-    from stages.intake.embedding import find_embedder
+def _encoder(model: Path | None) -> "SentenceEncoder | None":
+    from quality.encoders.choosing import encoder_in, find_minilm
 
-    found = find_embedder(model)
+    found = find_minilm() if model is None else encoder_in(model, model.name)
     if found is None:
         console.note(
             "meanings are not compared, only words: an extra is missing; "

@@ -25,6 +25,8 @@ def write_tree(
     """
     verifier = node.verifier
     how = "" if verifier is None else f"  <{getattr(verifier, 'name', verifier.kind)}>"
+    if node.rule == "all_required":
+        how = f"  <all required, each from {node.passes_from:g}>"
     console.block(f"{node.weight:g} x {node.requirement}{how}", indent=2 * indent)
     if expected and verifier is not None:
         for line in _expectations(verifier):
@@ -58,4 +60,4 @@ def _expectations(verifier: "Verifier") -> Iterator[str]:
             if verifier.contains:
                 yield f"its result has: {', '.join(verifier.contains)}"
         case "script":
-            yield f"program: {verifier.entry}"
+            yield f"program: {verifier.entry}, which says its verdict by {verifier.verdict}"

@@ -7,6 +7,7 @@ import typer
 from flows.cli import console
 from flows.cli.options import JsonOption
 from flows.cli.runs.reading import RunArgument, opened
+from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
     from taskdata.schema.night import Morning
@@ -31,6 +32,11 @@ def morning(
     if rebuild:
         count = make_again(store)
         console.note(f"{count} nights made again")
+    if run.config.rescores:
+        raise Misuse(
+            f"run {run.id} is no night: it scores {run.config.rescores} again; "
+            "`nightshift results` shows its numbers"
+        )
     found: Morning = store.morning(run.id)
     night = store.night(run.id)
     store.close()

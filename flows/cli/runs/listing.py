@@ -6,6 +6,8 @@ from flows.cli import console
 from flows.cli.options import JsonOption
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from taskdata.schema.run import Run, RunFigures
 
 
@@ -38,6 +40,8 @@ def _for_programs(run: "Run", status: str, figures: "RunFigures") -> dict[str, o
         "id": run.id,
         "status": status,
         "bank": run.config.bank,
+        "rescores": run.config.rescores,
+        "judge": run.config.judge_name,
         "agents": [agent.name for agent in run.config.agents],
         "best_score": _best(run, figures),
         "cost_usd": figures.cost_usd,
@@ -54,12 +58,24 @@ def _row(run: "Run", status: str, figures: "RunFigures") -> dict[str, str]:
     best = _best(run, figures)
     cost = "-" if figures.cost_usd is None else f"${figures.cost_usd:.2f}"
     return {
-        "run\ndate": f"{run.id}\n{run.created_at.astimezone():%Y-%m-%d %H:%M}",
+        "run\ndate": "\n".join(_named(run)),
         "bank": run.config.bank,
         "agents": "\n".join(agent.name for agent in run.config.agents),
         "best\ncost": f"{'-' if best is None else f'{best:.2f}'}\n{cost}",
         "status\nerrors": f"{status}\n{figures.errors or 'no'} error{'s' * (figures.errors != 1)}",
     }
+
+
+def _named(run: "Run") -> "Iterator[str]":
+    source = run.config.rescores
+    if source:
+        # Together they are wider than the column, which would break them anywhere.
+        yield source
+        yield run.id.removeprefix(source)
+        yield f"rescored by {run.config.judge_name or 'checks'}"
+    else:
+        yield run.id
+    yield f"{run.created_at.astimezone():%Y-%m-%d %H:%M}"
 
 
 def _best(run: "Run", figures: "RunFigures") -> float | None:

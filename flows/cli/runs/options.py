@@ -74,8 +74,15 @@ class RunOptions:
         str | None, typer.Option(help="bubblewrap or docker; default: bubblewrap.")
     ] = None
     judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="provider/model that scores rubrics; repeatable, for a panel; default: they stay "
+            "unscored."
+        ),
+    ] = None
+    panel: Annotated[
         str | None,
-        typer.Option(help="provider/model that scores rubrics; default: they stay unscored."),
+        typer.Option(help="mean, median or majority of several judges; default: median."),
     ] = None
     tool_model: Annotated[
         str | None, typer.Option(help="provider/model behind tools that look at pictures.")

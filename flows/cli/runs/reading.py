@@ -7,6 +7,7 @@ import typer
 
 from flows.cli import console
 from flows.cli.options import JsonOption
+from flows.cli.runs.details import write_detail
 from flows.cli.runs.verdicts import (
     FailUnderOption,
     require_comparable,
@@ -39,6 +40,9 @@ def opened(run_id: str | None) -> "tuple[Settings, Store, Run]":
 def results(
     run_id: RunArgument = None,
     wide: Annotated[bool, typer.Option("--wide", help="Show every column.")] = False,
+    detail: Annotated[
+        bool, typer.Option("--detail", help="Also show figures by groups, faults and effort.")
+    ] = False,
     fail_under: FailUnderOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -58,6 +62,8 @@ def results(
     else:
         write_scores(run, summary, wide=wide)
         _write_details(summary)
+        if detail:
+            write_detail(summary)
         if summary.run.dashboard:
             console.say(f"Dashboard: {summary.run.dashboard}")
     if fail_under is not None:
@@ -72,6 +78,8 @@ def write_scores(run: "Run", summary: "RunSummary", *, wide: bool = False) -> No
     from taskdata.schema.reservations import reservations
 
     row = wide_row if wide else brief_row
+    if summary.judge_notice:
+        console.paragraph(summary.judge_notice)
     console.table(
         [row(summary, agent) for agent in ranked(summary.agents)],
         title=f"Run {summary.run.id}: {summary.run.status}",
@@ -82,12 +90,19 @@ def write_scores(run: "Run", summary: "RunSummary", *, wide: bool = False) -> No
             console.say(f"{one.agent}: {one.pending} of {one.trials} trials have no score yet")
     for reservation in reservations(summary):
         console.paragraph(reservation)
-    console.paragraph("Root scores are means of first attempts, 0 to 10, with 95 % intervals.")
+    console.paragraph(
+        "Root scores are means of first attempts, 0 to 10, with 95 % intervals; n are the trials "
+        "with a score, errors those lost to infrastructure, coverage how much of the trees was "
+        "scored. Ranks are those that the paired differences leave open."
+    )
     for agent in run.config.agents:
         if agent.model is not None and agent.model.provider == "local":
             console.paragraph(_limits(agent))
     if not wide:
-        console.paragraph("`nightshift results --wide` shows more columns, --json everything.")
+        console.paragraph(
+            "`nightshift results --wide` shows more columns, --detail more tables, "
+            "--json everything."
+        )
 
 
 def _limits(agent: "AgentSpec") -> str:

@@ -1,8 +1,6 @@
 """Commands that do the work: run, stage, serve."""
 
-import importlib
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,21 +8,14 @@ import typer
 from flows.cli import console
 from flows.cli.interruption import interruptible
 from flows.cli.options import given, takes
+from flows.cli.runs.evaluating import evaluate, tell_verdict
 from flows.cli.runs.options import RunOptions, new_config
-from flows.cli.runs.verdicts import (
-    FailUnderOption,
-    require_comparable,
-    require_evaluated,
-    require_score,
-    what_helps,
-)
-from taskdata.errors import Misuse, NightshiftError
+from flows.cli.runs.verdicts import FailUnderOption, require_comparable
+from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
     from flows.config import Settings
-    from flows.progress import Progress
     from taskdata.schema.run import Run, RunConfig
-    from taskdata.schema.summary import RunSummary
 
 
 @takes(RunOptions)
@@ -61,7 +52,8 @@ def run(
         _require_alone(options, estimate)
         run_id, config = _carried_on(settings, resume, options.max_usd)
         require_comparable(config.agents, fail_under)
-        _tell_verdict(_night(settings, run_id, config, keep_server), fail_under)
+        evaluate(settings, run_id, config, keep_server=keep_server)
+        tell_verdict(settings, run_id, fail_under)
         return
     config = new_config(settings, options)
     if estimate:
@@ -70,7 +62,8 @@ def run(
     require_comparable(config.agents, fail_under)
     _require_ready(settings, config)
     run_id = new_run_id()
-    _tell_verdict(_night(settings, run_id, config, keep_server), fail_under)
+    evaluate(settings, run_id, config, keep_server=keep_server)
+    tell_verdict(settings, run_id, fail_under)
 
 
 def _require_alone(options: RunOptions, estimate: bool) -> None:
@@ -104,118 +97,6 @@ def _require_ready(settings: "Settings", config: "RunConfig") -> None:
     store.close()
     require_limited(config.limits)
     require(config)
-
-
-def _night(
-    settings: "Settings", run_id: str, config: "RunConfig", keep_server: bool
-) -> "RunSummary":
-    from flows.cli.watching import figures_of, watched
-    from flows.locks import run_lock
-    from flows.serving.dashboards import dashboard_url
-    from flows.serving.prefect_server import opening_line, prefect_server, ui_line
-
-    stays, afterwards = _afterwards(settings, keep_server)
-    advice = f"`nightshift run --resume {run_id}` does the rest"
-    with run_lock(settings, run_id), interruptible(advice), ExitStack() as workers:
-        console.say(f"Run {run_id}: {len(config.agents)} agents on bank {config.bank}")
-        console.say(opening_line())
-        begin = partial(_begin, settings, run_id, config, workers)
-        with (
-            prefect_server(
-                settings.home,
-                settings.prefect_port,
-                dashboard_port=settings.dashboard_port,
-                keep=keep_server,
-                meanwhile=begin,
-            ) as api,
-            # They end before the server, which gets their last words.
-            workers,
-        ):
-            console.say(ui_line(settings.home, api))
-            failure = None
-            with watched(figures=figures_of(settings, run_id, config)) as progress:
-                try:
-                    _evaluate(settings, run_id, config, progress)
-                except NightshiftError as exc:
-                    failure = exc
-            page = dashboard_url(run_id) if stays else None
-            ui = ui_line(settings.home, api) + afterwards
-            summary = _closing_lines(settings, run_id, page, ui)
-    if failure is not None:
-        raise NightshiftError(f"{failure} ({what_helps(settings, run_id)})")
-    if summary is None:
-        raise NightshiftError(f"run {run_id} is no longer in the store")
-    return summary
-
-
-def _tell_verdict(summary: "RunSummary", fail_under: float | None) -> None:
-    """End with the exit code that says whether everything was evaluated, and well enough."""
-    require_evaluated(summary, retry=f"`nightshift run --resume {summary.run.id}`")
-    require_score(summary, fail_under)
-
-
-def _begin(settings: "Settings", run_id: str, config: "RunConfig", workers: ExitStack) -> None:
-    """Import what the night needs first, and start its workers."""
-    from flows.workers.clusters import cluster
-    from quality.gates import still_holds
-    from quality.suites.tasks import TASKS
-    from taskdata.store import Store
-
-    importlib.import_module("flows.nightly")
-    store = Store.open(settings.address)
-    if not still_holds(store.gates(run_id), TASKS):
-        importlib.import_module("great_expectations")
-    store.close()
-    workers.enter_context(cluster(settings, config.workers))
-
-
-def _evaluate(settings: "Settings", run_id: str, config: "RunConfig", progress: "Progress") -> None:
-    from flows.caller import calling
-    from flows.nightly import nightly_evaluation
-    from stages.prepare.select import select
-    from taskdata.store import Store
-
-    store = Store.open(settings.address)
-    select(store, config, run_id)
-    store.close()
-    with calling(holds_run=True, progress=progress):
-        nightly_evaluation(run_id=run_id)
-
-
-def _afterwards(settings: "Settings", keep_server: bool) -> tuple[bool, str]:
-    """Return whether our own servers keep running after this command, and the message about it."""
-    from flows.locks import is_served
-    from flows.serving.prefect_server import given_server, is_kept
-
-    if given_server() is not None:
-        return False, ""
-    if keep_server or is_kept(settings.home):
-        return True, " (`nightshift serve --stop` ends it)"
-    if is_served(settings.home):
-        return True, ""
-    return False, " (stopped now; `nightshift serve` shows this run again)"
-
-
-def _closing_lines(
-    settings: "Settings", run_id: str, page: str | None, ui: str
-) -> "RunSummary | None":
-    """Say how the run went, and return its numbers; None: it was not stored."""
-    from flows.cli.runs.reading import write_scores
-    from flows.summaries import summary_of
-    from taskdata.store import Store
-
-    store = Store.open(settings.address)
-    found = store.find_run(run_id)
-    if found is None:
-        return None
-    summary = summary_of(store, run_id)
-    store.close()
-    write_scores(found, summary)
-    if summary.run.dashboard:
-        console.say(f"Run:       {run_id}")
-        console.say(f"Dashboard: {page or summary.run.dashboard}")
-    console.say(ui)
-    return summary
 
 
 def stage(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flows.cli.trials.saving import Saved
     from taskdata.schema.diagnosis import Diagnosis
     from taskdata.schema.run import TrialOutcome, TrialResult
-    from taskdata.schema.scores import StepScore, TrialScore
+    from taskdata.schema.scores import LeafScore, StepScore, TrialScore
     from taskdata.schema.success import SuccessRule
     from taskdata.schema.transcript import Transcript
     from taskdata.store import Store
@@ -182,17 +182,35 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
                 "leaf": leaf.leaf_id,
                 "score": _number(leaf.score) if leaf.unscored is None else _words(leaf.unscored),
                 "verifier": leaf.verifier,
-                "reason": leaf.reason,
+                "reason": leaf.told,
             }
             for leaf in result.score.leaves
         ]
         console.table(leaves, title="Leaves")
+        _show_panels(result.score.leaves)
         if result.score.root.steps is not None:
             console.table(_marks(result.score.root.steps), title="Predicted steps")
     if result.diagnosis is not None and result.diagnosis.stage is not None:
         console.say(f"{_failure(result.diagnosis)}:")
         for sentence in result.diagnosis.evidence:
             console.block(f"- {sentence}")
+
+
+def _show_panels(leaves: "Sequence[LeafScore]") -> None:
+    """Write what each judge of a panel said, leaf by leaf."""
+    said = [
+        {
+            "leaf": leaf.leaf_id,
+            "apart": "-" if leaf.disagreement is None else f"{leaf.disagreement:g}",
+            "judge": opinion.name,
+            "score": "no verdict" if opinion.score is None else f"{opinion.score:g}",
+            "reason": opinion.reason,
+        }
+        for leaf in leaves
+        for opinion in leaf.panel
+    ]
+    if said:
+        console.table(said, title="Judges of the panel, and how far apart they are")
 
 
 def _words(name: str) -> str:

@@ -92,7 +92,7 @@ def _tell_plan(plan: "PrunePlan") -> None:
     )
     _tell_kept(plan)
     _tell_young(plan)
-    if plan.runs:
+    if plan.runs or plan.artifacts:
         console.say("Nothing was removed; --yes does it")
 
 

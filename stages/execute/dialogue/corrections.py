@@ -6,7 +6,14 @@ MOST_ALIKE = 3
 """Consecutive replies with the same fault; the last of them ends the trial."""
 _LOOK_SECONDS = 20.0
 # Run inside the sandbox: the host must not follow paths made by untrusted programs.
-_LOOK = 'for name; do [ -f "output/$name" ] || printf "%s\\n" "$name"; done'
+_LOOK = """
+for name; do
+  case $name in
+    "*."*) [ -n "$(find output -type f -iname "$name" | head -n 1)" ];;
+    *) [ -f "output/$name" ];;
+  esac || printf "%s\\n" "$name"
+done
+"""
 
 
 class Corrections:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from stages.score.checking.exchange import CheckLimits, CheckReply, CheckRequest, LeafCheck
 from stages.score.checking.process import CheckProcess, ProcessEnded, check_process, warm_up
 from stages.score.evidence import TrialEvidence
+from stages.score.found_files import best_of, files_of
 from stages.score.library import no_points
 from stages.score.matching import storable
 from taskdata.errors import BadTaskData, ChecksFailed
@@ -34,11 +35,12 @@ async def check_leaves(
         BadTaskData: a check of the task is not valid.
         ChecksFailed: the process cannot be started, or was lost.
     """
-    checks = [
-        LeafCheck(leaf_id=leaf.id, check=leaf.verifier)
-        for leaf in leaves
-        if isinstance(leaf.verifier, Check)
-    ]
+    files: dict[str, tuple[str, ...]] = {}
+    checks = []
+    for leaf in leaves:
+        if isinstance(leaf.verifier, Check):
+            files[leaf.id] = files_of(leaf.verifier, evidence.views)
+            checks += _for_each(leaf.id, leaf.verifier, files[leaf.id])
     run = _TrialRun(checks, evidence, limits)
     while request := run.next_request():
         try:
@@ -46,7 +48,23 @@ async def check_leaves(
                 await _asked(process, request, run)
         except ProcessEnded as ended:
             run.ended(ended.code)
+    for leaf_id, names in files.items():
+        if names:
+            scores = [run.scores.pop(_part(leaf_id, name)) for name in names]
+            run.scores[leaf_id] = best_of(leaf_id, scores, names)
     return run.scores
+
+
+def _for_each(leaf_id: str, check: Check, names: Sequence[str]) -> list[LeafCheck]:
+    """Return the check as it is, or once for each of the files."""
+    if not names:
+        return [LeafCheck(leaf_id=leaf_id, check=check)]
+    each = ((name, check.model_copy(update={"deliverable": name})) for name in names)
+    return [LeafCheck(leaf_id=_part(leaf_id, name), check=one) for name, one in each]
+
+
+def _part(leaf_id: str, name: str) -> str:
+    return f"{leaf_id}/{name}"
 
 
 def prepare_to_check() -> None:

@@ -37,9 +37,11 @@ def answer_contains(answer: str, args: AnswerContains) -> Verdict:
     for place, reading in enumerate(readings(answer)):
         named = [any(names(reading.text, alias) for alias in group) for group in groups]
         if not all(named):
+            if place:
+                continue
             # What an answer does not name, its conclusion does not name either.
             missing = [g[0] for g, is_named in zip(args.all, named, strict=True) if not is_named]
-            return verdict if place else failed(f"the answer does not name {listed(missing)}")
+            return failed(f"the answer does not name {listed(missing)}")
         if all(states(reading, group, len(groups)) for group in groups):
             wrong = [a for a in args.none if names_wrong(reading.text, fold(a))]
             if wrong:
@@ -72,6 +74,6 @@ def answer_number(answer: str, args: AnswerNumber) -> Verdict:
 
 
 CHECKS = (
-    CheckSpec("answer_contains", AnswerContains, (str,), answer_contains, version=2),
-    CheckSpec("answer_number", AnswerNumber, (str,), answer_number, version=2),
+    CheckSpec("answer_contains", AnswerContains, (str,), answer_contains, version=3),
+    CheckSpec("answer_number", AnswerNumber, (str,), answer_number, version=3),
 )

@@ -13,6 +13,7 @@ from stages.score.check import (
     Phrase,
     Tolerance,
     Verdict,
+    crowded,
     failed,
     holds,
     matches_whole,
@@ -22,6 +23,7 @@ from stages.score.check import (
 from stages.score.grids import (
     Body,
     KeyedRows,
+    allowed_columns,
     body_below,
     bounds,
     column_sum,
@@ -60,7 +62,8 @@ def csv_columns(view: CsvView, args: CsvColumns) -> Verdict:
     if args.exact_order:
         return holds(header == wanted, f"expected exactly {listed(args.columns, 8)}; {found}")
     right = sum(column in header for column in wanted)
-    return share(right, len(wanted), f"{right} of {len(wanted)} expected columns; {found}")
+    verdict = share(right, len(wanted), f"{right} of {len(wanted)} expected columns; {found}")
+    return crowded(verdict, len(header), allowed_columns(len(wanted)), "columns")
 
 
 class CsvRows(CountArgs):
@@ -171,9 +174,9 @@ def csv_column_sum(view: CsvView, args: CsvColumnSum) -> Verdict:
 
 
 CHECKS = (
-    CheckSpec("csv_columns", CsvColumns, (CsvView,), csv_columns),
+    CheckSpec("csv_columns", CsvColumns, (CsvView,), csv_columns, version=2),
     CheckSpec("csv_rows", CsvRows, (CsvView,), csv_rows),
-    CheckSpec("csv_table", CsvTable, (CsvView,), csv_table),
+    CheckSpec("csv_table", CsvTable, (CsvView,), csv_table, version=2),
     CheckSpec("csv_unique", CsvUnique, (CsvView,), csv_unique),
     CheckSpec("csv_no_missing", CsvNoMissing, (CsvView,), csv_no_missing),
     CheckSpec("csv_column_matches", CsvColumnMatches, (CsvView,), csv_column_matches),

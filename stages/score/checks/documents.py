@@ -70,7 +70,8 @@ def pdf_page_contains(view: PdfView, args: PdfPageContains) -> Verdict:
     """Give the share of groups of which an alias is on the page."""
     if args.page > len(view.pages):
         return failed(f"there is no page {args.page}; there are {len(view.pages)}")
-    return groups_found(view.pages[args.page - 1].text, args.all, f"page {args.page}")
+    page = view.pages[args.page - 1]
+    return groups_found(page.text, args.all, f"page {args.page}", page.tables)
 
 
 class PdfPageSize(CheckArgs):
@@ -138,7 +139,11 @@ def html_ids(view: HtmlView, args: HtmlIds) -> Verdict:
 
 
 class HtmlLinks(CheckArgs):
-    """Links whose target has these texts in it."""
+    """Links whose target has these texts in it.
+
+    With more than three times as many targets on the page, and thirty more, the score falls in
+    proportion.
+    """
 
     all: Names
 
@@ -148,7 +153,8 @@ def html_links(view: HtmlView, args: HtmlLinks) -> Verdict:
     found = [fold(link) for link in view.links]
     right = sum(any(fold(wanted) in link for link in found) for wanted in args.all)
     reason = f"{right} of {len(args.all)} link targets; found: {listed(view.links) or 'none'}"
-    return share(right, len(args.all), reason)
+    allowed = _IDS_PER_EXPECTED * len(args.all) + _SPARE_IDS
+    return crowded(share(right, len(args.all), reason), len(set(found)), allowed, "links")
 
 
 def html_images(view: HtmlView, args: AtLeast) -> Verdict:
@@ -207,12 +213,12 @@ _ANY = (
 CHECKS = (
     CheckSpec("file_exists", FileExists, _ANY, file_exists),
     CheckSpec("pdf_pages", PdfPages, (PdfView,), pdf_pages),
-    CheckSpec("pdf_page_contains", PdfPageContains, (PdfView,), pdf_page_contains),
+    CheckSpec("pdf_page_contains", PdfPageContains, (PdfView,), pdf_page_contains, version=2),
     CheckSpec("pdf_page_size", PdfPageSize, (PdfView,), pdf_page_size),
     CheckSpec("docx_images", AtLeast, (DocumentView,), docx_images),
-    CheckSpec("docx_footer", DocxFooter, (DocumentView,), docx_footer),
+    CheckSpec("docx_footer", DocxFooter, (DocumentView,), docx_footer, version=2),
     CheckSpec("html_ids", HtmlIds, (HtmlView,), html_ids, version=2),
-    CheckSpec("html_links", HtmlLinks, (HtmlView,), html_links),
+    CheckSpec("html_links", HtmlLinks, (HtmlView,), html_links, version=2),
     CheckSpec("html_images", AtLeast, (HtmlView,), html_images),
     CheckSpec("html_scripts", AtMost, (HtmlView,), html_scripts),
     CheckSpec("html_external", AtMost, (HtmlView,), html_external),

@@ -38,8 +38,9 @@ def pptx_slides(view: SlidesView, args: PptxSlides) -> Verdict:
 class PptxTitles(CheckArgs):
     """These texts occur in slide titles, each in one of its own.
 
-    A title has at most 25 words. With more than three times as many slides as titles are expected,
-    and five more, the score falls in proportion.
+    A title has at most 25 words, and one that names several of the texts counts for none. With more
+    than three times as many slides as titles are expected, and five more, the score falls in
+    proportion.
     """
 
     expected: Names
@@ -141,18 +142,18 @@ def pptx_slide_contains(view: SlidesView, args: PptxSlideContains) -> Verdict:
     """Give the share of groups of which an alias is on the slide."""
     if args.slide > len(view.slides):
         return failed(f"there is no slide {args.slide}; there are {len(view.slides)}")
-    text = slide_text(view.slides[args.slide - 1])
-    return groups_found(text, args.all, f"slide {args.slide}")
+    slide = view.slides[args.slide - 1]
+    return groups_found(slide_text(slide), args.all, f"slide {args.slide}", slide.tables)
 
 
 _VIEWS = (SlidesView,)
 CHECKS = (
     CheckSpec("pptx_slides", PptxSlides, _VIEWS, pptx_slides),
-    CheckSpec("pptx_titles", PptxTitles, _VIEWS, pptx_titles, version=2),
+    CheckSpec("pptx_titles", PptxTitles, _VIEWS, pptx_titles, version=3),
     CheckSpec("pptx_text_size", PptxTextSize, _VIEWS, pptx_text_size),
     CheckSpec("pptx_words_per_slide", PptxWordsPerSlide, _VIEWS, pptx_words_per_slide),
     CheckSpec("pptx_notes", PptxNotes, _VIEWS, pptx_notes),
     CheckSpec("pptx_charts", AtLeast, _VIEWS, pptx_charts),
     CheckSpec("pptx_images", AtLeast, _VIEWS, pptx_images),
-    CheckSpec("pptx_slide_contains", PptxSlideContains, _VIEWS, pptx_slide_contains),
+    CheckSpec("pptx_slide_contains", PptxSlideContains, _VIEWS, pptx_slide_contains, version=2),
 )

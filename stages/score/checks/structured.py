@@ -10,11 +10,14 @@ from stages.score.check import (
     CheckArgs,
     CheckSpec,
     CountArgs,
+    RowDemands,
     Tolerance,
     Verdict,
+    demanded,
     failed,
     holds,
     share,
+    spare_rows,
 )
 from stages.score.grids import bounds, counted
 from stages.score.matching import key_of, quote, same, without_dates
@@ -116,8 +119,11 @@ def json_length(view: JsonView, args: JsonLength) -> Verdict:
     return holds(args.fits(len(found)), f"{where} has {len(found)} items; expected {expected}")
 
 
-class JsonItems(CheckArgs):
-    """Objects of a list, found by a key."""
+class JsonItems(RowDemands):
+    """Objects of a list, found by a key.
+
+    More items than `max_rows` lower the score in proportion.
+    """
 
     path: Path = ""
     key: str
@@ -155,7 +161,9 @@ def json_items(view: JsonView, args: JsonItems) -> Verdict:
                 wrong.append(
                     f"{quote(name)}.{field} is {_shown(value)}, expected {_shown(row[field])}"
                 )
-    return share(right, asked, counted(right, asked, "values", wrong))
+    verdict = share(right, asked, counted(right, asked, "values", wrong))
+    most = spare_rows(len(args.rows)) if all(len(row) == 1 for row in args.rows) else None
+    return demanded(verdict, len(found), args, "items", most)
 
 
 def _first_items(found: Sequence[Any], key: str) -> dict[str, dict[str, Any]]:
@@ -169,5 +177,5 @@ def _first_items(found: Sequence[Any], key: str) -> dict[str, dict[str, Any]]:
 CHECKS = (
     CheckSpec("json_values", JsonValues, (JsonView,), json_values),
     CheckSpec("json_length", JsonLength, (JsonView,), json_length),
-    CheckSpec("json_items", JsonItems, (JsonView,), json_items),
+    CheckSpec("json_items", JsonItems, (JsonView,), json_items, version=2),
 )

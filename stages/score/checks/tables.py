@@ -1,8 +1,8 @@
 """Checks of tables inside documents, pages, slides and delimited files."""
 
-from typing import Annotated, Self
+from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from stages.score.check import (
     CheckArgs,
@@ -11,9 +11,10 @@ from stages.score.check import (
     Names,
     Phrase,
     Verdict,
-    crowded,
+    demanded,
     failed,
     share,
+    spare_rows,
 )
 from stages.score.grids import (
     Body,
@@ -37,7 +38,6 @@ from taskdata.schema.views import (
 
 TableView = CsvView | DocumentView | HtmlView | PdfView | SlidesView
 _VIEWS = (CsvView, DocumentView, HtmlView, PdfView, SlidesView)
-_ROWS_PER_EXPECTED, _SPARE_ROWS = 2, 3
 _CANDIDATES = 5
 """Tables compared at most: adding ever more tables of guesses is no help."""
 
@@ -70,20 +70,16 @@ def _joined(view: PdfView) -> tuple[Table, ...]:
 class TableContains(ExpectedRows):
     """Some table has these columns and rows; further columns do no harm.
 
-    With a key, the first row of each key counts and further rows do no harm. Without one, more than
-    `max_rows` data rows lower the score in proportion.
+    With a key, the first row of each key counts. More data rows than `max_rows` lower the score in
+    proportion; with a key and other columns, that is only if it is given.
     """
 
     key: Phrase | None = None
-    max_rows: Annotated[int, Field(ge=1)] | None = None
-    """Without a key: twice the expected rows and three more, unless it is given."""
 
     @model_validator(mode="after")
     def _key_is_a_column(self) -> Self:
         if self.key is not None:
             self.require_column(self.key)
-            if self.max_rows is not None:
-                raise ValueError("max_rows is for tables without a key")
         return self
 
 
@@ -107,8 +103,7 @@ def _compare(body: Body, args: TableContains) -> Verdict:
     right = len(args.rows) - len(missing)
     wrong = [f"no row {listed(row, 6)}" for row in missing]
     verdict = share(right, len(args.rows), counted(right, len(args.rows), "rows", wrong))
-    allowed = args.max_rows or _ROWS_PER_EXPECTED * len(args.rows) + _SPARE_ROWS
-    return crowded(verdict, len(body.rows), allowed, "data rows")
+    return demanded(verdict, len(body.rows), args, "data rows", spare_rows(len(args.rows)))
 
 
 class TableShape(CheckArgs):
@@ -137,6 +132,6 @@ def table_shape(view: TableView, args: TableShape) -> Verdict:
 
 
 CHECKS = (
-    CheckSpec("table_contains", TableContains, _VIEWS, table_contains, version=2),
-    CheckSpec("table_shape", TableShape, _VIEWS, table_shape),
+    CheckSpec("table_contains", TableContains, _VIEWS, table_contains, version=3),
+    CheckSpec("table_shape", TableShape, _VIEWS, table_shape, version=2),
 )

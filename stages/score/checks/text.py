@@ -22,20 +22,27 @@ from stages.score.check import (
     holds,
     share,
 )
+from stages.score.checks.tables import tables_of
 from stages.score.matching import contains_phrase, contains_whole, fold, listed
 from stages.score.plain_text import searchable_text
+from stages.score.stated import Reading, is_heap, readings, states, without_heaps
 from taskdata.schema.views import (
     DocumentView,
     HtmlView,
     Paragraph,
     PdfView,
     SlidesView,
+    Table,
     TextView,
 )
 
 _TITLE_WORDS = 25
 """A longer one is no heading or title, whatever it is marked as."""
+_CELL_WORDS = 20
+"""A cell with more words is a heap of them."""
 _TITLES_PER_EXPECTED, _SPARE_TITLES = 3, 5
+_HEAP = "the text is a heap of words without sentences"
+_WITH_TABLES = (DocumentView, PdfView, SlidesView, HtmlView)
 _TEXTS = (TextView, DocumentView, PdfView, SlidesView, HtmlView)
 
 
@@ -46,10 +53,21 @@ class TextContains(CheckArgs):
     none: Forbidden = ()
 
 
-def groups_found(text: str, groups: Groups, where: str) -> Verdict:
-    """Return the share of groups of which an alias is in `text`."""
-    folded = fold(text)
-    missing = [g for g in groups if not any(contains_phrase(folded, fold(a)) for a in g)]
+def groups_found(text: str, groups: Groups, where: str, tables: Sequence[Table] = ()) -> Verdict:
+    """Return the share of groups of which an alias is in `text`, heaps of words left out.
+
+    A long table is a list of short items, too, so the cells of `tables` count in any case, unless
+    they are the only ones of their rows.
+    """
+    cells = (cell for table in tables for row in table.rows if len(row) > 1 for cell in row)
+    short = (cell for cell in cells if len(cell.split()) <= _CELL_WORDS)
+    folded = fold("\n".join([without_heaps(text), *short]))
+    found = [any(contains_phrase(folded, fold(a)) for a in group) for group in groups]
+    return _share_of(groups, found, where)
+
+
+def _share_of(groups: Groups, found: Sequence[bool], where: str) -> Verdict:
+    missing = [group for group, is_there in zip(groups, found, strict=True) if not is_there]
     right = len(groups) - len(missing)
     reason = f"{where} has {right} of {len(groups)} expected texts"
     if missing:
@@ -58,13 +76,36 @@ def groups_found(text: str, groups: Groups, where: str) -> Verdict:
 
 
 def text_contains(evidence: Evidence, args: TextContains) -> Verdict:
-    """Give the share of groups found, and nothing when a text of `none` is there."""
+    """Give the share of groups found, and nothing when a text of `none` is there.
+
+    Heaps of words and endless lists do not count; of a final answer, what it states counts.
+    """
     text = searchable_text(evidence)
     folded = fold(text)
     wrong = [a for a in args.none if contains_whole(folded, fold(a))]
     if wrong:
         return failed(f"the text has {listed(wrong)}, which must not be there")
-    return groups_found(text, args.all, "the text")
+    if not isinstance(evidence, str):
+        tables = tables_of(evidence) if isinstance(evidence, _WITH_TABLES) else ()
+        return groups_found(text, args.all, "the text", tables)
+    stated = [_stated(reading, args.all) for reading in readings(evidence)]
+    best = max(stated, key=sum, default=[False] * len(args.all))
+    return _share_of(args.all, best, "the answer")
+
+
+def _stated(reading: Reading, groups: Groups) -> list[bool]:
+    return [
+        states(reading, [_as_found(reading.text, fold(a)) for a in group], len(groups))
+        for group in groups
+    ]
+
+
+def _as_found(text: str, alias: str) -> str:
+    """Return the alias to the end of the word that it begins: `supplier` as `suppliers`."""
+    if not contains_phrase(text, alias):
+        return alias
+    longer = re.search(rf"(?<!\w){re.escape(alias)}\w*", text)
+    return longer[0] if longer else alias
 
 
 class TextMatches(CheckArgs):
@@ -86,6 +127,8 @@ def text_matches(evidence: Evidence, args: TextMatches) -> Verdict:
     text = searchable_text(evidence)
     if not text.strip():
         return failed("there is no text")
+    if args.min_count and is_heap(text):
+        return failed(_HEAP)
     matches = find_all(args.pattern, text)
     found = f"{len(matches)} matches of {args.pattern}"
     if args.max_count is not None and len(matches) > args.max_count:
@@ -110,7 +153,10 @@ class TextLength(CheckArgs):
 
 def text_length(evidence: Evidence, args: TextLength) -> Verdict:
     """Give 10 when the number of words, split at white space, is within the bounds."""
-    words = len(searchable_text(evidence).split())
+    text = searchable_text(evidence)
+    if is_heap(text):
+        return failed(_HEAP)
+    words = len(text.split())
     least = max(1, args.min_words or 0)
     most = args.max_words
     expected = f"at least {least}" if most is None else f"{least} to {most}"
@@ -122,8 +168,9 @@ def text_length(evidence: Evidence, args: TextLength) -> Verdict:
 class Headings(CheckArgs):
     """These texts occur in headings, each in one of its own.
 
-    A heading has at most 25 words. With more than three times as many headings as are expected, and
-    five more, the score falls in proportion.
+    A heading has at most 25 words, and one that names several of the texts counts for none. With
+    more than three times as many headings as are expected, and five more, the score falls in
+    proportion.
     """
 
     expected: Names
@@ -146,13 +193,24 @@ def titles_found(
     found: Sequence[str], expected: Sequence[str], in_order: bool, what: str
 ) -> Verdict:
     """Return the share of expected phrases that have one of the folded titles each."""
-    titles = [text for text in found if len(text.split()) <= _TITLE_WORDS]
     wanted = [fold(text) for text in expected]
+    titles = [
+        text for text in found if len(text.split()) <= _TITLE_WORDS and not _several(text, wanted)
+    ]
     right = longest_common_order(wanted, titles) if in_order else one_each(wanted, titles)
     how = " in this order" if in_order else ""
     reason = f"{right} of {len(wanted)} expected {what}{how}; found: {listed(found, 6) or 'none'}"
     allowed = _TITLES_PER_EXPECTED * len(wanted) + _SPARE_TITLES
     return crowded(share(right, len(wanted), reason), len(found), allowed, what)
+
+
+def _several(title: str, wanted: Sequence[str]) -> bool:
+    """Return whether the title names two of the phrases beside each other."""
+    fits = sorted((one for one in set(wanted) if contains_phrase(title, one)), key=len)
+    if len(fits) < 2:
+        return False
+    rest = title.replace(fits[-1], ";")
+    return any(contains_phrase(rest, one) for one in fits[:-1])
 
 
 def one_each(expected: Sequence[str], found: Sequence[str]) -> int:
@@ -211,8 +269,8 @@ def _markdown(text: str) -> tuple[Paragraph, ...]:
 
 
 CHECKS = (
-    CheckSpec("text_contains", TextContains, (*_TEXTS, str), text_contains),
-    CheckSpec("text_matches", TextMatches, (*_TEXTS, str), text_matches),
-    CheckSpec("text_length", TextLength, (*_TEXTS, str), text_length),
-    CheckSpec("headings", Headings, (DocumentView, HtmlView, TextView), headings, version=2),
+    CheckSpec("text_contains", TextContains, (*_TEXTS, str), text_contains, version=2),
+    CheckSpec("text_matches", TextMatches, (*_TEXTS, str), text_matches, version=2),
+    CheckSpec("text_length", TextLength, (*_TEXTS, str), text_length, version=2),
+    CheckSpec("headings", Headings, (DocumentView, HtmlView, TextView), headings, version=3),
 )

@@ -13,6 +13,7 @@ from stages.score.check import (
     Phrase,
     Tolerance,
     Verdict,
+    crowded,
     failed,
     find_all,
     holds,
@@ -32,6 +33,7 @@ from stages.score.matching import Expected, fold, listed, quote, same_cell
 from stages.score.numbers import close, plain
 from taskdata.schema.views import Cell, Sheet, WorkbookView
 
+_SHEETS_PER_EXPECTED, _SPARE_SHEETS = 3, 5
 _LAST_ROW, _LAST_COLUMN = 1_048_576, 16_384
 
 
@@ -85,7 +87,10 @@ def xlsx_sheets(view: WorkbookView, args: XlsxSheets) -> Verdict:
     asked = len(wanted | found) if args.exact else len(wanted)
     right = len(wanted & found)
     names = listed(sheets, 8) or "none"
-    return share(right, asked, f"{right} of {len(wanted)} expected sheets; found: {names}")
+    verdict = share(right, asked, f"{right} of {len(wanted)} expected sheets; found: {names}")
+    return crowded(
+        verdict, len(sheets), _SHEETS_PER_EXPECTED * len(wanted) + _SPARE_SHEETS, "sheets"
+    )
 
 
 class XlsxCells(OnSheet):
@@ -270,10 +275,10 @@ def xlsx_column_sum(view: WorkbookView, args: XlsxColumnSum) -> Verdict:
 
 
 CHECKS = (
-    CheckSpec("xlsx_sheets", XlsxSheets, (WorkbookView,), xlsx_sheets, version=2),
+    CheckSpec("xlsx_sheets", XlsxSheets, (WorkbookView,), xlsx_sheets, version=3),
     CheckSpec("xlsx_cells", XlsxCells, (WorkbookView,), xlsx_cells),
-    CheckSpec("xlsx_table", XlsxTable, (WorkbookView,), xlsx_table),
-    CheckSpec("xlsx_columns", XlsxColumns, (WorkbookView,), xlsx_columns),
+    CheckSpec("xlsx_table", XlsxTable, (WorkbookView,), xlsx_table, version=2),
+    CheckSpec("xlsx_columns", XlsxColumns, (WorkbookView,), xlsx_columns, version=2),
     CheckSpec("xlsx_formulas", XlsxFormulas, (WorkbookView,), xlsx_formulas, version=2),
     CheckSpec("xlsx_format", XlsxFormat, (WorkbookView,), xlsx_format),
     CheckSpec("xlsx_charts", XlsxCharts, (WorkbookView,), xlsx_charts),

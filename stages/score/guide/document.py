@@ -25,6 +25,7 @@ from taskdata.schema.scores import LeafScore
 PLACE = Path(__file__).parents[3] / "docs" / "checks.md"
 
 MEANINGS: Mapping[str, str] = {
+    "all_or_nothing": "whether any fault means 0",
     "all": "things that must all be said; each a list of ways to say it, one of which is enough",
     "none": "things none of which may be said",
     "bold": "whether the cells are bold",

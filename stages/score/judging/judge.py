@@ -1,4 +1,4 @@
-"""The LLM judge: scores a leaf against its rubric from the rendered text of the deliverables.
+"""The LLM judge: scores a leaf against its rubric from what it is shown of the deliverables.
 
 A reply that does not fit the verdict schema never becomes a number: the judge is asked again, a
 limited number of times, and then the leaf is unscored with the fault as its reason. The same
@@ -8,10 +8,8 @@ trial stays due, and its recorded replies are not asked for again.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -20,30 +18,33 @@ from environments.models.faults import NotRecorded
 from environments.models.record.client import RecordedClient
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
-from environments.ports import Message, ModelClient, ModelReply, ModelRequest
+from environments.ports import Media, Message, ModelClient, ModelReply, ModelRequest, Opening
+from environments.renderers.sound.formats import MAX_CLIP_SECONDS
 from stages.score.evidence import TrialEvidence
-from stages.score.judging.frames import Block, Frame, Part, framed, quoted
-from stages.score.judging.showing import parts_of
+from stages.score.judging.exhibits import MAX_PICTURES, MAX_RECORDINGS
+from stages.score.judging.frames import MARK_LENGTH
+from stages.score.judging.senses import SOUND_TOKENS_PER_SECOND, sense
+from stages.score.judging.shown import ShownTrial, prompt, question, show, unseen_of
+from stages.score.judging.sight import REPLY_TOKENS, Sight, sight_of
+from stages.score.judging.tokens import MOST_BYTES_PER_TOKEN
 from stages.score.matching import quote, storable
+from taskdata.artifacts import ArtifactStore
 from taskdata.errors import JudgeUnreadable, ModelRejected
 from taskdata.schema.agent import ModelSpec
-from taskdata.schema.checkpoint import Judge
+from taskdata.schema.checkpoint import Checkpoint, Judge
+from taskdata.schema.judging import JudgeSettings
 from taskdata.schema.model_call import CallPurpose, ModelCall
 from taskdata.schema.run import Replies
 from taskdata.schema.scores import LeafScore, Unscored
-from taskdata.schema.views import TextView, UnreadableView
+from taskdata.schema.views import UnreadableView
 from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
 
-PROMPT_VERSION = 2
+PROMPT_VERSION = 3
 """Version of `prompts/judge.md` and the layout of the request; part of every verifier name."""
 
 MAX_ASKS = 3
-MAX_FILE_CHARACTERS = 40_000
-"""Most that is shown of one deliverable, or of the final answer."""
-MAX_CHARACTERS = 120_000
-"""Most that is shown of all of them together."""
 _MAX_REASON = 2_000
 _OURS_TO_MEND = frozenset({401, 402, 403, 404, 407, 429})
 
@@ -68,16 +69,30 @@ class RunJudge:
     replies: Replies
     calls: CallRecorder
     store: Store
+    settings: JudgeSettings = field(default_factory=JudgeSettings)
 
-    async def of_trial(self, trial_id: str, answered: Callable[[], None]) -> "LeafJudge":
+    async def of_trial(
+        self,
+        trial_id: str,
+        evidence: TrialEvidence,
+        answered: Callable[[], None],
+        copy_of: str | None = None,
+    ) -> "LeafJudge":
         """Return the judge of one trial, which replays its earlier replies about this trial.
 
-        `answered` is called for every reply that came from the provider.
+        Args:
+            trial_id: The trial.
+            evidence: What it left; all questions share one view of it.
+            answered: Called for every reply that came from the provider.
+            copy_of: The trial that this one is a copy of: replies about it, which another run paid
+                for, are replayed, too.
         """
         client, earlier = None, list[ModelCall]()
         if self.client is not None:
             client = _Asked(self.client, answered)
-            earlier = await asyncio.to_thread(self.store.judge_calls, trial_id)
+            about = [trial_id] if copy_of is None else [trial_id, copy_of]
+            for each in about:
+                earlier += await asyncio.to_thread(self.store.judge_calls, each)
         log = CallLog(self.calls, Payer.trial(trial_id, purpose=CallPurpose.JUDGE), earlier)
         shares = self.replies != "ask"
         # It is asked again in the same words: if replies are shared, each ask has one of its own.
@@ -85,7 +100,8 @@ class RunJudge:
             RecordedClient(client, self.spec, self.base_url, log, shares, sample)
             for sample in range(MAX_ASKS)
         )
-        return LeafJudge(asks, str(self.spec))
+        sight = sight_of(self.spec, self.base_url, self.settings)
+        return LeafJudge(asks, str(self.spec), evidence, sight, self.store.artifacts)
 
 
 @dataclass(frozen=True)
@@ -104,17 +120,20 @@ class _Asked:
         """Do nothing: the client is shared."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class LeafJudge:
-    """A configured judge: its clients and its model."""
+    """A configured judge of one trial: its clients, its model, and what it is shown."""
 
     asks: Sequence[ModelClient]
     """One client for each time that the judge may be asked about a leaf, in order."""
     model: str
+    trial: TrialEvidence
+    sight: Sight = field(default_factory=Sight)
+    artifacts: ArtifactStore | None = None
+    """Where pictures and recordings are; None: none are shown."""
+    _shown: "asyncio.Future[ShownTrial] | None" = field(default=None, init=False, repr=False)
 
-    async def score(
-        self, leaf_id: str, requirement: str, verifier: Judge, trial: TrialEvidence
-    ) -> LeafScore:
+    async def score(self, leaf: Checkpoint, verifier: Judge) -> LeafScore:
         """Return the leaf's score; unscored if the judge refuses or its reply cannot be parsed.
 
         If nothing that it should look at was delivered, the score is 0 without asking.
@@ -126,10 +145,15 @@ class LeafJudge:
             ModelRejected: the key, the account or the model's name is wrong.
             NotRecorded: only recorded replies are replayed, and there is none.
         """
-        absent = nothing_to_judge(verifier, trial)
+        absent = nothing_to_judge(verifier, self.trial)
         if absent is not None:
-            return _leaf(leaf_id, 0.0, self.model, absent)
-        request = judge_request(requirement, verifier, trial)
+            return self._leaf(leaf.id, 0.0, self.model, absent)
+        shown = await self._show(leaf)
+        request = judge_request(shown, leaf.requirement, verifier)
+        scored = await self._ask(leaf.id, request)
+        return scored.model_copy(update={"unseen": unseen_of(shown, verifier)})
+
+    async def _ask(self, leaf_id: str, request: ModelRequest) -> LeafScore:
         fault, model = "", self.model
         for client in self.asks:
             try:
@@ -141,7 +165,7 @@ class LeafJudge:
                 if exc.status in _OURS_TO_MEND:
                     raise
                 reason = f"the judge gave no verdict: {exc}"
-                return _leaf(leaf_id, None, self.model, reason, Unscored.NO_VERDICT)
+                return self._leaf(leaf_id, None, self.model, reason, Unscored.NO_VERDICT)
             model = reply.model or self.model
             try:
                 verdict = read_judge(leaf_id, reply)
@@ -149,9 +173,31 @@ class LeafJudge:
                 fault = str(exc)
                 _logger.warning("leaf %s: %s", leaf_id, fault)
                 continue
-            return _leaf(leaf_id, float(verdict.score), model, verdict.evidence)
+            return self._leaf(leaf_id, float(verdict.score), model, verdict.evidence)
         reason = f"after {len(self.asks)} asks: {fault}"
-        return _leaf(leaf_id, None, model, reason, Unscored.NO_VERDICT)
+        return self._leaf(leaf_id, None, model, reason, Unscored.NO_VERDICT)
+
+    def _show(self, leaf: Checkpoint) -> Awaitable[ShownTrial]:
+        """Return what the trial's leaves share, made once; without a task it is `leaf` alone."""
+        if self._shown is None:
+            self._shown = asyncio.ensure_future(self._made(leaf))
+        return self._shown
+
+    async def _made(self, leaf: Checkpoint) -> ShownTrial:
+        task = self.trial.task
+        leaves = (leaf,) if task is None else task.checkpoints.leaves()
+        sensed = await sense(self.trial, leaves, self.artifacts, self.sight)
+        return await asyncio.to_thread(show, self.trial, leaves, sensed, self.sight)
+
+    def _leaf(
+        self,
+        leaf_id: str,
+        score: float | None,
+        model: str,
+        reason: str,
+        unscored: Unscored | None = None,
+    ) -> LeafScore:
+        return _leaf(leaf_id, score, f"{model}{self.sight.qualifier}", reason, unscored)
 
 
 def no_judge(leaf_id: str) -> LeafScore:
@@ -186,29 +232,27 @@ def nothing_to_judge(verifier: Judge, trial: TrialEvidence) -> str | None:
     return trial.not_delivered(name)
 
 
-def judge_request(requirement: str, verifier: Judge, trial: TrialEvidence) -> ModelRequest:
+def judge_request(shown: ShownTrial, requirement: str, verifier: Judge) -> ModelRequest:
     """Return the question to the judge, with all untrusted text between marks it cannot forge."""
-    mark, evidence = _evidence(verifier, trial)
-    question = (
-        f"Requirement: {requirement}\n\nRubric:\n{verifier.rubric}\n\n"
-        f"BEGIN UNTRUSTED {mark}\n{evidence}\nEND UNTRUSTED {mark}"
-    )
+    leaf = question(shown, requirement, verifier)
     return ModelRequest(
-        messages=[
-            Message(role="system", text=_prompt().format(mark=mark)),
-            Message(role="user", text=question),
-        ],
-        max_tokens=1024,
+        messages=[shown.system, Message(role="user", text=leaf, opening=shown.opening)],
+        max_tokens=REPLY_TOKENS,
         json_schema=VERDICT_SCHEMA,
     )
 
 
-def largest_request(requirement: str, verifier: Judge) -> ModelRequest:
-    """Return the most expensive question to the judge, whatever will be delivered."""
-    # In UTF-8 no character is longer, and a byte may be a token.
-    text = "\U0010ffff" * (10 * MAX_CHARACTERS)
-    views = {name: TextView(text=text) for name in verifier.deliverables}
-    return judge_request(requirement, verifier, TrialEvidence(views, final_answer=text))
+def largest_request(requirement: str, verifier: Judge, sight: Sight) -> ModelRequest:
+    """Return the most expensive question to a judge, whatever will be delivered."""
+    text = "abcd " * (sight.max_tokens * MOST_BYTES_PER_TOKEN // 5)
+    pieces: list[str | Media] = [text]
+    picture = Media("image/png", b"", most_tokens=sight.picture_tokens)
+    pieces += [picture] * (sight.sees * MAX_PICTURES)
+    seconds = sight.hears * MAX_RECORDINGS * MAX_CLIP_SECONDS
+    sounds = Media("audio/wav", b"", most_tokens=seconds * SOUND_TOKENS_PER_SECOND)
+    pieces += [sounds] * sight.hears
+    shown = ShownTrial("0" * MARK_LENGTH, Message("system", prompt()), Opening(tuple(pieces)), {})
+    return judge_request(shown, requirement, verifier)
 
 
 VERDICT_SCHEMA = {
@@ -220,25 +264,6 @@ VERDICT_SCHEMA = {
     "required": ["score", "evidence"],
     "additionalProperties": False,
 }
-
-
-@cache
-def _prompt() -> str:
-    return files("stages.score").joinpath("prompts", "judge.md").read_text(encoding="utf-8")
-
-
-def _evidence(verifier: Judge, trial: TrialEvidence) -> Block:
-    frames = [Frame(f"file {quoted(name)}", _shown(name, trial)) for name in verifier.deliverables]
-    answer = [Part("", trial.final_answer)] if trial.final_answer else [Part("there is none")]
-    frames.append(Frame("final answer", answer))
-    return framed(frames, min(MAX_FILE_CHARACTERS, MAX_CHARACTERS // len(frames)))
-
-
-def _shown(name: str, trial: TrialEvidence) -> list[Part]:
-    view = trial.views.get(name)
-    if view is None:
-        return [Part("this file is missing", trial.not_delivered(name))]
-    return parts_of(view)
 
 
 def _leaf(

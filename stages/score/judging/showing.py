@@ -7,6 +7,7 @@ from itertools import groupby
 from stages.score.judging.frames import Part, quoted
 from stages.score.plain_text import media_text, searchable_text
 from taskdata.schema.views import (
+    ArchiveView,
     AudioView,
     Cell,
     CsvView,
@@ -19,8 +20,10 @@ from taskdata.schema.views import (
     Sheet,
     Slide,
     SlidesView,
+    SvgView,
     Table,
     UnreadableView,
+    VideoView,
     View,
     WorkbookView,
 )
@@ -55,7 +58,13 @@ def _parts(view: View) -> Iterator[Part]:
             yield from _slide(number, slide)
     elif isinstance(view, MailView):
         yield from _mail(view)
-    elif isinstance(view, ImageView | AudioView):
+    elif isinstance(view, ArchiveView):
+        heading = f"list of the {len(view.entries)} files in it, with their sizes in bytes"
+        lines = (f"{quoted(entry.name)}: {entry.size_bytes}" for entry in view.entries)
+        yield Part(heading, "\n".join(lines))
+    elif isinstance(view, SvgView):
+        yield from _drawing(view)
+    elif isinstance(view, ImageView | AudioView | VideoView):
         yield Part("what was measured", media_text(view))
     else:
         yield Part("", searchable_text(view))
@@ -114,6 +123,14 @@ def _slide(number: int, slide: Slide) -> Iterator[Part]:
         yield Part(f"images on it: {slide.images}")
     if slide.notes:
         yield Part("notes to it", slide.notes)
+
+
+def _drawing(view: SvgView) -> Iterator[Part]:
+    size = f"{view.width:g} x {view.height:g}" if view.width and view.height else "no stated size"
+    yield Part(f"vector drawing, {size}, title {quoted(view.title)}")
+    counts = ", ".join(f"{quoted(name)} {count}" for name, count in view.elements.items())
+    yield Part("its elements by kind", counts)
+    yield Part("what is written in it", "\n".join(view.texts))
 
 
 def _mail(view: MailView) -> Iterator[Part]:

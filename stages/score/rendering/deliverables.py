@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Collection, Sequence
 
+from stages.score.rendering.listening import Listener, has_sound
 from stages.score.rendering.pages import PageDrawer
 from stages.score.rendering.views import Renderer
 from taskdata.artifacts import ArtifactStore
@@ -15,6 +16,7 @@ async def render_all(
     asked: Collection[str],
     renderer: Renderer,
     drawer: PageDrawer | None,
+    listener: Listener | None,
     artifacts: ArtifactStore,
 ) -> tuple[RenderedDeliverable, ...]:
     """Return the requested deliverables, rendered; other files cannot earn anything.
@@ -24,6 +26,7 @@ async def render_all(
         asked: Names of the files that the task asks for.
         renderer: Makes the views.
         drawer: Draws pictures of pages; None: no pictures.
+        listener: Writes down what is said in recordings and videos; None: nobody wants to know.
         artifacts: Stores small pictures.
     """
     found = []
@@ -31,11 +34,13 @@ async def render_all(
         if deliverable.name not in asked:
             continue
         result = await renderer.render(deliverable)
-        preview, pages = None, None
+        preview, pages, heard = None, None, None
         if result.preview_png is not None:
             preview = await asyncio.to_thread(artifacts.put_bytes, result.preview_png)
         if drawer is not None and not isinstance(result.view, UnreadableView):
             pages = await drawer.pages(deliverable)
+        if listener is not None and has_sound(result.view):
+            heard = await listener.hear(deliverable)
         found.append(
             RenderedDeliverable(
                 name=deliverable.name,
@@ -43,6 +48,7 @@ async def render_all(
                 view=result.view,
                 preview_png_sha256=preview,
                 pages=pages,
+                heard=heard,
             )
         )
     return tuple(found)

@@ -1,5 +1,6 @@
 """GTA-Atomic: `dataset.json`, `toolmeta.json`, a folder of images (GTA, sections 3.3, 4.2)."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,9 +19,11 @@ from taskdata.formats.rows import (
     slug,
     title_of,
 )
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ToolResultCheck
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.task import (
     Answer,
+    DeliverableSpec,
+    DeliverableType,
     ImageGenerationAnswer,
     ObjectiveAnswer,
     Provenance,
@@ -30,6 +33,9 @@ from taskdata.schema.task import (
 )
 
 DATASET = "dataset.json"
+PICTURE = DeliverableSpec(name="*.png", type=DeliverableType.PNG)
+"""Image-generation tasks name no file: any picture is meant."""
+_MAX_ARGUMENTS = 500
 _FIELDS = {"tools", "files", "dialogs", "gt_answer", "category"}
 
 
@@ -74,6 +80,7 @@ def _made(
         query=dialog.query,
         files=files,
         tools=tools,
+        deliverables=(PICTURE,) if isinstance(answer, ImageGenerationAnswer) else (),
         checkpoints=tree_of(answer, dialog),
         answer=answer,
         reference=dialog.reference,
@@ -156,23 +163,25 @@ def _subjective(answer: SubjectiveAnswer) -> Checkpoint:
 
 
 def _image_generation(dialog: Dialog) -> list[Checkpoint]:
-    used = [t for t in dict.fromkeys(step.tool for step in dialog.steps) if t in IMAGE_TOOLS]
-    if used:
-        return [
-            Checkpoint(
-                id=f"made-with-{tool.lower()}",
-                requirement=f"{tool} was called without error.",
-                verifier=ToolResultCheck(tools=(tool,)),
-            )
-            for tool in used
-        ]
+    """Return the judged requirement: that a tool drew something says nothing about what it drew."""
+    used = [step for step in dialog.steps if step.tool in IMAGE_TOOLS]
+    calls = "\n".join(f"- {step.tool}: {_written(step.arguments)}" for step in used)
+    right = f" The picture of the reference was made by these calls:\n{calls}\n" if used else " "
     return [
         Checkpoint(
             id="picture",
             requirement="The picture that was asked for has been made.",
             verifier=Judge(
-                rubric="10: the answer shows or names the picture that the request asks for, and "
-                "says nothing that contradicts it. 5: it meets the request in part. 0: none."
+                rubric=f"Compare the picture with the request.{right}"
+                "10: it shows everything that is asked for, where it is asked for, and nothing "
+                "else. 5: it meets the request in part. 0: no picture, the input unchanged, or "
+                "another picture than the one asked for.",
+                deliverables=(PICTURE.name,),
             ),
         )
     ]
+
+
+def _written(arguments: Mapping[str, Any]) -> str:
+    text = json.dumps(dict(arguments), ensure_ascii=False)
+    return text if len(text) <= _MAX_ARGUMENTS else f"{text[:_MAX_ARGUMENTS]} ..."

@@ -78,6 +78,7 @@ def _facts(node: Checkpoint) -> dict[str, Any]:
     own: dict[str, Any] = {"id": node.id}
     if node.verifier is not None:
         own["verifier"] = node.verifier.model_dump(mode="json")
+    own |= node.model_dump(mode="json", include={"rule", "passes_from"})
     return {"id": node.id, "requirements": node.requirement, "weight": node.weight, OURS: own}
 
 

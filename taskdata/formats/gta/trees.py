@@ -38,8 +38,7 @@ def read_tree(given: Any, deliverables: tuple[str, ...], root: Any, notes: RowNo
         notes: Where the rest is kept.
 
     Raises:
-        RowRefused: if it is no tree, a weight is no finite number of at least 0, or the weights
-            below a node add up to 0.
+        RowRefused: if it is no tree, or a weight is no finite number of at least 0.
     """
     tree = _Tree(notes, deliverables)
     _require_few(given)
@@ -85,14 +84,13 @@ def _node(tree: _Tree, where: str, given: Any, above: str) -> Checkpoint:
     below = tuple(
         _node(tree, f"{where}.{n}", child, requirement) for n, child in enumerate(children)
     )
-    if below and not sum(child.weight for child in below):
-        raise refusal(where, "the weights of its sub_tasks add up to 0", children)
     return Checkpoint(
         id=node_id,
         requirement=requirement,
         weight=_weight(where, given.get("weight")),
         verifier=None if below else _verifier(tree, requirement, ours),
         children=below,
+        **{key: ours[key] for key in ("rule", "passes_from") if key in ours},
     )
 
 

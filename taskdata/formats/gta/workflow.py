@@ -9,6 +9,7 @@ from typing import Any
 from taskdata.formats.documents import document, members
 from taskdata.formats.files import Folder, beside, require_same
 from taskdata.formats.gta.atomic import read_answer
+from taskdata.formats.gta.deliverables import read_deliverables
 from taskdata.formats.gta.dialogs import Dialog, read_dialog, read_files
 from taskdata.formats.gta.tools import capabilities_of, read_toolmeta, tools_of
 from taskdata.formats.gta.trees import OURS, read_tree
@@ -24,8 +25,6 @@ from taskdata.formats.rows import (
     title_of,
 )
 from taskdata.schema.task import (
-    DeliverableSpec,
-    DeliverableType,
     InputFile,
     Provenance,
     Task,
@@ -36,8 +35,6 @@ DOCUMENTS = ("end.json", "step.json")
 _FIELDS = {"tools", "files", "dialogs", "gt_answer", "sub_tasks", "category", "deliverables", OURS}
 _TREES = ("checkpoints", "checkpoint_tree", "tree")
 """Where a tree stands instead of in `sub_tasks`."""
-_ASIDE = "`\"'()[]{}<>,;:!?*“”‘’«»"
-_MAX_DELIVERABLES = 20
 _TYPE_OF_FILE = re.compile(r"(files|resources)\.\d+\.type")
 
 
@@ -117,7 +114,8 @@ class _Item:
 
 def _foreign(found: _Item) -> Task:
     source, notes, item = found.source, found.notes, found.raw.value
-    deliverables = _deliverables(item.get("deliverables"), found)
+    inputs = {Path(f.path).name for f in found.files}
+    deliverables = read_deliverables(item.get("deliverables"), found.dialog.query, inputs, notes)
     shown = tuple(d.name for d in deliverables)
     answer = read_answer(item["gt_answer"], notes) if item.get("gt_answer") else None
     if "gt_answer" in item and answer is None:
@@ -180,48 +178,3 @@ def _own_files(found: _Item, stated: Any) -> tuple[list[InputFile], dict[str, Pa
         read, places[file.sha256] = found.folder.find(where, path)
         require_same(where, file, read)
     return files, places
-
-
-def _deliverables(given: Any, found: _Item) -> tuple[DeliverableSpec, ...]:
-    """Return the deliverables that the item states, else those that its query names as files."""
-    if given is None:
-        names = _named_files(found.dialog.query, {Path(f.path).name for f in found.files})
-        if names:
-            found.notes.assumed["deliverables"] += 1
-        return tuple(DeliverableSpec(name=n, type=kind) for n, kind in names.items())
-    if not isinstance(given, list):
-        raise refusal("deliverables", "must be a list of files", given)
-    specs = []
-    for position, entry in enumerate(given):
-        where = f"deliverables.{position}"
-        fields = entry if isinstance(entry, Mapping) else {"name": entry}
-        name = fields.get("name")
-        if not isinstance(name, str):
-            raise refusal(f"{where}.name", "must be the name of a file", entry)
-        kind = _type_of(name)
-        if kind is None:
-            found.notes.keep(where, entry)
-            continue
-        known = {"name", "description"} | ({"type"} if fields.get("type") == kind else set())
-        found.notes.keep_rest(fields, known, f"{where}.")
-        description = fields.get("description") or ""
-        specs.append(DeliverableSpec(name=name, type=kind, description=description))
-    return tuple(specs)
-
-
-def _named_files(query: str, inputs: set[str]) -> dict[str, DeliverableType]:
-    names: dict[str, DeliverableType] = {}
-    for word in query.split():
-        name = word.strip(_ASIDE).rstrip(".")
-        kind = _type_of(name)
-        plain = "/" not in name and "\\" not in name and not name.startswith(".")
-        if kind and plain and len(name) <= 100 and name not in inputs:
-            names[name] = kind
-        if len(names) == _MAX_DELIVERABLES:
-            break
-    return names
-
-
-def _type_of(name: str) -> DeliverableType | None:
-    suffix = name.rpartition(".")[2].lower()
-    return DeliverableType(suffix) if suffix in set(DeliverableType) else None

@@ -11,6 +11,7 @@ from dashboards.figures.grouped_estimates import grouped_estimates
 from dashboards.figures.headline import headline
 from dashboards.figures.histogram import MOST_BARS, histogram
 from dashboards.figures.refinement import refinement
+from dashboards.figures.steps import steps_against_success
 from dashboards.figures.success_curve import success_curve
 from dashboards.figures.task_scores import MOST_TASKS, TaskScore, task_scores
 from dashboards.figures.timings import timings
@@ -136,6 +137,14 @@ def test_effort_that_is_unknown_is_said_to_be(agent_numbers):
     assert dollars.x[0] == 0.25
 
 
+def test_steps_stand_against_success_for_agents_whose_turns_are_known(agent_numbers):
+    known = agent_numbers(turns=8.0, root_sr=0.25, root_sr_ci95=(0.1, 0.5))
+    unknown = agent_numbers("nop", turns=None, root_sr=0.0)
+    (point,) = steps_against_success([known, unknown], STYLES).data
+    assert (list(point.x), list(point.y), point.name) == ([8.0], [0.25], AGENT)
+    assert (list(point.error_y.array), list(point.error_y.arrayminus)) == ([0.25], [0.15])
+
+
 def test_passes_of_a_stage_are_added_up():
     reports = [stage("execute", 100), stage("execute", 20), stage("execute", 5, round_=1)]
     (bars,) = timings(reports, "#3a78d6").data
@@ -174,6 +183,7 @@ def test_every_figure_says_so_when_there_is_nothing_to_draw(agent_numbers):
         failures(agents, STYLES),
         refinement([], STYLES),
         effort(agents, STYLES),
+        steps_against_success(agents, STYLES),
         timings([], "#3a78d6"),
         histogram({}, 0, "#3a78d6"),
     ]

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboards.pages.answers import answers
+from taskdata.schema.deadlines import NIGHT_DEADLINE
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import JudgeEffort, RunStatus
 from taskdata.schema.summary import AgentComparison, Estimate, Missing, RunHeader, RunSummary
@@ -171,9 +172,10 @@ def test_agents_that_fail_are_no_fault_of_the_evaluation(scored):
 
 
 def test_everything_that_went_wrong_is_named(scored, store, new_run, new_task, plan, lose):
-    tasks = [new_task("one"), new_task("two")]
+    tasks = [new_task("one"), new_task("two"), new_task("three")]
     run = new_run(*tasks)
     lose(plan(run, tasks[0]), "disk full")
+    lose(plan(run, tasks[2]), f"the stage was stopped by {NIGHT_DEADLINE}")
     plan(run, tasks[1])
     gate = GateResult(gate="leaf_scores", run_id="r1", success=False, rows=1, expectations=1)
     agents = (scored("reference", 9.5), scored("nop", 1.5))
@@ -184,6 +186,7 @@ def test_everything_that_went_wrong_is_named(scored, store, new_run, new_task, p
     assert (wrong.headline, wrong.tone) == ("No, see below", "bad")
     assert wrong.details == (
         "run: gate leaf_scores",
+        f"1 trial left out by {NIGHT_DEADLINE}",
         "1 trial lost to infrastructure errors",
         "1 trial not finished and scored",
         "gate leaf_scores does not hold",
@@ -197,3 +200,11 @@ def test_trials_still_to_come_are_no_fault_of_a_running_night(store, new_run, ne
     plan(run, new_task())
     wrong = answers(summary((), status=RunStatus.RUNNING.value), store.results(run.id))[3]
     assert (wrong.headline, wrong.tone) == ("So far, yes", "plain")
+
+
+def test_a_rescoring_has_paid_its_judges_and_no_agent(scored):
+    numbers = summary((scored(GPT, 8),), rescores="r0", judge="openai/gpt-5.2")
+    numbers = numbers.model_copy(update={"judging": JudgeEffort(calls=3, cost_usd=0.5)})
+    cost = answers(numbers, [])[2]
+    assert cost.headline == "$0.50"
+    assert cost.details == ("3 calls of judges", "the agents were paid in run r0")

@@ -4,7 +4,7 @@ import pytest
 
 from dashboards.site.history import gather
 from dashboards.site.task_facts import task_facts
-from dashboards.site.trends import release_changes
+from dashboards.site.trends import nights_axis, release_changes
 from tests.dashboards.site.nights import task_of
 
 
@@ -96,3 +96,14 @@ def test_a_sound_task_is_under_no_suspicion(new_night):
     scores = {"reference": {"a": [10.0]}, "nop": {"a": [0.5]}, "one": {"a": [1]}, "two": {"a": [9]}}
     history = gather([new_night(0, scores)])
     assert task_facts(history, history.tasks["a"]).suspicions == ()
+
+
+def test_a_few_nights_have_one_tick_each_and_no_day_twice(new_night):
+    scores = {"solver": {"a": [8.0]}}
+    one = nights_axis(gather([new_night(0, scores)]).nights)
+    assert one["ticktext"] == [" 1 Mar"]
+    assert one["range"][0] < one["tickvals"][0] < one["range"][1]
+    three = nights_axis(gather([new_night(n, scores) for n in (0, 1, 3)]).nights)
+    assert three["ticktext"] == [" 1 Mar", " 2 Mar", " 4 Mar"]
+    far_apart = [new_night(n, scores) for n in (0, 1, 90)]
+    assert "ticktext" not in nights_axis(gather(far_apart).nights)

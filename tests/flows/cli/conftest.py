@@ -77,6 +77,7 @@ def stored_run(home, new_task) -> Callable[..., dict[str, list[str]]]:
     def store_run(
         scores: Mapping[str, tuple[float | str | tuple[float | Unscored, ...] | None, ...]],
         run_id: str = "run-1",
+        created_at: datetime = NOW,
     ) -> dict[str, list[str]]:
         store = Store.open(load_settings().address)
         tasks = [
@@ -89,7 +90,7 @@ def stored_run(home, new_task) -> Callable[..., dict[str, list[str]]]:
             config=RunConfig(bank="test", agents=agents),
             release_hash=store.add_release("test", tuple(tasks), {}).hash,
             code_version="test",
-            created_at=NOW,
+            created_at=created_at,
         )
         store.add_run(run)
         transcript = Transcript(events=(), final_answer="", ending=Ending.FINISHED)

@@ -132,7 +132,8 @@ def test_doctor_tells_the_state_of_every_tool_and_sandbox(nightshift):
     found = json.loads(nightshift("doctor", "--json").stdout)
     assert {"name": "Calculator", "state": "ready"} in found["tools"]
     checks = {check["name"] for check in found["checks"]}
-    assert {"sandbox bubblewrap", "sandbox docker", "page pictures"} <= checks
+    assert {"sandbox bubblewrap", "sandbox docker"} <= checks
+    assert {"page pictures", "screen pictures", "transcripts"} <= checks
     assert {"name": "model local/smollm2-135m", "state": "ready"} in found["checks"]
     assert "model local/qwen2.5-coder-0.5b" in checks
 

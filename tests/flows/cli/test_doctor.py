@@ -25,6 +25,13 @@ def test_every_tool_is_ready_or_says_what_it_lacks(command):
     assert all(state and "\n" not in state for state in found.values())
 
 
+def test_sentence_encoders_are_ready_or_say_how_to_get_them(command):
+    state = checks(command)["sentence encoders"]
+    for name in ("all-mpnet-base-v2", "all-MiniLM-L6-v2-int8"):
+        assert name in state
+    assert state.startswith("ready") or "is not installed; run `make setup-all`" in state
+
+
 def test_every_kind_of_service_that_tasks_bring_has_a_state(command):
     found = json.loads(command("doctor", "--json").stdout)["services"]
 

@@ -44,6 +44,13 @@ def resources(event):
     return event.resource, event.related
 
 
+def test_a_retry_that_follows_a_late_heartbeat_is_alive(trigger):
+    """The process beat for the last time before it failed, and the server heard it afterwards."""
+    assert trigger.starts_after("prefect.flow-run.heartbeat")
+    assert trigger.expects("prefect.flow-run.AwaitingRetry")
+    assert not trigger.expects("prefect.flow-run.Running"), "it may die after its first heartbeat"
+
+
 @pytest.mark.parametrize("frequency", [30, 180])
 def test_a_flow_run_is_dead_only_once_it_has_missed_more_than_one_heartbeat(frequency):
     automation = heartbeat_automation(frequency)

@@ -56,6 +56,9 @@ def test_what_is_entered_changes_the_configured_defaults(home):
     assert (config.sample, config.repetitions, config.bank) == (2, 3, "office")
     assert str(config.judge) == "openai/j"
     assert run_config(settings, **RunChanges().model_dump()) == run_config(settings)
+    panel = RunChanges(judges=["openai/j", "openai/k"], panel="mean").model_dump()
+    judged = Settings(run={"judge": "openai/i"})
+    assert run_config(judged, **panel).judge_name == "mean of openai/j, openai/k"
 
 
 def test_an_empty_list_of_tasks_is_all_of_them_and_a_base_can_be_left_out(home):

@@ -10,6 +10,7 @@ import pytest
 from flows.config import Settings
 from flows.locks import run_lock, upkeep_lock
 from flows.serving.deployments import deployments
+from stages.prepare.rescore import copy_trials, plan_rescoring, rescoring_config
 from taskdata.schema.run import RunStatus
 
 
@@ -76,6 +77,39 @@ def test_a_run_that_age_or_number_keeps_stays(command, store, recorded, aged):
     assert ids(store) == runs[:1]
 
 
+def test_a_rescoring_goes_with_its_source_or_after_it(
+    command, store, recorded, aged, settings, new_run
+):
+    def rescored(source, name, days):
+        from taskdata.tables import RunRow
+
+        config = rescoring_config(store.run(source.run.id))
+        run = plan_rescoring(store, store.run(source.run.id), config, name)
+        copy_trials(store, run)
+        store.set_run_status(run.id, RunStatus.COMPLETED)
+        began = datetime.now(UTC) - timedelta(days=days)
+        with store._writing() as session:
+            row = session.get_one(RunRow, run.id)
+            row.created_at = row.finished_at = began
+        return run.id
+
+    new, old, older = recorded("new", 1), recorded("old", 40), recorded("older", 50)
+    with_new, with_old = rescored(new, "a", 1), rescored(old, "a", 39)
+    later = rescored(older, "later", 2)
+    aged()
+    kept = {new.run.id, with_new, later}
+
+    # Its number keeps evaluations alone, and the rescorings of those.
+    assert command("prune", "--keep", "1", "--older-than", "30d", "--yes").returncode == 0
+    assert set(ids(store)) == kept
+    assert with_old not in ids(store)
+
+    # What a rescoring rests on stays while it does.
+    outcomes = [r.outcome for r in store.results(later) if r.trial.agent == "nop"]
+    assert [store.transcript_of(o).final_answer for o in outcomes] == [t.id for t in older.trials]
+    assert all(store.artifacts.read_bytes(f.sha256) for o in outcomes for f in o.deliverables)
+
+
 def test_settings_hold_where_the_command_says_nothing(command, store, recorded, aged, tmp_path):
     one, two, three = (recorded(f"t{days}", days).run.id for days in (40, 50, 60))
     aged()
@@ -127,6 +161,22 @@ def test_the_night_of_a_run_that_is_gone_stays_and_pages_find_what_says_so(
     assert {night.run_id for night in store.nights()} >= {old.id, kept.id}
     left = (settings.run_folder(old.id) / "dashboard.html").read_text()
     assert f"Run {old.id} was removed by <code>nightshift prune</code>" in left
+
+
+def test_a_re_run_that_failed_or_was_left_behind_goes_with_what_it_confirms(
+    command, store, recorded, aged
+):
+    kept, old = recorded("kept", 1).run, recorded("old", 40).run
+    for name, confirms, status in (
+        ("failed", old.id, RunStatus.FAILED),
+        ("behind", "pruned-long-ago", RunStatus.COMPLETED),
+        ("needed", kept.id, RunStatus.COMPLETED),
+    ):
+        config = kept.config.model_copy(update={"purpose": "confirmation", "confirms": confirms})
+        store.add_run(kept.model_copy(update={"id": name, "status": status, "config": config}))
+    aged()
+    command("prune", "--older-than", "30d", "--yes")
+    assert store.confirming_runs() == {"needed": kept.id}
 
 
 def test_young_files_wait_for_a_later_prune(command, store, recorded, aged):

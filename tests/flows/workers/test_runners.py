@@ -105,7 +105,7 @@ def run(connected, tmp_path):
     def spread(work, connected=connected, seconds: float = 60.0, trials=TRIALS, **extra):
         extra |= {"folder": str(notes)}
         went = run_shifts(
-            connected, work, address, "run-1", trials, extra, told.append, seconds=seconds
+            connected, work, address, "run-1", trials, extra, told.append, seconds, "too late"
         )
         return went, {file.name: file.read_text() for file in notes.iterdir()}
 

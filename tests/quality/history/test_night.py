@@ -11,6 +11,7 @@ from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, Fa
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.schema.scores import Unscored
+from taskdata.schema.tool_use import ToolUse
 
 REACT = "react:openai/gpt-5.2"
 START = datetime(2026, 3, 1, 2, tzinfo=UTC)
@@ -68,6 +69,26 @@ def test_a_cell_has_the_first_attempts_of_an_agent_on_a_task(make_task, make_res
         4,
         ("answer", "docx", "xlsx"),
     )
+
+
+def test_tools_are_counted_over_the_trials_that_called_them(make_task, make_result):
+    task = make_task()
+    ocr = ToolUse(tool="OCR", category="perception", calls=3, errors={"refused": 2})
+    once = ToolUse(tool="OCR", category="perception", calls=1)
+    results = [
+        with_tools(make_result(task=task), ocr),
+        with_tools(make_result(task=task, repetition=1), once),
+        make_result(task=task, repetition=2),
+        with_tools(make_result(task=task, round_=1), ocr),
+    ]
+    (tool,) = night_of(run(), results, {task.content_hash: task}).tools
+    assert (tool.tool, tool.category, tool.trials, tool.calls) == ("OCR", "perception", 2, 4)
+    assert (tool.errors, tool.failed) == ({"refused": 2}, 2)
+
+
+def with_tools(result, *uses):
+    outcome = result.outcome.model_copy(update={"tool_uses": uses})
+    return result.model_copy(update={"outcome": outcome})
 
 
 def test_a_price_that_is_unknown_stays_unknown(make_task, make_result):

@@ -6,6 +6,7 @@ from quality.atomic.step_by_step import score_steps
 from quality.gates import hold
 from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
 from quality.suites.trial_scores import ScoreRules, trial_rows, trial_scores_suite
+from taskdata.schema.deadlines import NIGHT_DEADLINE
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import TrialResult
 from taskdata.schema.scores import Unscored
@@ -43,6 +44,24 @@ def test_more_infrastructure_errors_than_allowed_stop_the_run(
         f"{r.trial.id} ({r.trial.agent} on shop-totals, round 0)" for r in lost
     }
     assert gate(make_task(), *results, rules=ScoreRules(max_error_share=0.8)).success
+
+
+def test_trials_that_the_nights_deadline_left_out_stop_nothing_and_hide_nothing(
+    make_task: MakeTask, make_result: MakeResult
+):
+    late = f"not begun: {NIGHT_DEADLINE} of 60 s had passed"
+    left_out = [make_result(repetition=i, error=late) for i in range(2, 9)]
+    unjudged = make_result(repetition=9, scored=False).model_copy(update={"scoring_error": late})
+    stopped = [*left_out, unjudged]
+    assert all(result.is_left_out for result in stopped)
+
+    scored = [make_result(repetition=i) for i in range(2)]
+    assert gate(make_task(), *scored, *stopped).success
+    assert gate(make_task(), *stopped).success, "the page says that nothing was done"
+
+    lost = [make_result(repetition=10 + i, error="down") for i in range(3)]
+    (failure,) = gate(make_task(), *scored, *stopped, *lost).failures
+    assert failure.unexpected_count == 3, "3 of the 5 that there was time for"
 
 
 def test_a_trial_that_finished_without_a_score_stops_the_run(
@@ -91,8 +110,22 @@ def test_the_reference_must_earn_ten_and_doing_nothing_at_most_one(
 
     (failure,) = gate(make_task(), broken, other).failures
 
-    assert failure.expectation.endswith("else the task is broken (found: 6.0)")
+    # No judge can be the cause that a reference has less than this.
+    found = {"reference": "7.0", "nop": "6.0"}[agent]
+    assert failure.expectation.endswith(f"else the task is broken (found: {found})")
     assert failure.rows == (f"{broken.trial.id} ({agent} on shop-totals, round 0)",)
+
+
+def test_a_judge_who_gives_the_reference_less_than_ten_proves_no_task_broken(
+    make_task: MakeTask, make_result: MakeResult
+):
+    strict = dict.fromkeys(LEAVES, 10.0) | {"tone": 8.0}
+    assert gate(make_task(), make_result(agent="reference", leaves=strict)).success
+
+    for worthless in (strict | {"tone": 0.0}, strict | {"totals": 9.0}):
+        broken = make_result(agent="reference", leaves=worthless)
+        (failure,) = gate(make_task(), broken).failures
+        assert "reference solution" in failure.expectation
 
 
 def test_judged_leaves_without_a_judge_do_not_spoil_the_references_ten(

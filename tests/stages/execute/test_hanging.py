@@ -17,6 +17,7 @@ from stages.prepare import work as preparing
 from stages.workers import backlog as backlogs
 from stages.workers import slots
 from stages.workers.backlog import Backlog
+from stages.workers.deadline import StageEnd
 from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.run import OutcomeStatus
 from taskdata.schema.service import MailAccount, MailService
@@ -194,13 +195,14 @@ def test_a_stage_ends_at_its_deadline_and_another_does_the_rest(
     backlog = Backlog.of(work.by_provider(store, run.id, due))
 
     began = time.monotonic()
-    work.run_until_empty(store, run.id, backlog.exchange, {}, tmp_path, ends_at=time.time() + 4)
+    ends = StageEnd(time.time() + 4, "the hour had come")
+    work.run_until_empty(store, run.id, backlog.exchange, {}, tmp_path, ends=ends)
 
     assert time.monotonic() - began < 15
     assert (backlog.done, backlog.waiting) == (2, 2), "nothing was begun after the deadline"
     stopped = store.failures(run.id, 0)
     assert len(stopped) == 2
-    assert all("while its agent worked: the stage's deadline" in why for why in stopped.values())
+    assert all("while its agent worked: the hour had come" in why for why in stopped.values())
     assert processes(run.id) == []
 
     work.record_stopped(store, run.id, 0, due, "the stage was stopped")

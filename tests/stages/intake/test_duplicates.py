@@ -88,17 +88,17 @@ def test_no_pair_is_linked_twice():
     assert len(pairs) == len(set(pairs))
 
 
-class LetterEmbedder:
+class LetterEncoder:
     """Texts that begin with the same letter mean the same."""
 
-    def embed(self, texts):
+    def encode(self, texts):
         import numpy as np
 
         return np.array([[float(t[0] == "a"), float(t[0] != "a")] for t in texts], np.float32)
 
 
-def test_an_embedder_finds_what_says_the_same_in_other_words():
-    index = DuplicateIndex(LetterEmbedder())
+def test_an_encoder_finds_what_says_the_same_in_other_words():
+    index = DuplicateIndex(LetterEncoder())
     index.learn("seed", [("old", "add the figures"), ("unlike", "bake a cake")])
     links = links_of(index, "all numbers together", "another sum", "add the figures!")
     assert [(link.seed_id, link.other_id, link.method) for link in links] == [

@@ -9,10 +9,14 @@ from environments.models.money.spending import call_bound
 from stages.prepare.estimate import Effort, estimate, totals
 from stages.prepare.judge_estimate import estimate_judge
 from stages.score.evidence import TrialEvidence
-from stages.score.judging.judge import MAX_ASKS, MAX_CHARACTERS, judge_request, largest_request
+from stages.score.judging.judge import MAX_ASKS, judge_request, largest_request
+from stages.score.judging.shown import show
+from stages.score.judging.sight import Sight, sight_of
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Checkpoint, Judge
+from taskdata.schema.judging import JudgeSettings
 from taskdata.schema.model_call import CallPurpose, ModelCall
+from taskdata.schema.panel import JudgeSpec
 from taskdata.schema.run import RunConfig
 from taskdata.schema.usage import Usage
 from taskdata.schema.views import TextView
@@ -103,11 +107,30 @@ def test_without_a_judge_there_is_nothing_to_say(store, tasks):
     assert estimate_judge(store, config(judge=None), tasks) is None
 
 
-def test_no_question_costs_more_than_the_largest():
+@pytest.mark.parametrize("text", ["", "x", "ß", "a b ", "abcd ", "\N{PARTY POPPER}", "\n", "7,"])
+def test_no_question_costs_more_than_the_largest(text):
     price = price_of(JUDGE)
-    largest = call_bound(largest_request("Polite.", MEMO), price)
-    for text in ("", "x" * MAX_CHARACTERS, "ß" * MAX_CHARACTERS, "\N{PARTY POPPER}" * 50_000):
-        trial = TrialEvidence({"memo.md": TextView(text=text)}, final_answer=text)
-        asked = call_bound(judge_request("Polite.", MEMO, trial), price)
-        assert asked.tokens <= largest.tokens
-        assert asked.usd <= largest.usd
+    sight = sight_of(JUDGE, None, JudgeSettings(max_tokens=5_000))
+    largest = call_bound(largest_request("Polite.", MEMO, sight), price)
+    trial = TrialEvidence({"memo.md": TextView(text=text * 20_000)}, final_answer=text * 20_000)
+    leaf = Checkpoint(id="tone", requirement="Polite.", verifier=MEMO)
+    for judge in (sight, Sight(max_tokens=sight.max_tokens)):
+        asked = judge_request(show(trial, [leaf], {}, judge), "Polite.", MEMO)
+        assert call_bound(asked, price).usd <= largest.usd
+
+
+def test_a_panel_asks_every_judge(store, tasks, judged_before):
+    alone = estimate_judge(store, config(), tasks)
+    panel = config(None).model_copy(
+        update={"judges": tuple(JudgeSpec(model=m) for m in (JUDGE, "anthropic/claude-sonnet-4-5"))}
+    )
+    judged_before(0.01)
+    found = estimate_judge(store, panel, tasks)
+    assert found.judge == "median of openai/gpt-5.2, anthropic/claude-sonnet-4-5"
+    assert found.leaves == alone.leaves
+    assert found.at_most.model_calls == 2 * alone.at_most.model_calls
+    assert found.at_most.cost_usd > alone.at_most.cost_usd
+    # Nothing is known of what the other judge takes.
+    assert (found.likely, found.calls_seen) == (None, 2)
+    capped = estimate_judge(store, panel.model_copy(update={"max_usd": 0.5}), tasks)
+    assert capped.at_most.cost_usd == 0.5

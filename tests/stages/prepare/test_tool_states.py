@@ -7,7 +7,7 @@ from stages.prepare import work
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.service import PostgresqlService
-from taskdata.schema.task import ReferenceSolution, TaskEnvironment
+from taskdata.schema.task import ReferenceSolution, ReferenceStep, TaskEnvironment
 
 
 def test_the_plan_says_which_tool_is_not_ready(store, new_run, new_task):
@@ -20,6 +20,20 @@ def test_the_plan_says_which_tool_is_not_ready(store, new_run, new_task):
         "2 trials planned over 2 tasks; 1 of them need a tool or service that is not ready, and "
         "cannot run: tool TextToImage: needs a model that draws"
     )
+
+
+def test_steps_that_are_only_predicted_need_no_tool_whose_results_are_recorded(
+    store, new_run, new_task
+):
+    step = ReferenceStep(tool="TextToImage", arguments={"keywords": "a cat"}, result="cat.png")
+    reference = ReferenceSolution(steps=(step,), final_answer="Here it is.")
+    seen = new_task("seen", tools=("TextToImage", "Plot"), reference=reference)
+    agents = ("react_steps:local/smollm2-135m",)
+    assert "not ready" not in work.do(store, new_run(seen, agents=agents).id).note
+    unrecorded = step.model_copy(update={"result": None})
+    reference = reference.model_copy(update={"steps": (unrecorded,)})
+    played = new_task("played", tools=("TextToImage", "Plot"), reference=reference)
+    assert "tool TextToImage" in work.do(store, new_run(played, agents=agents).id).note
 
 
 def test_a_plan_without_such_tools_says_nothing_of_them(store, new_run, new_task):

@@ -7,17 +7,21 @@ from hypothesis import strategies as st
 
 from stages.score.tree import aggregate
 from taskdata.errors import BadTaskData
-from taskdata.schema.checkpoint import Checkpoint, Judge
+from taskdata.schema.checkpoint import Checkpoint, Judge, Rule
 from taskdata.schema.scores import LeafScore, NodeScore, Unscored
 
 PUBLISHED = Path(__file__).parents[4] / "shared/data/gta_workflow_tree_sample.json"
 RUBRIC = Judge(rubric="as required")
 
+MEAN: Rule = "weighted_mean"
+BOTH_RULES: tuple[Rule, ...] = (MEAN, "all_required")
 Weights = st.one_of(st.just(0.0), st.floats(min_value=1e-3, max_value=1e3))
 
 
 @st.composite
-def trees(draw, depth: int = 3, path: str = "n", weight: float = 1.0):
+def trees(
+    draw, depth: int = 3, path: str = "n", weight: float = 1.0, rules: tuple[Rule, ...] = (MEAN,)
+):
     """A checkpoint tree whose sibling weights do not all vanish, and scores for its leaves."""
     children = draw(st.integers(0, 4)) if depth else 0
     if not children:
@@ -28,10 +32,17 @@ def trees(draw, depth: int = 3, path: str = "n", weight: float = 1.0):
     weights += [draw(Weights) for _ in range(children - 1)]
     nodes, scores = [], {}
     for index, child_weight in enumerate(weights):
-        node, below = draw(trees(depth - 1, f"{path}-{index}", child_weight))
+        node, below = draw(trees(depth - 1, f"{path}-{index}", child_weight, rules))
         nodes.append(node)
         scores |= below
-    inner = Checkpoint(id=path, requirement="r", weight=weight, children=tuple(nodes))
+    inner = Checkpoint(
+        id=path,
+        requirement="r",
+        weight=weight,
+        children=tuple(nodes),
+        rule=draw(st.sampled_from(rules)),
+        passes_from=draw(st.sampled_from([10.0, 6.0])),
+    )
     return inner, scores
 
 
@@ -98,7 +109,7 @@ def answered(tree: Checkpoint, scores: dict[str, LeafScore], score: float) -> No
     return aggregate(tree, full)
 
 
-@given(trees())
+@given(trees(rules=BOTH_RULES))
 def test_where_no_verdict_is_missing_the_bounds_are_the_score(case):
     tree, scores = case
     root = answered(tree, scores, 5.0)
@@ -106,7 +117,11 @@ def test_where_no_verdict_is_missing_the_bounds_are_the_score(case):
     assert root.lower == root.score == root.upper
 
 
-@given(trees(), st.data(), st.sampled_from([Unscored.NO_VERDICT, Unscored.CHECK_FAILED]))
+@given(
+    trees(rules=BOTH_RULES),
+    st.data(),
+    st.sampled_from([Unscored.NO_VERDICT, Unscored.CHECK_FAILED]),
+)
 def test_keeping_a_verdict_from_being_given_never_raises_the_lower_bound(case, data, cause):
     tree, scores = case
     before = aggregate(tree, scores)
@@ -198,6 +213,14 @@ def test_weights_that_add_up_to_0_are_an_error_in_the_task():
         aggregate(tree, scores)
 
 
+def test_weights_that_add_up_to_0_score_0_in_a_published_tree_and_leave_nothing_open():
+    tree = inner("root", leaf("a"), inner("b", leaf("b1", 0), leaf("b2", 0)))
+    scores = {"a": scored("a", 9), "b1": scored("b1", 9)}
+    scores["b2"] = scored("b2", Unscored.NO_VERDICT)
+    root = aggregate(tree, scores, weightless_is_0=True)
+    assert (root.score, root.coverage, root.lower, root.upper) == (4.5, 1, 4.5, 4.5)
+
+
 def test_a_leaf_that_nobody_verified_is_an_error_not_a_zero():
     with pytest.raises(BadTaskData, match="'b'"):
         aggregate(inner("root", leaf("a"), leaf("b")), {"a": scored("a", 9)})
@@ -226,14 +249,8 @@ def published_node(raw: dict, path: str) -> Checkpoint:
     return inner(path, *nodes, weight=weight)
 
 
-def has_weightless_siblings(node: Checkpoint) -> bool:
-    weightless = bool(node.children) and not any(child.weight for child in node.children)
-    return weightless or any(map(has_weightless_siblings, node.children))
-
-
 @pytest.mark.skipif(not PUBLISHED.exists(), reason="the published sample is not at hand")
 def test_root_scores_are_those_of_the_published_scorer():
-    """Where all siblings weigh 0 the published scorer gives 0; for us the task is broken."""
     compared = 0
     for case in json.loads(PUBLISHED.read_text())["trees"]:
         tree = published_tree(case["tree"])
@@ -241,10 +258,59 @@ def test_root_scores_are_those_of_the_published_scorer():
             node.id: scored(node.id, score)
             for node, score in zip(tree.leaves(), case["leaf_scores"], strict=True)
         }
-        if has_weightless_siblings(tree):
-            with pytest.raises(BadTaskData):
-                aggregate(tree, scores)
-            continue
-        assert aggregate(tree, scores).score == pytest.approx(case["root_score"], abs=1e-9)
+        root = aggregate(tree, scores, weightless_is_0=True)
+        assert root.score == pytest.approx(case["root_score"], abs=1e-9)
         compared += 1
     assert compared > 5
+
+
+def required(*children: Checkpoint, mark: float = 10.0) -> Checkpoint:
+    return Checkpoint(
+        id="all", requirement="r", children=children, rule="all_required", passes_from=mark
+    )
+
+
+NO_JUDGE, SILENT = Unscored.NOT_CONFIGURED, Unscored.NO_VERDICT
+
+
+@pytest.mark.parametrize(
+    ("scores", "score", "coverage", "bounds"),
+    [
+        ((10, 10), 10, 1, (10, 10)),
+        ((10, 9.9), 0, 1, (0, 0)),
+        ((0, NO_JUDGE), 0, 1, (0, 0)),
+        ((0, SILENT), 0, 1, (0, 0)),
+        ((10, NO_JUDGE), None, 0, (None, None)),
+        ((10, SILENT), None, 0, (0, 10)),
+        ((SILENT, NO_JUDGE), None, 0, (0, 10)),
+    ],
+)
+def test_a_group_passes_only_if_every_required_child_does(scores, score, coverage, bounds):
+    given_scores = dict(zip("ab", scores, strict=True))
+    leaves = {i: scored(i, s) for i, s in given_scores.items()} | {"c": scored("c", 0)}
+    # A child without weight is not required.
+    root = aggregate(required(leaf("a"), leaf("b", 0.5), leaf("c", 0)), leaves)
+    assert (root.score, root.coverage, (root.lower, root.upper)) == (score, coverage, bounds)
+
+
+def test_a_task_says_from_which_score_on_a_child_passes():
+    scores = {"a": scored("a", 8), "b": scored("b", 7.4)}
+    assert aggregate(required(leaf("a"), leaf("b"), mark=7), scores).score == 10
+    assert aggregate(required(leaf("a"), leaf("b"), mark=7.5), scores).score == 0
+
+
+def test_a_group_counts_in_a_weighted_tree_like_a_leaf():
+    group = required(leaf("a"), leaf("b")).model_copy(update={"weight": 3.0})
+    tree = Checkpoint(id="root", requirement="r", children=(group, leaf("c")))
+    scores = {"a": scored("a", 10), "b": scored("b", 10), "c": scored("c", 2)}
+    assert aggregate(tree, scores).score == 8
+    open_ = aggregate(tree, scores | {"b": scored("b", SILENT)})
+    assert (open_.score, open_.coverage) == (2, 0.25)
+    assert (open_.lower, open_.upper) == (0.5, 8)
+
+
+def test_a_rule_is_for_nodes_with_children_and_changes_no_hash_where_it_is_not_set():
+    with pytest.raises(ValueError, match="a rule is for nodes with children"):
+        Checkpoint(id="a", requirement="r", verifier=RUBRIC, rule="all_required")
+    assert "rule" not in leaf("a").model_dump()
+    assert required(leaf("a")).model_dump()["rule"] == "all_required"

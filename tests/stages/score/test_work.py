@@ -1,15 +1,18 @@
 """Scoring stored trials, deliverables rendered in the real sandbox."""
 
+import base64
+import io
 import json
 
 import pytest
+from PIL import Image
 
 from environments.renderers.render import render
 from environments.sandbox.providers import sandbox_provider
 from stages.score import work
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.run import OutcomeStatus
-from taskdata.schema.task import DeliverableSpec
+from taskdata.schema.task import DeliverableSpec, DeliverableType
 
 GOOD = json.dumps({"sum": 5, "difference": 1, "product": 6}).encode()
 HALF = json.dumps({"sum": 5, "difference": 7}).encode()
@@ -38,6 +41,24 @@ def test_deliverables_become_scores_and_a_second_pass_changes_nothing(
     assert [item.name for item in store.rendered(half)] == ["out.json"]
     assert work.due(store, run.id, 0) == []
     assert work.score_trials(store, run.id, [good, half, none]) == 0
+
+
+def test_a_file_of_the_type_that_was_asked_for_is_scored_wherever_it_lies(
+    store, new_run, new_task, finished
+):
+    check = Check(name="json_values", deliverable="*.json", args={"values": {"sum": 5}})
+    leaf = Checkpoint(id="sum", requirement="The sum is right.", verifier=check)
+    task = new_task(
+        deliverables=(DeliverableSpec(name="*.json", type="json"),),
+        checkpoints=Checkpoint(id="root", requirement="r", children=(leaf,)),
+    )
+    run = new_run(task)
+    deep = finished(run, task, {"results/final/Totals.JSON": GOOD, "notes.txt": b"done"})
+    none = finished(run, task, {"notes.txt": GOOD})
+    work.do(store, run.id, 0)
+    assert store.score(deep).root.score == 10
+    assert [item.name for item in store.rendered(deep)] == ["results/final/Totals.JSON"]
+    assert store.score(none).leaves[0].reason == "*.json was not delivered (delivered: notes.txt)"
 
 
 def test_hostile_deliverables_score_0_and_stop_nobody(store, new_run, task, finished):
@@ -132,7 +153,7 @@ def test_a_configured_judge_scores_its_leaf(store, new_run, judged_task, finishe
     work.do(store, run.id, 0)
     root = store.score(trial_id).root
     assert (root.score, root.coverage) == (8, 1)
-    assert root.children[1].leaf.verifier == "judge:judge-9@2"
+    assert root.children[1].leaf.verifier == "judge:judge-9@3"
 
 
 def test_equal_contents_are_rendered_once(store, new_run, task, finished, monkeypatch):
@@ -176,3 +197,41 @@ def test_pages_of_deliverables_are_drawn_where_they_are_wanted(
     assert (rendered.pages and len(rendered.pages.pictures)) == pictures
     if rendered.pages is not None:
         assert store.artifacts.read_bytes(rendered.pages.pictures[0]).startswith(b"\x89PNG")
+
+
+def test_a_judge_that_sees_is_shown_the_pages_of_what_was_delivered(
+    store, new_run, new_task, finished, wire
+):
+    leaves = tuple(
+        Checkpoint(
+            id=name,
+            requirement=f"The {name} is tidy.",
+            verifier=Judge(rubric=f"10 if the {name} is.", deliverables=("report.pdf",)),
+        )
+        for name in ("title", "layout")
+    )
+    task = new_task(
+        query="Make a tidy report.",
+        deliverables=(DeliverableSpec(name="report.pdf", type=DeliverableType.PDF),),
+        checkpoints=Checkpoint(id="root", requirement="r", children=leaves),
+    )
+    page = io.BytesIO()
+    Image.new("RGB", (300, 400), "navy").save(page, "PDF")
+    judge = {"provider": "compatible", "model": "j"}
+    sees = {"judging": {"inputs": ["image"]}}
+    run = new_run(task, judge=judge, judge_base_url=wire.openai_url, page_pictures=False, **sees)
+    trial_id = finished(run, task, {"report.pdf": page.getvalue()}, final_answer="Done.")
+    wire.respond = lambda _: wire.says('{"score": 9, "evidence": "It is navy."}')
+
+    work.do(store, run.id, 0)
+
+    assert store.score(trial_id).root.score == 9
+    asked = [seen.body["messages"][-1]["content"] for seen in wire.seen]
+    assert len(asked) == 2
+    assert asked[0][:-1] == asked[1][:-1]
+    (picture,) = [part for part in asked[0] if part["type"] == "image_url"]
+    data = base64.b64decode(picture["image_url"]["url"].partition(",")[2])
+    pixel = Image.open(io.BytesIO(data)).convert("RGB").getpixel((99, 99))
+    assert pixel == pytest.approx((0, 0, 128), abs=2)
+    assert "Make a tidy report." in asked[0][0]["text"]
+    assert store.score(trial_id).leaves[0].unseen == ()

@@ -9,7 +9,7 @@ import pytest
 from environments.sandbox.shielding import to_the_end
 from stages.workers import deadline as deadlines
 from stages.workers import shift
-from stages.workers.deadline import Deadline, in_time
+from stages.workers.deadline import Deadline, StageEnd, in_time
 from stages.workers.shift import run_loop
 from taskdata.errors import DeadlinePassed
 from taskdata.schema.agent import AgentSpec, Budget
@@ -24,7 +24,8 @@ def run(work, allowed: Deadlines = SHORT, stage_seconds: float | None = None):
 
     async def within():
         now = asyncio.get_running_loop().time()
-        deadline = Deadline(allowed, now + stage_seconds) if stage_seconds else Deadline(allowed)
+        stage = StageEnd(now + stage_seconds) if stage_seconds else StageEnd()
+        deadline = Deadline(allowed, stage)
         return await in_time(work(deadline), deadline)
 
     return run_loop(within())

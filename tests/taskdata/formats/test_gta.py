@@ -5,7 +5,7 @@ import json
 import pytest
 
 from taskdata.errors import Misuse
-from taskdata.schema.checkpoint import Check, Judge, ToolResultCheck
+from taskdata.schema.checkpoint import Check, Judge
 from taskdata.schema.task import Capability, Category, ImageGenerationAnswer, SubjectiveAnswer, Tier
 
 DIALOG = [
@@ -97,7 +97,10 @@ def test_three_texts_are_judged_and_no_answer_is_image_generation(read, atomic_f
     assert isinstance(subjective.checkpoints.leaves()[0].verifier, Judge)
     assert "a third" in subjective.checkpoints.leaves()[0].verifier.rubric
     assert isinstance(image.answer, ImageGenerationAnswer)
-    assert image.checkpoints.leaves()[0].verifier == ToolResultCheck(tools=("DrawBox",))
+    for task, calls in ((image, 1), (plain, 0)):
+        (leaf,) = task.checkpoints.leaves()
+        assert leaf.verifier.deliverables == ("*.png",)
+        assert leaf.verifier.rubric.count("- DrawBox: {") == calls
     assert isinstance(plain.answer, ImageGenerationAnswer)
 
 
@@ -201,8 +204,6 @@ def test_a_node_without_requirements_inherits_those_above(read, workflow_folder,
         ([leaf(weight="2")], "sub_tasks.0.weight", "number"),
         ([leaf(weight=True)], "sub_tasks.0.weight", "number"),
         ([leaf(weight=10**400)], "sub_tasks.0.weight", "finite"),
-        ([leaf(weight=0), leaf(weight=0)], "sub_tasks", "add up to 0"),
-        ([leaf(sub_tasks=[leaf(weight=0)])], "sub_tasks.0", "add up to 0"),
         ([leaf(sub_tasks="none")], "sub_tasks.0.sub_tasks", "list"),
         (["a text"], "sub_tasks.0", "mapping"),
         ([leaf(requirements=5)], "sub_tasks.0.requirements", "text"),
@@ -274,3 +275,41 @@ def test_a_tree_may_stand_where_the_answer_does_or_under_its_own_name(read, name
     assert [leaf.requirement for leaf in task.checkpoints.leaves()] == ["It has one row per city."]
     assert task.tools == ("OCR",)
     assert found.source.assumed["tools"] == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "kinds"),
+    [
+        ("Analyse the attached Excel file and create a PowerPoint presentation of it.", ["pptx"]),
+        ("Please read the PDF report and summarise it in a Word document.", ["docx"]),
+        ("Make a landing page for our cafe. It should be in HTML format.", ["html"]),
+        ("I want an infographic as a PNG, and a CSV with the data.", ["png", "csv"]),
+        ("From this PDF, make a ppt.", ["pptx"]),
+        ("Generate a report in PDF format, using the data in the CSV.", ["pdf"]),
+        ("What is the total in the spreadsheet?", []),
+        ("Write a report on our sales.", []),
+        ("Write minutes.docx, and turn them into a PDF.", ["docx"]),
+    ],
+)
+def test_a_format_without_a_file_name_means_any_file_of_that_type(
+    read, workflow_folder, item, query, kinds
+):
+    asked = item(dialogs=[{"role": "user", "content": query}])
+    (task,) = read("gta-workflow", workflow_folder(asked)).tasks
+    names = [d.name for d in task.deliverables]
+    assert [d.type for d in task.deliverables] == kinds
+    assert names == (["minutes.docx"] if "minutes" in query else [f"*.{kind}" for kind in kinds])
+    assert task.checkpoints.leaves()[0].verifier.deliverables == tuple(names)
+
+
+def test_deliverables_may_be_stated_by_format(read, workflow_folder, item):
+    stated = ["PowerPoint", {"type": "xlsx", "description": "The figures."}, "notes.md", ".pdf"]
+    (task,) = read("gta-workflow", workflow_folder(item(deliverables=stated))).tasks
+    assert [(d.name, d.type) for d in task.deliverables] == [
+        ("*.pptx", "pptx"),
+        ("*.xlsx", "xlsx"),
+        ("notes.md", "md"),
+        ("*.pdf", "pdf"),
+    ]
+    result = read("gta-workflow", workflow_folder(item(deliverables=[{"type": "hologram"}])))
+    assert [row.field for row in result.refused] == ["deliverables.0.name"]

@@ -100,7 +100,9 @@ def trees(draw, leaf_verifiers):
         }
         if depth and draw(st.booleans()):
             children = tuple(node(depth - 1) for _ in range(draw(st.integers(1, 3))))
-            return Checkpoint(**facts, children=children)
+            rule = draw(st.sampled_from(["weighted_mean", "all_required"]))
+            mark = draw(st.sampled_from([10.0, 7.5]))
+            return Checkpoint(**facts, children=children, rule=rule, passes_from=mark)
         return Checkpoint(**facts, verifier=draw(leaf_verifiers))
 
     return node(draw(st.sampled_from([0, 1, 2, 3, 12])))

@@ -45,12 +45,15 @@
   dark.addEventListener("change", () => {
     for (const box of drawn) Plotly.relayout(box, { template: theme() });
   });
+  /* Paper is narrower than the screen, and how wide it is cannot be asked: as wide as `.figure` is
+     in print. */
+  const PAPER = 700;
   addEventListener("beforeprint", () => {
     for (const box of boxes) if (!drawn.has(box)) draw(box);
-    for (const box of drawn) Plotly.relayout(box, { template: themes.light });
+    for (const box of drawn) Plotly.relayout(box, { template: themes.light, width: PAPER });
   });
   addEventListener("afterprint", () => {
-    for (const box of drawn) Plotly.relayout(box, { template: theme() });
+    for (const box of drawn) Plotly.relayout(box, { template: theme(), width: null, autosize: true });
   });
 
   /* A text that a spreadsheet would take for a formula gets an apostrophe before it. */

@@ -3,7 +3,8 @@
 import pytest
 
 from dashboards.pages.trial.caps import CAPS
-from dashboards.pages.trial.files import deliverable, save_as
+from dashboards.pages.trial.files import deliverable, input_file, save_as
+from taskdata.schema.input_file import InputFile
 from taskdata.schema.run import Deliverable
 from taskdata.schema.views import PagePictures, RenderedDeliverable, TextView
 
@@ -49,3 +50,14 @@ def test_pages_that_were_not_drawn_are_counted(count, note):
     found = deliverable(file, rendered, CAPS[0])
     assert found["pages"] == ["b" * 64, "c" * 64]
     assert found["pages_note"] == note
+
+
+def test_an_input_file_has_a_name_to_save_it_under_and_is_played():
+    file = InputFile(path="calls/day 1.wav", sha256="a" * 64, size_bytes=2_000)
+    assert input_file(file, CAPS[0]) == {
+        "name": "calls/day 1.wav",
+        "facts": "2.0 kB",
+        "sha256": "a" * 64,
+        "save_as": "day 1.wav",
+        "recording": "wav",
+    }

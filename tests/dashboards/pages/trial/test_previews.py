@@ -7,6 +7,8 @@ import pytest
 from dashboards.pages.trial.caps import CAPS
 from dashboards.pages.trial.previews import preview
 from taskdata.schema.views import (
+    ArchiveEntry,
+    ArchiveView,
     Attachment,
     AudioView,
     Cell,
@@ -22,10 +24,12 @@ from taskdata.schema.views import (
     Sheet,
     Slide,
     SlidesView,
+    SvgView,
     Table,
     TextRun,
     TextView,
     UnreadableView,
+    VideoView,
     View,
     WorkbookView,
 )
@@ -57,6 +61,9 @@ ONE_OF_EACH = (
     MailView(headers=(("Subject", "Plan"),), text="See the plan."),
     IMAGE,
     SOUND,
+    VideoView(seconds=2, width=64, height=48, frames_per_second=25, has_sound=True),
+    SvgView(width=9, height=9, texts=("Jan",), elements={"rect": 3}),
+    ArchiveView(entries=(ArchiveEntry(name="a/b.txt", size_bytes=1200),)),
 )
 
 

@@ -57,8 +57,17 @@ def test_files_that_went_to_the_model_itself_are_named_with_their_types():
     ]
     event = MessageEvent(role="user", text="Look.", shown=tuple(files))
     (entry,) = entries(transcript(event), CAPS[-1])
-    assert entry["files"] == [[f"input/{i}.png", "image/png"] for i in range(4)]
+    shown = [(f["name"], f["type"], f["save_as"]) for f in entry["files"]]
+    assert shown == [(f"input/{i}.png", "image/png", f"{i}.png") for i in range(4)]
     assert entry["more_files"] == 2
+
+
+def test_the_last_call_that_wrote_a_deliverable_leads_to_it():
+    call = ToolCall(id="1", tool="Plot", arguments={})
+    first = tool(call, files=("output/a.png", "output/notes.txt"))
+    last = tool(call, files=("output/a.png", "scratch/b.png"))
+    found = entries(transcript(first, last), CAPS[0], ["b.png", "a.png", "notes.txt"])
+    assert [entry.get("wrote") for entry in found] == [[2], [1]]
 
 
 def test_arguments_stand_with_the_result_they_led_to():

@@ -89,3 +89,19 @@ def test_samples_that_are_not_numbers_are_unreadable(tmp_path):
     soundfile.write(tmp_path / "nan.wav", samples, 8000, format="WAV", subtype="FLOAT")
     with pytest.raises(Unreadable, match="not numbers"):
         read_audio(tmp_path / "nan.wav")
+
+
+@pytest.mark.parametrize("ending", ["mp3", "flac", "ogg"])
+def test_compressed_sounds_are_measured_like_others(tmp_path, ending):
+    samples = 0.5 * np.sin(2 * np.pi * 440 * np.arange(44_100) / 44_100)
+    soundfile.write(tmp_path / f"tone.{ending}", samples, 44_100, format=ending.upper())
+    view = read_audio(tmp_path / f"tone.{ending}")
+    assert view.seconds == pytest.approx(1, abs=0.1)
+    assert view.rms == pytest.approx(0.5 / 2**0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("ending", ["mp3", "flac", "ogg"])
+def test_a_sound_by_another_name_is_unreadable(tmp_path, ending):
+    tone(tmp_path / f"tone.{ending}", 0.1)
+    with pytest.raises(Unreadable, match=f"is WAV, not {ending.upper()}"):
+        read_audio(tmp_path / f"tone.{ending}")

@@ -16,7 +16,12 @@ from reportlab.pdfgen.canvas import Canvas
 
 from environments.ports import Completed
 from environments.renderers.pages.draw import DRAW_RESOURCES, DrawnPages, draw, read_reply
-from environments.renderers.pages.formats import MAX_DRAWN_PAGES, PAGE_PIXELS, has_converter
+from environments.renderers.pages.formats import (
+    MAX_DRAWN_PAGES,
+    PAGE_PIXELS,
+    browser,
+    has_converter,
+)
 from environments.sandbox.providers import sandbox_provider
 from environments.sandbox.workspace import new_workspace
 from taskdata.errors import SandboxFailed
@@ -112,6 +117,26 @@ def test_office_files_are_drawn_by_libreoffice(drawn, name, make, pages):
     assert not any(is_blank(picture) for picture in found.pictures)
 
 
+def test_a_picture_is_drawn_smaller(drawn):
+    data = io.BytesIO()
+    Image.new("RGB", (3000, 1500), "teal").save(data, "JPEG")
+    (picture,) = drawn("photo.jpg", data.getvalue()).pictures
+    image = Image.open(io.BytesIO(picture)).convert("RGB")
+    assert image.size == (PAGE_PIXELS, PAGE_PIXELS // 2)
+    assert image.getpixel((9, 9)) == pytest.approx((0, 128, 128), abs=4)
+
+
+@pytest.mark.browser
+def test_what_a_page_and_its_scripts_show_is_drawn_by_chromium(drawn):
+    if browser() is None:
+        pytest.skip("no Chromium: install Debian's chromium")
+    page = b"<body style='background: red'><script>document.body.append('Hi')</script>"
+    (picture,) = drawn("site.html", page).pictures
+    image = Image.open(io.BytesIO(picture)).convert("RGB")
+    assert image.getpixel((1100, 30)) == (255, 0, 0)
+    assert not is_blank(picture)
+
+
 def test_a_broken_file_has_no_pictures_but_a_reason(drawn):
     found = drawn("report.pdf", b"%PDF-1.7 and nothing else")
     assert found.pictures == ()
@@ -140,7 +165,7 @@ def test_drawing_beyond_the_limits_ends_without_pictures():
         png_of(PAGE_PIXELS + 2, 10),
         png_of(10, 2**31),
         png_of(0, 10),
-        png_of(10, 10, b"x" * 500_000),
+        png_of(10, 10, b"x" * 800_000),
         base64.b64encode(b"<svg onload=alert(1)>").decode(),
         "no base64!",
         7,

@@ -7,6 +7,7 @@ import pytest
 
 from flows.config import load_settings
 from flows.locks import night_lock, stage_lock
+from stages.prepare.rescore import plan_rescoring, rescoring_config
 from stages.prepare.work import first_trial
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import OutcomeStatus, Run, RunConfig, RunStatus, TrialOutcome
@@ -122,6 +123,22 @@ def test_a_night_is_interrupted_only_once_nobody_works_on_it(command, add_run):
         with lock(settings, "night"):
             assert listed(command)[0]["status"] == "running"
         assert listed(command)[0]["status"] == "interrupted"
+
+
+def test_a_rescoring_says_what_it_scores_again(command, store, add_run):
+    add_run("20261122-020000-abcdef")
+    source = store.run("20261122-020000-abcdef")
+    judge = {"provider": "openai", "model": "gpt-5.2"}
+    plan_rescoring(store, source, rescoring_config(source, judge=judge), "second-opinion")
+    newest, _ = listed(command)
+    assert (newest["id"], newest["rescores"]) == (f"{source.id}-second-opinion", source.id)
+    assert newest["judge"] == "openai/gpt-5.2"
+    lines = command("runs").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    begins = [line.split("  ")[0] for line in lines]
+    at = begins.index("-second-opinion")
+    assert begins[at - 1] == source.id
+    assert " ".join(begins[at + 1 : at + 3]) == "rescored by openai/gpt-5.2"
 
 
 def test_why_the_latest_run_failed_is_told(command, add_run):

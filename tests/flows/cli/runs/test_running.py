@@ -89,7 +89,7 @@ def test_a_server_that_was_kept_is_let_go(command, home):
 
 
 def test_the_last_lines_lead_to_where_the_dashboard_is_served(stored, home, capsys):
-    from flows.cli.runs import running
+    from flows.cli.runs import evaluating
 
     stored("night-1")
     settings = load_settings()
@@ -97,7 +97,8 @@ def test_the_last_lines_lead_to_where_the_dashboard_is_served(stored, home, caps
     store.set_dashboard("night-1", f"{home}/runs/night-1/dashboard.html")
     store.close()
 
-    running._closing_lines(settings, "night-1", "http://127.0.0.1:4713/runs/night-1", "Prefect UI")
+    page = "http://127.0.0.1:4713/runs/night-1"
+    evaluating.close(settings, "night-1", page, "Prefect UI")
     assert "Dashboard: http://127.0.0.1:4713/runs/night-1\n" in capsys.readouterr().out
-    running._closing_lines(settings, "night-1", None, "Prefect UI")
+    evaluating.close(settings, "night-1", None, "Prefect UI")
     assert f"Dashboard: {home}/runs/night-1/dashboard.html\n" in capsys.readouterr().out

@@ -4,7 +4,11 @@ import json
 
 import pytest
 
-from taskdata.schema.scores import Unscored
+from flows.config import load_settings
+from taskdata.schema.panel import JudgeOpinion
+from taskdata.schema.scores import NodeScore, Unscored
+from taskdata.store import Store
+from taskdata.tables import ScoreRow
 
 REFUSED, ABSENT = Unscored.NO_VERDICT, Unscored.NOT_CONFIGURED
 AGENT = "react:openai/gpt-5.2"
@@ -81,3 +85,34 @@ def test_wide_results_have_columns_for_what_is_open_only_where_something_is(
     whole = command("results", "run-2", "--wide").stdout
     assert "at most" not in whole
     assert "undecided" not in whole
+
+
+def test_a_trial_of_a_panel_says_what_each_judge_said(command, stored_run, home):
+    (trial,) = stored_run({AGENT: ((6.0, ABSENT, ABSENT, ABSENT),)})[AGENT]
+    opinions = (
+        JudgeOpinion(verifier="judge:a@2", score=4, reason="too long"),
+        JudgeOpinion(verifier="judge:b@2", score=8, reason="clear"),
+        JudgeOpinion(verifier="judge:c@2", score=None, reason="it refused"),
+    )
+    store = Store.open(load_settings().address)
+    with store._writing() as session:
+        row = session.get_one(ScoreRow, trial)
+        tree = NodeScore.model_validate(row.tree)
+        leaf = tree.children[0].leaf.model_copy(update={"panel": opinions, "disagreement": 4.0})
+        first = tree.children[0].model_copy(update={"leaf": leaf})
+        changed = tree.model_copy(update={"children": (first, *tree.children[1:])})
+        row.tree = changed.model_dump(mode="json")
+    said = command("show", trial).stdout
+    rows = [line.split() for line in said.splitlines()]
+    assert ["leaf-0", "4", "a", "4", "too", "long"] in rows
+    assert ["leaf-0", "4", "c", "no", "verdict", "it", "refused"] in rows
+
+    told = " ".join(command("results").stdout.split())
+    assert "are 4.00 points apart on a leaf, over 1 leaf of first attempts." in told
+    summary = json.loads(command("results", "--json").stdout)
+    assert (summary["disagreement"]["mean"], summary["disagreement"]["n"]) == (4.0, 1)
+
+    page = home.parent / "page.html"
+    command("report", "--output", str(page))
+    assert "points apart on a leaf" in page.read_text()
+    store.close()

@@ -168,6 +168,19 @@ def test_a_step_written_as_text_is_a_step_where_the_agent_may_write_so(wire, pla
     assert off == Prediction(answer=call)
 
 
+def test_no_tool_has_to_be_ready_whose_results_are_recorded(wire, play, new_task, agent):
+    drawn = ReferenceStep(tool="TextToImage", arguments={"keywords": "cat"}, result="cat.png")
+    wire.then(act(wire, agent, "TextToImage", {"keywords": "dog"}), answer(wire, agent, "Drawn."))
+    task = new_task(
+        tools=("TextToImage", "ImageDescription"),
+        reference=ReferenceSolution(steps=(drawn,), final_answer="Drawn."),
+    )
+
+    first, last = play(agent, task).predictions
+
+    assert (first.call.tool, first.error, last.answer) == ("TextToImage", None, "Drawn.")
+
+
 def test_results_that_were_not_recorded_come_from_the_tools(wire, play, chain_task, agent):
     wire.respond = lambda seen: answer(wire, agent, "ok")
     write = ReferenceStep(tool="write_file", arguments={"path": "output/a.txt", "content": "seven"})

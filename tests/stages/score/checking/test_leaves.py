@@ -58,7 +58,7 @@ def test_a_check_that_takes_too_long_scores_0_and_the_others_are_scored(views):
     found = score([SOUND, HANGING, SOUND], TrialEvidence(views=views | EVIL), SHORT)
     assert [leaf.score for leaf in found] == [10, 0, 10]
     assert found[1].reason == "stopped: the check took more than 0.2 s of CPU time"
-    assert found[1].verifier == "check:text_matches@1"
+    assert found[1].verifier == "check:text_matches@2"
 
 
 def test_a_trial_has_a_limit_of_its_own(views):

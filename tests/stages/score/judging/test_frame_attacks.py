@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.frames import Block, Frame, Part, framed, quoted
-from stages.score.judging.judge import MAX_CHARACTERS, MAX_FILE_CHARACTERS, judge_request
+from stages.score.judging.judge import judge_request
 from stages.score.judging.showing import parts_of
-from taskdata.schema.checkpoint import Judge
+from stages.score.judging.shown import show
+from stages.score.judging.sight import Sight
+from stages.score.judging.tokens import tokens_of
+from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.views import (
     Attachment,
     Cell,
@@ -46,12 +49,17 @@ def ours(block: Block) -> list[str]:
     return found
 
 
-def asked(trial: TrialEvidence, *deliverables: str) -> Block:
+def asked(trial: TrialEvidence, *deliverables: str, most: int = 100_000) -> Block:
     verifier = Judge(rubric="All is there.", deliverables=deliverables)
-    question = judge_request("It is there.", verifier, trial).messages[-1].text
-    found = re.search(r"^BEGIN UNTRUSTED (\w+)\n(.*)\nEND UNTRUSTED \1\Z", question, re.S | re.M)
+    leaf = Checkpoint(id="leaf", requirement="It is there.", verifier=verifier)
+    shown = show(trial, [leaf], {}, Sight(max_tokens=most))
+    message = judge_request(shown, leaf.requirement, verifier).messages[-1]
+    found = re.fullmatch(
+        r"BEGIN UNTRUSTED (\w+)\n(.*)\nEND UNTRUSTED \1\n\n", message.opening.text, re.DOTALL
+    )
     assert found is not None
-    return Block(found[1], found[2])
+    assert message.text.startswith("Requirement: It is there.\n\nRubric:\nAll is there.")
+    return Block(found[1], (found[2],))
 
 
 @given(st.lists(st.tuples(st.text(), st.lists(st.text(), max_size=3)), max_size=4))
@@ -72,11 +80,13 @@ def test_a_file_cannot_pose_as_two():
     )
     assert ours(asked(trial, "notes.md", "report.md")) == [
         'file "notes.md"',
+        "2 words that speak to you as the judge were left out",
         "end",
         'file "report.md"',
         "this file is missing",
         "end",
         "final answer",
+        "2 words that speak to you as the judge were left out",
         "end",
     ]
 
@@ -161,10 +171,10 @@ def test_a_cell_cannot_pose_as_more_cells_rows_or_a_formula():
 
 def test_what_is_cut_is_said_by_us_and_no_file_is_crowded_out():
     names = [f"{n}.md" for n in range(9)]
-    views = {name: TextView(text=f"text of {name} " + "x" * 900_000) for name in names}
+    views = {name: TextView(text=f"text of {name} " + "x" * 90_000) for name in names}
     trial = TrialEvidence(views=views, delivered=tuple(names), final_answer="The end.")
-    block = asked(trial, *names)
-    assert len(block.text) < MAX_CHARACTERS + 1_000
+    block = asked(trial, *names, most=10_000)
+    assert tokens_of(block.text) < 10_000
     for name in names:
         assert f"text of {name}" in block.text
     assert "The end." in block.text
@@ -173,12 +183,14 @@ def test_what_is_cut_is_said_by_us_and_no_file_is_crowded_out():
 
 @given(st.lists(st.tuples(st.text(max_size=5), st.text(max_size=40)), max_size=6))
 def test_a_file_takes_no_more_room_than_it_has(parts):
-    most = 60
+    most = 200
     block = framed([Frame("file", [Part(*part) for part in parts])], most)
-    assert len(block.text) <= most + len(f"{block.mark} file\n{block.mark} end\n") + 60
+    notes = tokens_of(f"{block.mark} 999 more characters are not shown\n")
+    assert tokens_of(block.text) <= most + notes
 
 
-def test_one_file_has_all_the_room_that_one_file_may_have():
-    text = "x" * MAX_FILE_CHARACTERS
-    trial = TrialEvidence(views={"a.md": TextView(text=text)}, delivered=("a.md",))
-    assert text in asked(trial, "a.md").text
+def test_what_small_files_leave_of_the_room_goes_to_the_large_ones():
+    text = "several words " * 2_000
+    views = {"a.md": TextView(text=text), "b.md": TextView(text="short")}
+    trial = TrialEvidence(views=views, delivered=("a.md", "b.md"))
+    assert text in asked(trial, "a.md", "b.md", most=11_000).text

@@ -1,0 +1,1 @@
+"""Agreement of judges with people: scores gathered from runs, cards made, kept and consulted."""

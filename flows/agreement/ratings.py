@@ -1,0 +1,133 @@
+"""Scores of a run's leaves, by its judges and by people, in the shape that agreement needs."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from taskdata.errors import Misuse
+from taskdata.schema.agreement import Annotation, Rating
+from taskdata.schema.run import Run, TrialResult
+from taskdata.schema.scores import NodeScore, shares
+from taskdata.store import Store
+from taskdata.store.agreement import JUDGE
+
+_LEAST_WEIGHT = 1e-9
+
+
+def ratings_of_run(store: Store, run: Run) -> tuple[list[Rating], list[Run]]:
+    """Return the scores of first attempts, by people and by judges, and the runs they are of.
+
+    A rescoring asks about the same outputs again: it counts with the run that it rescores, as
+    another judge, or as a later occasion of the same one. A rescoring that kept verdicts asked
+    nobody, and is left out.
+    """
+    source = store.run(run.config.rescores) if run.config.rescores else run
+    again = [r for r in store.runs() if r.config.rescores == source.id]
+    fresh = [r for r in reversed(again) if not r.config.keeps_verdicts]
+    runs = [source, *fresh]
+    found: list[Rating] = []
+    occasions: Counter[str] = Counter()
+    for one in runs:
+        results = store.results(one.id, round_=0)
+        judged = list(_of_judges(store, results, occasions))
+        occasions.update({rating.rater for rating in judged})
+        found += judged
+        if one is source:
+            found += _of_people(store.annotations(one.id), results)
+    return found, runs
+
+
+def matched(people: Sequence[Rating], run: Run, of_run: Sequence[Rating]) -> list[Rating]:
+    """Return the scores of a file as scores of the run's outputs.
+
+    Raises:
+        Misuse: if the file does not say which agent's outputs they are of, and there are several,
+            or if no score is of an output of the run.
+    """
+    agents = sorted({rating.agent for rating in of_run})
+    if any(not rating.agent for rating in people):
+        if len(agents) != 1:
+            raise Misuse(
+                f"run {run.id} has judged outputs of {len(agents)} agents; the file needs a column "
+                "`agent`"
+            )
+        people = [
+            rating if rating.agent else rating.model_copy(update={"agent": agents[0]})
+            for rating in people
+        ]
+    known = {(r.task, r.agent, r.repetition, r.leaf) for r in of_run}
+    if not any((r.task, r.agent, r.repetition, r.leaf) in known for r in people):
+        raise Misuse(f"no score of the file is of a judged leaf of run {run.id}")
+    return list(people)
+
+
+def _of_judges(
+    store: Store, results: Sequence[TrialResult], occasions: Mapping[str, int]
+) -> Iterator[Rating]:
+    for result in results:
+        if result.score is None:
+            continue
+        weights = _weights(result.score.root)
+        words: int | None = None
+        for position, leaf in enumerate(result.score.leaves):
+            if leaf.score is None or not leaf.verifier.startswith(JUDGE):
+                continue
+            words = _words(store, result) if words is None else words
+            judge = leaf.verifier.removeprefix(JUDGE)
+            yield Rating(
+                **_output(result),
+                leaf=leaf.leaf_id,
+                rater=judge,
+                is_judge=True,
+                score=leaf.score,
+                occasion=occasions.get(judge, 0) + 1,
+                weight=max(weights[leaf.leaf_id], _LEAST_WEIGHT),
+                position=position,
+                words=words,
+            )
+
+
+def _of_people(annotations: Sequence[Annotation], results: Sequence[TrialResult]) -> list[Rating]:
+    by_trial = defaultdict(list)
+    for one in annotations:
+        by_trial[one.trial_id].append(one)
+    return [
+        Rating(**_output(result), leaf=one.leaf_id, rater=one.annotator, score=one.score)
+        for result in results
+        for one in by_trial.get(result.trial.id, ())
+        if one.score is not None
+    ]
+
+
+def _output(result: TrialResult) -> dict[str, Any]:
+    trial = result.trial
+    return {"task": trial.task_id, "agent": trial.agent, "repetition": trial.repetition}
+
+
+def _weights(root: NodeScore, share: float = 1.0) -> dict[str, float]:
+    """Return by leaf what it weighs in the root's score."""
+    if not root.children:
+        return {root.leaf.leaf_id: share} if root.leaf is not None else {}
+    parts = shares(child.weight for child in root.children)
+    found: dict[str, float] = {}
+    for part, child in zip(parts, root.children, strict=True):
+        found |= _weights(child, share * part)
+    return found
+
+
+def _words(store: Store, result: TrialResult) -> int:
+    """Return the words of an output: of the answer and of all texts in its deliverables."""
+    answer = "" if result.outcome is None else result.outcome.final_answer
+    views = [view.view.model_dump() for view in store.rendered(result.trial.id)]
+    return sum(len(text.split()) for text in (answer, *_texts(views)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)

@@ -1,0 +1,1 @@
+"""Commands about the agreement of judges with people."""

@@ -1,0 +1,1 @@
+"""Commands about the atomic tier: score-atomic."""

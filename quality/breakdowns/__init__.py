@@ -1,0 +1,1 @@
+"""An agent's figures by groups of tasks, of trials and of tool calls, each with its interval."""

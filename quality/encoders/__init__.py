@@ -1,0 +1,1 @@
+"""Sentence encoders: how alike two texts are in meaning, as a number."""

@@ -1,0 +1,158 @@
+"""The files of a trial as a judge is shown them, and what it is not shown of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from environments.ports import Media
+from environments.renderers.pages.formats import sampled_times
+from stages.score.evidence import TrialEvidence
+from stages.score.judging.addressed import cleared, speaks_to_the_judge
+from stages.score.judging.frames import Frame, Part, quoted
+from stages.score.judging.showing import parts_of
+from stages.score.judging.sight import Sight
+from taskdata.schema.views import (
+    AudioView,
+    HtmlView,
+    ImageView,
+    SvgView,
+    UnreadableView,
+    VideoView,
+    View,
+)
+
+MAX_PICTURES = 24
+"""Of all files together; providers take at least so many, of this size."""
+MAX_RECORDINGS = 4
+"""The same, of models that hear."""
+FROM_TEXT_ONLY = "judged from text only"
+_LOOKS = frozenset({"docx", "xlsx", "pptx", "pdf", "html", "image", "video", "svg"})
+"""Kinds of views whose files a person would look at."""
+_NOT_PUBLISHED = frozenset({"docx", "xlsx", "pptx", "csv"})
+"""Kinds that the published evaluator of GTA-2 does not open."""
+
+
+@dataclass(frozen=True)
+class Sensed:
+    """What pictures and sounds were made of one file, for judges that take them."""
+
+    pictures: tuple[Media, ...] = ()
+    captions: tuple[str, ...] = ()
+    """One for each picture."""
+    more_pages: int = 0
+    """Pages of which there is no picture."""
+    no_pictures: str = ""
+    """Why there are none of a file that has a look."""
+    sound: Media | None = None
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One file for the judge."""
+
+    frame: Frame
+    unseen: tuple[str, ...] = ()
+    """What a judge with eyes and ears could have seen and this one cannot, in words."""
+
+
+def exhibits(
+    trial: TrialEvidence, names: Sequence[str], sensed: Mapping[str, Sensed], sight: Sight
+) -> dict[str, Exhibit]:
+    """Return the named files, those that were not delivered too."""
+    found: dict[str, Exhibit] = {}
+    left, recordings = MAX_PICTURES, 0
+    for number, name in enumerate(names):
+        # Every file may have its part of what those before it have left.
+        most = -(-left // (len(names) - number))
+        made = sensed.get(name, Sensed())
+        left -= min(most, len(made.pictures)) if sight.sees else 0
+        if made.sound is not None:
+            recordings += 1
+            made = made if recordings <= MAX_RECORDINGS else replace(made, sound=None)
+        found[name] = _exhibit(name, trial, made, sight, most)
+    return found
+
+
+def _exhibit(name: str, trial: TrialEvidence, made: Sensed, sight: Sight, most: int) -> Exhibit:
+    heading = f"file {quoted(name)}"
+    view = trial.views.get(name)
+    if view is None:
+        absent = Part("this file is missing", trial.not_delivered(name))
+        return Exhibit(Frame(heading, [absent]))
+    if sight.profile == "gta2-published" and (refused := _unpublished(name, view)):
+        return Exhibit(Frame(heading, [Part(refused)]), (f"{name}: {refused}",))
+    pictures, unseen = _pictures(name, view, made, sight, most)
+    said, words = without_addresses([*_heard(name, trial, made, sight), *parts_of(view)])
+    left_out = (f"{name}: {words} words that speak to the judge were left out",) if words else ()
+    return Exhibit(Frame(heading, [*pictures, *said]), (*unseen, *left_out))
+
+
+def without_addresses(parts: Sequence[Part]) -> tuple[list[Part], int]:
+    """Return the parts without what speaks to the judge, and how many words that are."""
+    kept: list[Part] = []
+    words = 0
+    for part in parts:
+        text = cleared(part.text)
+        words += text.words
+        # A heading holds names that the agent chose: of a sheet, a slide, an attachment.
+        is_spoken = speaks_to_the_judge(part.heading)
+        heading = "a heading that speaks to the judge was left out" if is_spoken else part.heading
+        kept.append(Part(heading, text.text, part.media))
+    if words:
+        kept.append(Part(f"{words} words that speak to you as the judge were left out"))
+    return kept, words
+
+
+def _unpublished(name: str, view: View) -> str:
+    """Return why the published evaluator does not look at the file, or nothing."""
+    if view.kind in _NOT_PUBLISHED:
+        return f"{PurePosixPath(name).suffix.lower()} files are not opened under this profile"
+    if isinstance(view, AudioView):
+        return "this file exists and is a recording; it is not listened to under this profile"
+    return ""
+
+
+def _pictures(
+    name: str, view: View, made: Sensed, sight: Sight, most: int
+) -> tuple[list[Part], tuple[str, ...]]:
+    if view.kind not in _LOOKS or isinstance(view, UnreadableView):
+        return [], ()
+    if not sight.sees:
+        return [], (f"{name}: {FROM_TEXT_ONLY}: pictures are not shown to this judge",)
+    if not made.pictures:
+        reason = made.no_pictures or "no picture of it could be made"
+        return [], (f"{name}: {FROM_TEXT_ONLY}: {reason}",)
+    shown = list(zip(made.captions, made.pictures, strict=True))[:most]
+    parts = [Part(caption, "", media) for caption, media in shown]
+    hidden = len(made.pictures) - len(shown) + made.more_pages
+    if not hidden:
+        return parts, ()
+    noun = "moments" if isinstance(view, VideoView) else "pages"
+    return [*parts, Part(f"{hidden} more {noun} are not shown as pictures")], (
+        f"{name}: {hidden} more {noun} were not shown as pictures",
+    )
+
+
+def _heard(name: str, trial: TrialEvidence, made: Sensed, sight: Sight) -> Iterator[Part]:
+    if sight.profile == "gta2-published":
+        return
+    if sight.hears and made.sound is not None:
+        yield Part("its sound", "", made.sound)
+    heard = trial.heard.get(name)
+    if heard is None:
+        return
+    if heard.reason:
+        yield Part(f"no transcript of its sound: {heard.reason}")
+    else:
+        yield Part("what a speech recogniser heard in it", heard.text or "(no speech)")
+
+
+def captions(view: View, count: int) -> tuple[str, ...]:
+    """Return the lines above the pictures of a file."""
+    if isinstance(view, ImageView | SvgView):
+        return ("the picture, scaled down where it is large",) * count
+    if isinstance(view, VideoView):
+        times = sampled_times(view.seconds, count)
+        return tuple(f"what is seen at {time:.1f} s" for time in times)
+    noun = "screen" if isinstance(view, HtmlView) else "page"
+    return tuple(f"picture of {noun} {number}" for number in range(1, count + 1))

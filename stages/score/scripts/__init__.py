@@ -1,0 +1,1 @@
+"""Leaves that a program of the task scores."""

@@ -1,0 +1,161 @@
+"""Runs the programs of a task over what a trial left, each in a sandbox of its own.
+
+A program that fails where nothing was delivered, too, is at fault itself: its leaves are unscored
+and say nothing about the agent. If it works there, what was delivered made it fail.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+
+from environments.ports import Sandbox, SandboxProvider
+from environments.sandbox.collect import collect
+from environments.sandbox.workspace import new_workspace
+from stages.score.check import Verdict
+from stages.score.scripts.staging import (
+    FOLDERS,
+    GROUNDTRUTH,
+    PROGRAMS,
+    TRANSCRIPT,
+    WORKSPACE,
+    staged,
+)
+from stages.score.scripts.verdicts import (
+    MAX_RESULT_BYTES,
+    RESULT,
+    ScriptBroken,
+    ScriptRun,
+    read_verdicts,
+)
+from taskdata.artifacts import ArtifactStore
+from taskdata.errors import BadTaskData
+from taskdata.schema.checkpoint import ScriptCheck
+from taskdata.schema.run import TrialOutcome
+from taskdata.schema.scores import LeafScore, Unscored
+from taskdata.schema.task import Resources, Task
+from taskdata.schema.transcript import Transcript
+
+_logger = logging.getLogger(__name__)
+
+_INPUT = PurePosixPath("/workspace/input")
+_LAUNCHER = "environments.scripts.launch"
+_WALL_FACTOR, _SPARE_SECONDS = 3, 60
+"""On a busy machine a program takes longer than the CPU time that it uses."""
+_LAUNCHED = datetime(2026, 1, 1)
+
+_Files = Mapping[str, bytes]
+
+
+class ScriptRunner:
+    """Runs programs for one event loop."""
+
+    def __init__(
+        self, provider: SandboxProvider, artifacts: ArtifactStore, folder: Path, run_id: str
+    ) -> None:
+        self._provider = provider
+        self._artifacts = artifacts
+        self._folder = folder
+        self._run_id = run_id
+        self._working: dict[tuple[str, str, ScriptCheck], asyncio.Task[bool]] = {}
+
+    async def score(
+        self, task: Task, outcome: TrialOutcome, transcript: Transcript | None
+    ) -> dict[str, LeafScore]:
+        """Return the scores of the leaves that a program of the task scores, by leaf.
+
+        Raises:
+            BadTaskData: A program is of a kind that cannot be run.
+            SandboxFailed: The sandbox failed, not the program.
+            NightshiftError: The artifact store has no longer a file of the task or the trial.
+        """
+        leaves: dict[ScriptCheck, list[str]] = {}
+        for leaf in task.checkpoints.leaves():
+            if isinstance(leaf.verifier, ScriptCheck):
+                leaves.setdefault(leaf.verifier, []).append(leaf.id)
+        if not leaves:
+            return {}
+        files = await asyncio.to_thread(
+            staged, task, outcome.deliverables, outcome.final_answer, transcript, self._artifacts
+        )
+        scores: dict[str, LeafScore] = {}
+        for script, leaf_ids in leaves.items():
+            label = _label(task, script)
+            try:
+                verdicts = await self._verdicts(script, leaf_ids, files, outcome.started_at)
+            except ScriptBroken as exc:
+                cause = await self._cause(task, script)
+                _logger.warning("trial %s: %s: %s", outcome.trial_id, cause.value, exc)
+                scores |= {i: _unscored(i, label, str(exc), cause) for i in leaf_ids}
+            else:
+                scores |= {i: _scored(i, label, verdict) for i, verdict in verdicts.items()}
+        return scores
+
+    async def _verdicts(
+        self, script: ScriptCheck, leaf_ids: list[str], files: _Files, launched: datetime
+    ) -> Mapping[str, Verdict]:
+        limits = Resources(
+            cpu_seconds=script.seconds,
+            wall_seconds=_WALL_FACTOR * script.seconds + _SPARE_SECONDS,
+            memory_mb=script.memory_mb,
+        )
+        with new_workspace(self._folder, files) as workspace:
+            for folder in FOLDERS:
+                (workspace.input / folder).mkdir(mode=0o755, exist_ok=True)
+            async with self._provider.open(workspace, limits, self._run_id) as sandbox:
+                completed = await sandbox.run(_command(script, sandbox, launched))
+            left = await asyncio.to_thread(collect, workspace.output, limits)
+            path = next((file.path for file in left.files if file.name == RESULT), None)
+            result = None
+            if path is not None and path.stat().st_size <= MAX_RESULT_BYTES:
+                result = await asyncio.to_thread(path.read_bytes)
+        return read_verdicts(script, leaf_ids, ScriptRun(completed, result))
+
+    async def _cause(self, task: Task, script: ScriptCheck) -> Unscored:
+        """Return who is at fault that a program gave no verdict, by trying it on nothing."""
+        key = (task.id, _label(task, script), script)
+        if key not in self._working:
+            self._working[key] = asyncio.create_task(self._works(task, script))
+        works = await asyncio.shield(self._working[key])
+        return Unscored.CHECK_FAILED if works else Unscored.SCRIPT_FAILED
+
+    async def _works(self, task: Task, script: ScriptCheck) -> bool:
+        files = await asyncio.to_thread(staged, task, (), "", None, self._artifacts)
+        leaf_ids = [leaf.id for leaf in task.checkpoints.leaves() if leaf.verifier == script]
+        try:
+            await self._verdicts(script, leaf_ids, files, _LAUNCHED)
+        except ScriptBroken:
+            return False
+        return True
+
+
+def _command(script: ScriptCheck, sandbox: Sandbox, launched: datetime) -> list[str]:
+    """Return the command line, with the options that Toolathlon's programs take."""
+    options = [
+        *("--agent_workspace", str(_INPUT / WORKSPACE)),
+        *("--groundtruth_workspace", str(_INPUT / GROUNDTRUTH)),
+        *("--res_log_file", str(_INPUT / TRANSCRIPT)),
+        *("--launch_time", f"{launched:%Y-%m-%d %H:%M:%S %A}"),
+    ]
+    match PurePosixPath(script.entry).suffix:
+        case ".py":
+            launcher = [*sandbox.python(), "-P", "-m", _LAUNCHER, str(_INPUT / PROGRAMS)]
+            return [*launcher, script.entry, *options]
+        case ".sh":
+            return ["/bin/sh", str(_INPUT / PROGRAMS / script.entry), *options]
+    raise BadTaskData(f"the program {script.entry!r} cannot be run: its name ends in .py or .sh")
+
+
+def _label(task: Task, script: ScriptCheck) -> str:
+    programs = task.environment.evaluation if task.environment else ()
+    version = next(file.sha256[:12] for file in programs if file.path == script.entry)
+    return f"script:{script.entry}@{version}"
+
+
+def _scored(leaf_id: str, label: str, verdict: Verdict) -> LeafScore:
+    return LeafScore(leaf_id=leaf_id, score=verdict.score, verifier=label, reason=verdict.reason)
+
+
+def _unscored(leaf_id: str, label: str, reason: str, cause: Unscored) -> LeafScore:
+    return LeafScore(leaf_id=leaf_id, score=None, verifier=label, reason=reason, unscored=cause)

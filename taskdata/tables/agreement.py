@@ -1,0 +1,33 @@
+"""Tables of what people scored, and of the evidence that judges agree with them."""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint
+from sqlmodel import Field, SQLModel, UniqueConstraint
+
+from taskdata.tables.columns import time_column
+
+
+class AnnotationRow(SQLModel, table=True):
+    """A person's score of one leaf of one trial; NULL: the person cannot tell."""
+
+    __tablename__ = "annotation"
+    __table_args__ = (
+        UniqueConstraint("trial_id", "leaf_id", "annotator"),
+        CheckConstraint("score BETWEEN 0 AND 10", name="annotation_in_range"),
+    )
+    id: int | None = Field(default=None, primary_key=True)
+    trial_id: str = Field(foreign_key="trial.id", index=True)
+    leaf_id: str
+    annotator: str
+    score: float | None = None
+    at: datetime = time_column()
+
+
+class JudgeCardRow(SQLModel, table=True):
+    """The latest card of a judge, as JSON."""
+
+    __tablename__ = "judge_card"
+    judge: str = Field(primary_key=True)
+    made_at: datetime = time_column()
+    card: str

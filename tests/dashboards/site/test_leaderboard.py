@@ -1,0 +1,43 @@
+"""Who is ahead, how sure that is, and who gets there for less."""
+
+from dashboards.site.leaderboard import pareto
+from taskdata.schema.ranking import standings
+from taskdata.schema.summary import AgentComparison, AgentSummary, Estimate, RunSummary
+
+NAMES = ("best", "good", "poor")
+
+
+def summary(*surely_ahead: tuple[str, str]) -> RunSummary:
+    """Three agents; of each pair given, the first is surely ahead of the second."""
+    scores = dict(zip(NAMES, (8.0, 7.0, 3.0), strict=True))
+    agents = [
+        AgentSummary.model_construct(
+            agent=name,
+            is_control=False,
+            root_sr=None,
+            root_score=Estimate(mean=score, ci95=None, n=9),
+        )
+        for name, score in scores.items()
+    ]
+    comparisons = [
+        AgentComparison.model_construct(
+            first=first, second=second, difference=Estimate(mean=-2.0, ci95=(-3.0, -1.0), n=9)
+        )
+        for first, second in surely_ahead
+    ]
+    return RunSummary.model_construct(agents=tuple(agents), comparisons=tuple(comparisons))
+
+
+def test_whoever_is_neither_ahead_nor_behind_may_hold_either_rank():
+    ranks = [(s.summary.agent, s.rank) for s in standings(summary(("best", "poor")))]
+    assert ranks == [("best", "1 to 2"), ("good", "1 to 3"), ("poor", "2 to 3")]
+
+
+def test_three_sure_differences_leave_no_rank_open():
+    pairs = (("best", "good"), ("best", "poor"), ("good", "poor"))
+    assert [s.rank for s in standings(summary(*pairs))] == ["1", "2", "3"]
+
+
+def test_the_front_holds_nobody_whom_another_beats_for_no_more():
+    points = {"cheap": (1.0, 0.2), "beaten": (2.0, 0.2), "middle": (2.0, 0.5), "dear": (9.0, 0.9)}
+    assert pareto(points) == ["cheap", "middle", "dear"]

@@ -1,0 +1,125 @@
+"""`nightshift agreement` makes a judge's card, and runs say what their judge has not shown."""
+
+import json
+
+import pytest
+
+from flows.config import load_settings
+from taskdata.schema.agreement import Annotation
+from taskdata.store import Store
+
+JUDGE = "some/model@1"
+AGENT, OTHER = "react:openai/one", "react:some/two"
+LEAVES = [(9.0, 8.0, 2.0, 5.0), (1.0, 0.0, 10.0, 3.0), (7.5, 6.0, 4.0, 9.0)]
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    monkeypatch.setattr("quality.statistics.bootstrap.RESAMPLES", 49)
+
+
+@pytest.fixture
+def judged(stored_run):
+    """A run of two agents on three tasks with four judged leaves each; trial ids by agent."""
+    return stored_run({AGENT: tuple(LEAVES), OTHER: tuple(LEAVES)})
+
+
+def annotate(trials, error=0.5, annotator="ada", score=None):
+    with_store = Store.open(load_settings().address)
+    for trial, leaves in zip(trials, LEAVES, strict=True):
+        for number, own in enumerate(leaves):
+            given = min(10.0, own + error) if score is None else score
+            with_store.save_annotation(
+                Annotation(
+                    trial_id=trial, leaf_id=f"leaf-{number}", annotator=annotator, score=given
+                )
+            )
+    with_store.close()
+
+
+def test_annotations_of_a_run_become_a_card(command, judged, home):
+    annotate(judged[AGENT])
+    annotate(judged[OTHER], annotator="bob")
+
+    done = command("agreement", "--run", "run-1", "--json")
+
+    assert done.returncode == 0, done.stderr
+    (card,) = json.loads(done.stdout)["cards"]
+    assert (card["judge"], card["leaves"], card["tasks"]) == (JUDGE, 24, 3)
+    assert card["agreement"]["leaf"]["mae"]["mean"] == pytest.approx(11 * 0.5 / 12)
+    assert set(card["by_source"]) == {AGENT, OTHER}
+    assert card["between_annotators"] is None
+    assert card["falls_short"] == ["24 leaves of 30"]
+    page = (home / "judges" / "some-model@1.html").read_text()
+    assert "24 leaves of 30" in page
+
+
+def test_a_run_says_first_that_its_judge_has_no_card_or_falls_short(command, judged, home):
+    command("report")
+    page = (home / "runs" / "run-1" / "dashboard.html").read_text()
+    body = page.partition("<body>")[2]
+    assert body.index("Judge some/model@1 has no card") < body.index("<h1>")
+    assert command("results").stdout.splitlines()[0].startswith("Judge some/model@1 has no card")
+
+    annotate(judged[AGENT], score=5)
+    command("agreement", "--run", "run-1")
+    told = json.loads(command("results", "--json").stdout)["judge_notice"]
+    assert "falls short against people (run-1): 12 leaves of 30; kappa" in told
+
+
+def test_minima_are_settings(command, judged, tmp_path):
+    (tmp_path / "nightshift.toml").write_text(
+        "[agreement]\nkappa = -1\nicc = -1\nmae = 10\nleaves = 1\n"
+    )
+    annotate(judged[AGENT], score=5)
+    assert "reaches what is demanded" in " ".join(
+        command("agreement", "--run", "run-1").stdout.split()
+    )
+    assert json.loads(command("results", "--json").stdout)["judge_notice"] is None
+
+
+def test_a_file_of_people_is_matched_with_the_scores_of_a_run(command, judged, tmp_path):
+    file = tmp_path / "people.csv"
+    file.write_text(
+        "task,leaf,annotator,score,agent\n"
+        + "".join(
+            f"task-{t},leaf-{n},ada,{score},{AGENT}\n"
+            for t, leaves in enumerate(LEAVES)
+            for n, score in enumerate(leaves)
+        )
+    )
+    done = command("agreement", str(file), "--run", "run-1", "--json")
+    (card,) = json.loads(done.stdout)["cards"]
+    assert card["leaves"] == 12
+    assert card["agreement"]["leaf"]["mae"]["mean"] == 0
+    assert card["evidence"] == "people.csv, run-1"
+
+    file.write_text("task,leaf,annotator,score\ntask-0,leaf-0,ada,3\n")
+    done = command("agreement", str(file), "--run", "run-1")
+    assert done.returncode == 2
+    assert "2 agents; the file needs a column `agent`" in done.stderr
+
+
+def test_scores_are_exported_and_read_back(command, judged, tmp_path):
+    annotate(judged[AGENT])
+    out = tmp_path / "scores.csv"
+    first = json.loads(
+        command("agreement", "--run", "run-1", "--export", str(out), "--json").stdout
+    )
+    again = json.loads(command("agreement", str(out), "--json").stdout)
+    assert again["cards"][0]["agreement"] == first["cards"][0]["agreement"]
+    assert again["cards"][0]["probes"] == first["cards"][0]["probes"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "name a CSV file of scores, or --run RUN"),
+        (("--run", "run-1"), "nobody has scored run run-1; `nightshift annotate run-1`"),
+        (("absent.csv",), "No such file"),
+    ],
+)
+def test_what_is_missing_is_said(command, judged, arguments, says):
+    done = command("agreement", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
