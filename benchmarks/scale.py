@@ -4,9 +4,8 @@
 do, so that what is left is orchestration, one model call and one score a trial. The cost of a trial
 must not depend on how many there are.
 
-`python benchmarks/scale.py [--trials 1000] [--workers 2] [--json]`; with `--workers 1 3` the same
-night with each, against a model that takes `--latency` seconds; `--straggler` has one call take
-that many seconds and tells when all other trials had ended.
+`python benchmarks/scale.py [--trials 1000 10000] [--workers 2] [--json]`. CPU time is what to
+compare where the machine has other work: wall time says how busy it was, too.
 """
 
 import argparse
@@ -14,22 +13,35 @@ import json
 import re
 import resource
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from load.memory import peaks_of
+from load.browsing import openings
 from load.model_server import model_server
 from load.planning import agent_of, new_store, plan
-from load.resumed_night import carried_on, serve_once
+from load.processes import watched
+from load.resumed_night import Line, carried_on, serve_once
 
 from taskdata.store import Store
 
-_STAGE = re.compile(
-    r"(?P<name>[a-z]+(?: [a-z]+)?)(?: \(round \d+\))?: .*\bin (?P<seconds>\d+\.\d) s"
-)
-_SHARED = ("execute", "score")
-"""Stages whose trials the workers share."""
+_STAGE = re.compile(r"(?P<name>[a-z]+(?: [a-z]+)?)(?: \(round \d+\))?: .*\bin \d+\.\d s")
+_BEGINS = "Prefect UI:"
+"""The line before the first stage."""
+_END = "closing"
+"""What the command does after the last stage."""
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """What one stage of a night took, all its rounds together."""
+
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+
+    def __add__(self, other: "StageCost") -> "StageCost":
+        wall, cpu = self.wall_s + other.wall_s, self.cpu_s + other.cpu_s
+        return StageCost(round(wall, 2), round(cpu, 2))
 
 
 @dataclass(frozen=True)
@@ -38,42 +50,42 @@ class Night:
 
     trials: int
     workers: int
-    ms_per_trial: float
-    """All stages together, for each trial."""
-    stages_s: dict[str, float]
-    cpu_s: float
-    """Of the command and its workers, all stages and their start."""
-    whole_s: float
+    stages: dict[str, StageCost]
+    """From the end of one to the end of the next, so that nothing between them is left out."""
+    wall_s: float
     """From the call of the command to its end: Prefect and the workers start once a night."""
+    cpu_s: float
+    """Of the command, its workers and the Prefect server, their start included."""
+    kinds_cpu_s: dict[str, float]
+    """By kind of process, up to the last line."""
     peak_mb: dict[str, float]
     """Of one process of each kind."""
     database_mb: float
     artifacts: int
     page_mb: float
-    others_ended_s: float | None = field(default=None)
-    """When all trials but the last had ended, from the beginning of the first."""
-    all_ended_s: float | None = field(default=None)
+    page_opens_s: float | None
+    """In Chromium, up to the first figure; None: there is none here."""
 
     @property
-    def shared_s(self) -> float:
-        """Seconds of the stages that the workers share."""
-        return sum(self.stages_s.get(stage, 0.0) for stage in _SHARED)
+    def staged(self) -> StageCost:
+        """All stages together."""
+        return sum(self.stages.values(), StageCost())
 
 
 def main() -> None:
-    """Print each night's figures, and what more workers gained."""
+    """Print each night's figures, and what a further trial cost."""
     options = _options()
     nights = []
     for trials in options.trials:
         for workers in options.workers:
-            with model_server(options.latency, 0, straggler=options.straggler) as url:
+            with model_server(0.0, 0) as url:
                 nights.append(night_of(url, trials, workers, options.in_flight))
             if not options.json:
                 print(described(nights[-1]), flush=True)
     if options.json:
         print(json.dumps([asdict(night) for night in nights]))
         return
-    for line in (*growth(nights), *gains(nights)):
+    for line in growth(nights):
         print(line)
 
 
@@ -82,37 +94,48 @@ def night_of(url: str, trials: int, workers: int, in_flight: int) -> Night:
     with new_store() as (store, home):
         plan(store, "run", agent_of("openai", url), trials, in_flight, workers=workers)
         serve_once(home)
-        used = _cpu_seconds()
-        with peaks_of(home) as peaks:
-            _, lines = carried_on(home, store.address.artifacts_url, "run", None)
-        used = _cpu_seconds() - used
-        found = [_STAGE.match(line.text) for line in lines]
-        stages = [(one["name"], float(one["seconds"])) for one in found if one is not None]
-        took = {name: round(sum(s for n, s in stages if n == name), 1) for name, _ in stages}
-        ends = sorted(_ends(store))
-        if len(ends) != trials:
-            raise SystemExit(f"only {len(ends)} of {trials} trials finished")
+        before = _cpu_seconds()
+        with watched(home) as processes:
+            _, lines = carried_on(
+                home, store.address.artifacts_url, "run", used=processes.cpu_seconds
+            )
+        used = _cpu_seconds() - before
+        _require_all(store, trials)
+        pages = list(home.glob("runs/*/dashboard.html"))
+        kinds = lines[-1].cpu_s
         return Night(
             trials=trials,
             workers=workers,
-            ms_per_trial=round(sum(took.values()) / trials * 1000, 2),
-            stages_s=took,
-            cpu_s=round(used, 1),
-            whole_s=round(lines[-1].at, 1),
-            peak_mb=dict(sorted(peaks.items())),
+            stages=dict(_stages(lines)),
+            wall_s=round(lines[-1].at, 1),
+            # The server is nobody's child.
+            cpu_s=round(used + kinds.get("prefect server", 0.0), 1),
+            kinds_cpu_s={kind: round(seconds, 1) for kind, seconds in sorted(kinds.items())},
+            peak_mb=dict(sorted(processes.peaks.items())),
             database_mb=_megabytes(home.glob("nightshift.db*")),
             artifacts=sum(1 for path in (home / "files").rglob("*") if path.is_file()),
-            page_mb=_megabytes(home.glob("runs/*/dashboard.html")),
-            others_ended_s=round(ends[-2] - ends[0], 1) if trials > 1 else None,
-            all_ended_s=round(ends[-1] - ends[0], 1),
+            page_mb=_megabytes(iter(pages)),
+            page_opens_s=max(
+                (round(one.seconds, 2) for one in list(openings(pages))), default=None
+            ),
         )
 
 
-def _ends(store: Store) -> Iterator[float]:
-    for result in store.results("run"):
-        if result.outcome is not None and result.score is not None:
-            began = result.outcome.started_at.timestamp()
-            yield began + (result.outcome.wall_seconds or 0.0)
+def _stages(lines: Sequence[Line]) -> Iterator[tuple[str, StageCost]]:
+    begins = next(line for line in lines if line.text.startswith(_BEGINS))
+    ends = [(found["name"], line) for line in lines if (found := _STAGE.match(line.text))]
+    costs: dict[str, StageCost] = {}
+    for (_, before), (name, line) in pairwise([("", begins), *ends, (_END, lines[-1])]):
+        cpu = sum(line.cpu_s.values()) - sum(before.cpu_s.values())
+        costs[name] = costs.get(name, StageCost()) + StageCost(line.at - before.at, cpu)
+    yield from costs.items()
+
+
+def _require_all(store: Store, trials: int) -> None:
+    results = store.results("run")
+    scored = sum(one.score is not None and one.outcome is not None for one in results)
+    if scored != trials:
+        raise SystemExit(f"only {scored} of {trials} trials finished and were scored")
 
 
 def _cpu_seconds() -> float:
@@ -127,41 +150,45 @@ def _megabytes(paths: Iterator[Path]) -> float:
 
 def described(night: Night) -> str:
     """Return a night's figures as a person reads them."""
-    stages = ", ".join(f"{name} {seconds}" for name, seconds in night.stages_s.items())
+    each = 1000 / night.trials
+    stages = [
+        f"    {name:12} {cost.wall_s:8.1f} s {cost.cpu_s:8.1f} s CPU, "
+        f"{cost.wall_s * each:6.2f} and {cost.cpu_s * each:6.2f} ms a trial"
+        for name, cost in [*night.stages.items(), ("all stages", night.staged)]
+    ]
     peaks = ", ".join(f"{kind} {mb:.0f}" for kind, mb in night.peak_mb.items())
-    return (
-        f"{night.trials:7} trials, {night.workers} workers: {night.ms_per_trial:.2f} ms a trial; "
-        f"{night.whole_s} s and {night.cpu_s} s of CPU in all, by stage: {stages}\n"
-        f"        peak MB: {peaks}; database {night.database_mb} MB, {night.artifacts} artifacts, "
-        f"page {night.page_mb} MB; all trials but one had ended after {night.others_ended_s} s, "
-        f"the last after {night.all_ended_s} s"
+    kinds = ", ".join(f"{kind} {seconds:g}" for kind, seconds in night.kinds_cpu_s.items())
+    opens = "not measured" if night.page_opens_s is None else f"{night.page_opens_s} s"
+    return "\n".join(
+        [
+            f"{night.trials} trials, {night.workers} workers: {night.wall_s} s, {night.cpu_s} s "
+            f"CPU with the start of all parts ({kinds})",
+            *stages,
+            f"    peak MB: {peaks}",
+            f"    database {night.database_mb} MB, {night.artifacts} artifacts; page "
+            f"{night.page_mb} MB, opens in {opens}",
+        ]
     )
 
 
 def growth(nights: Sequence[Night]) -> Iterator[str]:
-    """Yield what a further trial costs from one size to the next, the start of a night left out."""
-    for fewer, more in pairwise(sorted(nights, key=lambda n: (n.workers, n.trials))):
+    """Yield what a further trial costs from one size to the next, and how flat the cost is."""
+    ordered = sorted(nights, key=lambda night: (night.workers, night.trials))
+    for fewer, more in pairwise(ordered):
         further = more.trials - fewer.trials
         if further > 0 and more.workers == fewer.workers:
-            stages = sum(more.stages_s.values()) - sum(fewer.stages_s.values())
+            wall = (more.staged.wall_s - fewer.staged.wall_s) / further * 1000
+            cpu = (more.staged.cpu_s - fewer.staged.cpu_s) / further * 1000
             yield (
-                f"from {fewer.trials} to {more.trials} trials: {stages / further * 1000:.2f} ms "
-                f"and {(more.cpu_s - fewer.cpu_s) / further * 1000:.2f} ms of CPU a further trial"
+                f"from {fewer.trials} to {more.trials} trials: {wall:.2f} ms and {cpu:.2f} ms of "
+                f"CPU a further trial; a trial of the larger night takes {_ratio(fewer, more):.2f} "
+                "times the CPU of one of the smaller"
             )
 
 
-def gains(nights: Sequence[Night]) -> Iterator[str]:
-    """Yield, for each size, what more workers gained over the fewest."""
-    for trials in sorted({night.trials for night in nights}):
-        same = sorted((n for n in nights if n.trials == trials), key=lambda n: n.workers)
-        fewest = same[0]
-        for night in same[1:]:
-            times = fewest.shared_s / night.shared_s if night.shared_s else 0.0
-            share = times * fewest.workers / night.workers
-            yield (
-                f"{trials} trials: {night.workers} workers are {times:.2f} times as fast as "
-                f"{fewest.workers} in execute and score: efficiency {share:.0%}"
-            )
+def _ratio(fewer: Night, more: Night) -> float:
+    least = fewer.staged.cpu_s / fewer.trials
+    return more.staged.cpu_s / more.trials / least if least else float("inf")
 
 
 def _options() -> argparse.Namespace:
@@ -169,10 +196,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--trials", type=int, nargs="+", default=[1_000], help="sizes of nights")
     parser.add_argument("--workers", type=int, nargs="+", default=[2], help="Dask workers")
     parser.add_argument("--in-flight", type=int, default=25, help="trials in flight in each")
-    parser.add_argument(
-        "--latency", type=float, default=0.0, help="seconds until the model answers"
-    )
-    parser.add_argument("--straggler", type=float, default=0.0, help="seconds that one call takes")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     return parser.parse_args()
 

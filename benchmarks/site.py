@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from load.browsing import openings
 from load.nights import Simulation, morning, summary
 
 from dashboards.site.write import Written, write_site
@@ -82,30 +83,14 @@ def tell(what: str, write: Callable[[], Written]) -> None:
 
 
 def opened(folder: Path) -> None:
-    """Print how long pages take to open in Chromium, up to the first figure drawn."""
-    from playwright.sync_api import sync_playwright
-
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
+    """Print how long pages take to open."""
+    task = next(iter(sorted((folder / "tasks").iterdir())))
+    found = list(openings([*(folder / f"{name}.html" for name in PAGES), task]))
+    if not found:
         print("opening         not measured: no Chromium on the PATH")
-        return
-    task = next(iter(sorted((folder / "tasks").iterdir()))).relative_to(folder)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for page in (*(f"{name}.html" for name in PAGES), str(task)):
-            tab = browser.new_page()
-            devtools = tab.context.new_cdp_session(tab)
-            devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
-            began = time.perf_counter()
-            tab.goto((folder / page).resolve().as_uri())
-            if tab.query_selector("[data-figure]"):
-                tab.wait_for_selector("[data-figure] svg")
-            seconds = time.perf_counter() - began
-            metrics = devtools.send("Performance.getMetrics")["metrics"]
-            worked = {one["name"]: one["value"] for one in metrics}["TaskDuration"]
-            print(f"opening         {seconds:6.2f} s ({worked:.2f} s CPU), {page}")
-            tab.close()
-        browser.close()
+    for one in found:
+        page = one.page.relative_to(folder)
+        print(f"opening         {one.seconds:6.2f} s ({one.cpu_s:.2f} s CPU), {page}")
 
 
 if __name__ == "__main__":

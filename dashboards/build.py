@@ -24,7 +24,7 @@ from dashboards.pages.pairs import pairs
 from dashboards.pages.trial.caps import Cap
 from dashboards.pages.trial.details import Details, details
 from dashboards.pages.trial.packing import pack, pack_files, pack_pages, pack_pictures
-from dashboards.pages.trial_rows import trial_rows
+from dashboards.pages.trial_rows import trial_rows, trials_on_page
 from dashboards.theme import PALETTE, AgentStyle, agent_styles
 from taskdata.schema.night import Morning
 from taskdata.schema.ranking import controls, ranked
@@ -45,6 +45,7 @@ def build(
     summary: RunSummary,
     data_docs: Collection[str] = (),
     morning: Morning | None = None,
+    results: Sequence[TrialResult] | None = None,
 ) -> str:
     """Return the dashboard of a run as an HTML page that needs nothing but a browser.
 
@@ -53,16 +54,18 @@ def build(
         summary: The run's numbers as they are to be shown.
         data_docs: Gates whose Data Docs are beside the page, as `write_gate_docs` returns them.
         morning: What the run means against the nights before; None: nobody has compared it.
+        results: Of all its trials; None: they are read from the store.
 
     Raises:
         Misuse: if the run is not in the store.
     """
-    results = store.results(summary.run.id)
+    results = store.results(summary.run.id) if results is None else results
     tasks = store.tasks_of_run(summary.run.id)
     apart = {agent.agent for agent in controls(summary.agents)}
     styles = agent_styles([agent.agent for agent in summary.agents], apart)
     ordered = (*ranked(summary.agents), *controls(summary.agents))
     styles = {agent.agent: styles[agent.agent] for agent in ordered}
+    listed = trials_on_page(results)
     drawn = _figures(summary, ordered, results, styles)
     context = {
         "run": summary.run,
@@ -75,7 +78,8 @@ def build(
         "reservations": reservations(summary),
         "pairs": pairs(summary.comparisons, apart),
         "lost": lost_trials(results),
-        "rows": trial_rows(results, tasks, summary.run.success),
+        "rows": trial_rows(listed, tasks, summary.run.success),
+        "trials": len(results),
         "gates": summary.gates,
         "data_docs": data_docs,
         "heights": {name: figure.layout.height for name, figure in drawn.items()},
@@ -90,7 +94,7 @@ def build(
         "files": {},
     }
     room = PAGE_BYTES - len(page(context, data).encode())
-    data |= _packed_trials(store, results, tasks, room)
+    data |= _packed_trials(store, listed, tasks, room)
     return page(context, data)
 
 

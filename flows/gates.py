@@ -20,7 +20,8 @@ from taskdata.schema.gate import GateResult
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
-Rows = Sequence[Mapping[str, Any]]
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
 
 
 def hold_gate(store: Store, run_id: str, gate: str) -> StageReport:
@@ -82,11 +83,13 @@ def _tasks(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
 
 
 def _scores(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
-    results, tasks = store.results(run_id), store.tasks_of_run(run_id)
-    return [
-        (leaf_scores_suite(), leaf_rows(results)),
-        (trial_scores_suite(), trial_rows(results, tasks)),
-    ]
+    tasks = store.tasks_of_run(run_id)
+    leaves, trials = list[Row](), list[Row]()
+    # Rows are a small part of what the results of a large run take together.
+    for result in store.each_result(run_id):
+        leaves += leaf_rows([result])
+        trials += trial_rows([result], tasks)
+    return [(leaf_scores_suite(), leaves), (trial_scores_suite(), trials)]
 
 
 GATES: dict[str, Callable[[Store, str], list[tuple[Suite, Rows]]]] = {

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from taskdata.schema.night import Morning, Night
-from taskdata.schema.run import RunStatus
+from taskdata.schema.run import RunStatus, TrialResult
 from taskdata.schema.task import Task
 from taskdata.store import Store
 
@@ -20,6 +20,7 @@ def night_of_run(
     run_id: str,
     finished_at: datetime | None = None,
     tasks: Mapping[str, Task] | None = None,
+    results: Sequence[TrialResult] | None = None,
 ) -> Night:
     """Return the night of a run as it is now.
 
@@ -28,6 +29,7 @@ def night_of_run(
         run_id: Its id.
         finished_at: When it ends, if it has not ended.
         tasks: Its tasks by content hash; None: they are read from the store.
+        results: Of its trials; None: they are read from the store.
     """
     from quality.history import night_of
 
@@ -37,7 +39,7 @@ def night_of_run(
         run = run.model_copy(update={"status": RunStatus.COMPLETED})
     return night_of(
         run,
-        store.results(run_id),
+        store.results(run_id) if results is None else results,
         store.tasks_of_run(run_id) if tasks is None else tasks,
         store.gates(run_id),
         cost_usd=0.0 if figures is None else figures.cost_usd,
@@ -45,10 +47,16 @@ def night_of_run(
     )
 
 
-def record_night(store: Store, run_id: str, finished_at: datetime | None = None) -> Morning:
+def record_night(
+    store: Store,
+    run_id: str,
+    finished_at: datetime | None = None,
+    results: Sequence[TrialResult] | None = None,
+) -> Morning:
     """Store the night of a run, and return what it means; running it again replaces both.
 
-    Runs that ended before nights were kept are taken in first.
+    Runs that ended before nights were kept are taken in first. The arguments are those of
+    `night_of_run`.
     """
     from stages.prepare.confirm import confirmation_id
 
@@ -56,7 +64,7 @@ def record_night(store: Store, run_id: str, finished_at: datetime | None = None)
     again = store.find_run(confirmation_id(run_id))
     if again is not None and again.status is not RunStatus.RUNNING:
         store.save_night(night_of_run(store, again.id))
-    night = night_of_run(store, run_id, finished_at)
+    night = night_of_run(store, run_id, finished_at, results=results)
     morning = _morning(store, night, list(store.nights(NIGHTS_BACK, before=night)))
     store.save_night(night, morning)
     return morning

@@ -23,6 +23,7 @@ from flows.notices.telling import notify_regression
 from flows.serving.dashboards import dashboard_url
 from flows.site import write_nights
 from flows.summaries import headline, summary_of
+from taskdata.garbage import collected_after
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import RunStatus, StageReport
 from taskdata.schema.summary import RunSummary
@@ -34,20 +35,28 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
 
     A rescoring is no night: it has a dashboard alone.
     """
+    with collected_after():
+        return _published(settings, store, run_id)
+
+
+def _published(settings: Settings, store: Store, run_id: str) -> StageReport:
     from dashboards.build import build
     from dashboards.gate_docs import write_gate_docs
 
     started = time.monotonic()
-    summary = _as_completed(summary_of(store, run_id))
+    # Read once: of a large run, reading them costs more than most of what is made of them.
+    results = store.results(run_id)
+    summary = _as_completed(summary_of(store, run_id, results))
     before = store.find_morning(run_id)
     was_told = before is not None and bool(before.confirmed_regressions)
     is_night = summary.run.rescores is None
-    morning = record_night(store, run_id, summary.run.finished_at) if is_night else None
+    ended = summary.run.finished_at
+    morning = record_night(store, run_id, ended, results) if is_night else None
     folder = settings.run_folder(run_id)
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "dashboard.html"
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
-    page.write_text(build(store, summary, data_docs, morning), encoding="utf-8")
+    page.write_text(build(store, summary, data_docs, morning, results), encoding="utf-8")
     store.set_dashboard(run_id, str(page))
     written = f"{page} ({page.stat().st_size / 1e6:.1f} MB)"
     if morning is not None:

@@ -1,23 +1,30 @@
 """The numbers of a run for its readers; imports nothing of Prefect, so that reading is quick."""
 
+from collections.abc import Sequence
+
+from taskdata.garbage import collected_after
 from taskdata.schema.ranking import controls, ranked, standings
+from taskdata.schema.run import TrialResult
 from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
 from taskdata.store import Store
 
 
-def summary_of(store: Store, run_id: str) -> RunSummary:
-    """Return the numbers of a run as they are now."""
+def summary_of(
+    store: Store, run_id: str, results: Sequence[TrialResult] | None = None
+) -> RunSummary:
+    """Return the numbers of a run as they are now; `results`: of its trials, if they are known."""
     from flows.agreement.standing import judge_notice
     from flows.config import load_settings
     from quality.summary import summarise
 
-    summary = summarise(
-        store.run(run_id),
-        store.results(run_id),
-        store.tasks_of_run(run_id),
-        store.gates(run_id),
-        store.stages(run_id),
-    )
+    with collected_after():
+        summary = summarise(
+            store.run(run_id),
+            store.results(run_id) if results is None else results,
+            store.tasks_of_run(run_id),
+            store.gates(run_id),
+            store.stages(run_id),
+        )
     notice = judge_notice(store, run_id, load_settings().agreement)
     return summary.model_copy(update={"judge_notice": notice})
 

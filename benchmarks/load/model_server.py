@@ -5,7 +5,8 @@ tool call a turn until it holds `turns` results, then with a final answer; where
 a call above it is refused at once; where there is a straggler, the first call takes as long.
 It runs in a process of its own, so that what it uses is not counted as the harness's.
 
-`python model_server.py SECONDS TURNS [CALLS_AT_A_TIME [STRAGGLER_SECONDS]]` prints its port.
+`python model_server.py SECONDS TURNS CALLS_AT_A_TIME STRAGGLER_SECONDS TOOL` prints its port; the
+tool is a JSON list of its name and its arguments.
 """
 
 import asyncio
@@ -29,14 +30,19 @@ _LENGTH = b"content-length:"
 
 @contextmanager
 def model_server(
-    latency: float, turns: int, most: int = _NO_LIMIT, straggler: float = 0.0
+    latency: float,
+    turns: int,
+    most: int = _NO_LIMIT,
+    straggler: float = 0.0,
+    tool: tuple[str, dict[str, Any]] = (TOOL, ARGUMENTS),
 ) -> Iterator[str]:
     """Yield the root URL (without `/v1`) of a server that answers after `latency` seconds.
 
     More calls than `most` at a time are refused with status 429. The first call takes `straggler`
-    seconds longer.
+    seconds longer. Every turn but the last calls `tool`, a name with its arguments.
     """
-    command = [sys.executable, __file__, *map(str, (latency, turns, most, straggler))]
+    settings = (latency, turns, most, straggler, json.dumps(tool))
+    command = [sys.executable, __file__, *map(str, settings)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             if process.stdout is None:
@@ -101,8 +107,8 @@ class _Connection(asyncio.Protocol):
             self._transport.write(reply)
 
 
-def _openai(number: int, *, is_last: bool) -> dict[str, Any]:
-    call = {"name": TOOL, "arguments": json.dumps(ARGUMENTS)}
+def _openai(number: int, tool: tuple[str, dict[str, Any]], *, is_last: bool) -> dict[str, Any]:
+    call = {"name": tool[0], "arguments": json.dumps(tool[1])}
     message: dict[str, Any] = {"role": "assistant", "content": ANSWER if is_last else None}
     if not is_last:
         message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": call}]
@@ -122,10 +128,10 @@ def _openai(number: int, *, is_last: bool) -> dict[str, Any]:
     }
 
 
-def _anthropic(number: int, *, is_last: bool) -> dict[str, Any]:
+def _anthropic(number: int, tool: tuple[str, dict[str, Any]], *, is_last: bool) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "text", "text": ANSWER}
     if not is_last:
-        block = {"type": "tool_use", "id": f"call_{number}", "name": TOOL, "input": ARGUMENTS}
+        block = {"type": "tool_use", "id": f"call_{number}", "name": tool[0], "input": tool[1]}
     return {
         "id": f"msg_{number}",
         "type": "message",
@@ -147,10 +153,14 @@ def _response(body: dict[str, Any], status: str = "200 OK") -> bytes:
 _REFUSAL = _response({"error": {"message": "Too many calls."}}, "429 Too Many Requests")
 
 
-async def _serve(latency: float, turns: int, most: int, straggler: float) -> None:
+async def _serve(
+    latency: float, turns: int, most: int, straggler: float, tool: tuple[str, dict[str, Any]]
+) -> None:
     forms = {b"completions": _openai, b"messages": _anthropic}
     replies = {
-        path: [_response(form(number, is_last=number == turns)) for number in range(turns + 1)]
+        path: [
+            _response(form(number, tool, is_last=number == turns)) for number in range(turns + 1)
+        ]
         for path, form in forms.items()
     }
     room = _Room(most, straggler)
@@ -162,6 +172,7 @@ async def _serve(latency: float, turns: int, most: int, straggler: float) -> Non
 
 
 if __name__ == "__main__":
-    limit = int(sys.argv[3]) if len(sys.argv) > 3 else _NO_LIMIT
-    late = float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
-    asyncio.run(_serve(float(sys.argv[1]), int(sys.argv[2]), limit, late))
+    seconds, calls, most_calls, late, called = sys.argv[1:]
+    asyncio.run(
+        _serve(float(seconds), int(calls), int(most_calls), float(late), json.loads(called))
+    )

@@ -25,7 +25,8 @@ from taskdata.store import Store, StoreAddress
 PROVIDERS = {"openai": "compatible", "anthropic": "anthropic"}
 """Wire format to the provider whose client speaks it."""
 _KEYS = {"openai": "COMPATIBLE_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-_REPETITIONS = 20
+REPETITIONS = 20
+"""Of each task, where there are as many trials."""
 _INPUT = b"region,quarter,units\nnorth,1,1204\nsouth,1,988\n" * 50
 
 
@@ -52,13 +53,19 @@ def agent_of(wire: str, root_url: str) -> AgentSpec:
 
 
 def plan(
-    store: Store, run_id: str, agent: AgentSpec, trials: int, in_flight: int, workers: int = 2
+    store: Store,
+    run_id: str,
+    agent: AgentSpec,
+    trials: int,
+    in_flight: int,
+    workers: int = 2,
+    tool: str = TOOL,
 ) -> list[str]:
-    """Store a run of so many trials and return their ids."""
-    repetitions = min(trials, _REPETITIONS)
+    """Store a run of so many trials, whose tasks allow `tool`, and return their ids."""
+    repetitions = min(trials, REPETITIONS)
     sha256 = store.artifacts.put_bytes(_INPUT)
     file = InputFile(path="sales.csv", sha256=sha256, size_bytes=len(_INPUT))
-    tasks = [_task(number, file) for number in range(-(-trials // repetitions))]
+    tasks = [_task(number, file, tool) for number in range(-(-trials // repetitions))]
     release = store.add_release(run_id, tasks, {})
     store.add_run(
         Run(
@@ -96,11 +103,11 @@ def plan(
     return [trial.id for trial in planned]
 
 
-def _task(number: int, file: InputFile) -> Task:
+def _task(number: int, file: InputFile, tool: str) -> Task:
     leaf = Checkpoint(
         id="waited",
         requirement="It waited.",
-        verifier=ToolResultCheck(tools=(TOOL,), contains=("waited",)),
+        verifier=ToolResultCheck(tools=(tool,), contains=("waited",)),
     )
     return Task(
         id=f"benchmark-{number:05d}",
@@ -110,7 +117,7 @@ def _task(number: int, file: InputFile) -> Task:
         title=f"Wait for {number} machines",
         query=f"Wait ten times, for {number} machines, then say that you are done. " * 5,
         files=(file,),
-        tools=(TOOL,),
+        tools=(tool,),
         answer=ObjectiveAnswer(whitelist=(("done",),)),
         checkpoints=Checkpoint(id="root", requirement="The work was done.", children=(leaf,)),
     )

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -94,10 +94,16 @@ class Line:
 
     at: float
     text: str
+    cpu_s: Mapping[str, float]
+    """What had been used by then, by kind of process; empty where nobody looked."""
 
 
 def carried_on(
-    home: Path, artifacts_url: str, run_id: str, until: threading.Event | None
+    home: Path,
+    artifacts_url: str,
+    run_id: str,
+    until: threading.Event | None = None,
+    used: Callable[[], Mapping[str, float]] = dict,
 ) -> tuple[float, list[Line]]:
     """Carry a run on with the command; return when it started and what it said.
 
@@ -106,6 +112,7 @@ def carried_on(
         artifacts_url: Of the store.
         run_id: The run.
         until: The command is interrupted once this is set; None: it is let finish.
+        used: Returns the CPU seconds used by now; called at every line.
 
     Raises:
         SystemExit: It failed.
@@ -124,7 +131,7 @@ def carried_on(
             raise RuntimeError("the command has no standard output")
         if until is not None:
             threading.Thread(target=_interrupt, args=(command, until), daemon=True).start()
-        lines = [Line(time.time() - began, text.rstrip()) for text in command.stdout]
+        lines = [Line(time.time() - began, text.rstrip(), used()) for text in command.stdout]
     if command.returncode and not (until and until.is_set()):
         raise SystemExit("\n".join(line.text for line in lines))
     return began, lines

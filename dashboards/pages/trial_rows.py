@@ -31,6 +31,29 @@ class TrialRow(NamedTuple):
     seconds: float | None
 
 
+MOST_TRIALS = 2_000
+"""So many trials are on the page: each has a row, of about a kilobyte, and its details."""
+
+
+def trials_on_page(
+    results: Sequence[TrialResult], most: int = MOST_TRIALS
+) -> Sequence[TrialResult]:
+    """Return the trials that the page lists, in the order of `results`.
+
+    Of more than `most`, these are the first repetitions, task by task and with all agents and
+    rounds, so that agents can still be compared.
+    """
+    if len(results) <= most:
+        return results
+
+    def place(result: TrialResult) -> tuple[int, str, str, int]:
+        trial = result.trial
+        return trial.repetition, trial.task_id, trial.agent, trial.round
+
+    chosen = {result.trial.id for result in sorted(results, key=place)[:most]}
+    return [result for result in results if result.trial.id in chosen]
+
+
 def trial_rows(
     results: Sequence[TrialResult], tasks: Mapping[str, Task], rule: SuccessRule
 ) -> list[TrialRow]:

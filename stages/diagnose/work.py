@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Iterator
 
 from stages.diagnose.labels import diagnose
 from stages.diagnose.signals import Signals, observe
@@ -31,11 +32,11 @@ def do(store: Store, run_id: str, round_: int) -> StageReport:
         StoreUnavailable: if the store cannot be reached, for all trials at once.
     """
     started = time.monotonic()
-    rule = store.run(run_id).config.success
-    # All at once: asked for one by one, they would cost more than the labels themselves.
-    results, tasks = _due(store, run_id, round_), store.tasks_of_run(run_id)
-    causes = []
-    for result in results:
+    rule, tasks = store.run(run_id).config.success, store.tasks_of_run(run_id)
+    were_due, causes = 0, []
+    # Many at once: asked for one by one, they would cost more than the labels themselves.
+    for result in _due(store, run_id, round_):
+        were_due += 1
         try:
             signals = _signals(store, result, tasks[result.trial.task_hash], rule)
             store.record_diagnosis(diagnose(result.trial.id, signals))
@@ -48,8 +49,8 @@ def do(store: Store, run_id: str, round_: int) -> StageReport:
         stage="diagnose",
         run_id=run_id,
         round=round_,
-        due=len(results),
-        done=len(results) - len(causes),
+        due=were_due,
+        done=were_due - len(causes),
         errors=len(causes),
         seconds=time.monotonic() - started,
         note=f"{len(causes)} could not be diagnosed: {causes[0]}" if causes else "",
@@ -71,14 +72,13 @@ def _signals(store: Store, result: TrialResult, task: Task, rule: SuccessRule) -
     transcript = None if outcome is None else store.transcript_of(outcome)
     if outcome is None or transcript is None or score is None:
         raise NightshiftError(f"trial {trial_id}: its outcome, transcript or score is missing")
-    return observe(task, outcome, transcript, score, store.rendered(trial_id), rule)
+    # Asking for the views of what was not delivered would cost as much as the labels.
+    views = store.rendered(trial_id) if outcome.deliverables else ()
+    return observe(task, outcome, transcript, score, views, rule)
 
 
-def _due(store: Store, run_id: str, round_: int) -> list[TrialResult]:
-    return [
-        result
-        for result in store.results(run_id, round_)
-        if result.diagnosis is None
-        and result.score is not None
-        and result.score.root.score is not None
-    ]
+def _due(store: Store, run_id: str, round_: int) -> Iterator[TrialResult]:
+    for result in store.each_result(run_id, round_):
+        score = result.score
+        if result.diagnosis is None and score is not None and score.root.score is not None:
+            yield result

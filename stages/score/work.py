@@ -41,11 +41,13 @@ from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
 from taskdata.schema.panel import JudgeSpec
-from taskdata.schema.run import OutcomeStatus, RunConfig, StageReport, Trial, TrialOutcome
+from taskdata.schema.run import RunConfig, StageReport, Trial
 from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.task import Task
+from taskdata.schema.transcript import Transcript
 from taskdata.schema.views import RenderedDeliverable
 from taskdata.store import Store
+from taskdata.store.trials import ScoringDue
 
 STAGE = "score"
 SCORER_VERSION = "2"
@@ -183,9 +185,8 @@ def do(
 
 def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport:
     """Return what became of the trials that were due; `errors` of the unscored were tried."""
-    unscored = set(due(store, run_id, round_))
-    results = [r for r in store.results(run_id) if r.trial.round == round_]
-    causes = [r.scoring_error for r in results if r.trial.id in unscored and r.scoring_error]
+    unscored, errors = due(store, run_id, round_), store.scoring_errors(run_id, round_)
+    causes = [errors[trial_id] for trial_id in unscored if errors.get(trial_id)]
     return StageReport(
         stage=STAGE,
         run_id=run_id,
@@ -246,13 +247,11 @@ def _seated(
 async def _score(shared: _ScoreContext, trial_id: str) -> bool:
     """Score and record one trial; False when scoring it failed."""
     store = shared.worker.store
-    outcome = await asyncio.to_thread(store.outcome, trial_id)
-    if outcome is None or outcome.status is not OutcomeStatus.FINISHED:
-        return True
-    if await asyncio.to_thread(store.score, trial_id) is not None:
+    scored = await asyncio.to_thread(store.scoring_due, trial_id)
+    if scored is None:
         return True
     try:
-        score, rendered = await _score_trial(shared, outcome)
+        score, rendered = await _score_trial(shared, scored)
     except Exception as exc:
         if is_silence(exc):
             shared.worker.holder.unanswered(trial_id)
@@ -273,12 +272,10 @@ def _cause(exc: Exception) -> str:
 
 
 async def _score_trial(
-    shared: _ScoreContext, outcome: TrialOutcome
+    shared: _ScoreContext, scored: ScoringDue
 ) -> tuple[TrialScore, tuple[RenderedDeliverable, ...]]:
-    store = shared.worker.store
-    trial = await asyncio.to_thread(store.trial, outcome.trial_id)
-    task = await asyncio.to_thread(store.task, trial.task_hash)
-    transcript = await asyncio.to_thread(store.transcript, outcome.trial_id)
+    store, (trial, outcome) = shared.worker.store, scored
+    task, transcript = await asyncio.to_thread(_read, store, scored)
     config = shared.worker.run.config
     agent = config.agent(trial.agent)
     if transcript is not None and harness_kind(agent.harness).predicts:
@@ -315,6 +312,10 @@ async def _score_trial(
     )
     root = await asyncio.to_thread(with_metrics, root, task, transcript, config.sentence_encoder)
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
+
+
+def _read(store: Store, scored: ScoringDue) -> tuple[Task, Transcript | None]:
+    return store.task(scored.trial.task_hash), store.transcript_of(scored.outcome)
 
 
 def _copy_of(trial: Trial, config: RunConfig) -> str | None:

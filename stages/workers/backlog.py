@@ -90,6 +90,11 @@ class ProviderQueue:
         self._probe = trial_id if self.is_in_doubt else None
         return trial_id
 
+    def take_back(self, trial_id: str) -> None:
+        """Have a trial wait again, as the first, that was not begun after all."""
+        self.begun -= 1
+        self.waiting.appendleft(trial_id)
+
     def end(self, now: float) -> None:
         """Record that a trial has left its slot."""
         self.begun -= 1
@@ -130,6 +135,8 @@ class SlotRequest(Value):
     """Trials with at least one model reply since the last request."""
     unanswered: tuple[str, ...] = ()
     """Trials that ended since the last request without a single model reply."""
+    returned: tuple[str, ...] = ()
+    """Trials that were granted and not begun; others may have them."""
     leaves: bool = False
     """Whether the shift ends: its unfinished trials go to other workers."""
 
@@ -219,6 +226,7 @@ class Backlog:
             provider.miss(trial_id, now)
         for trial_id in request.done:
             self._end(trial_id, now)
+        self._take_back(request)
         if request.leaves:
             self.put_back(request.holder)
         self._give_up_silent(now)
@@ -226,6 +234,14 @@ class Backlog:
         while len(trial_ids) < request.free and (ready := self._next(now)) is not None:
             trial_ids.append(self._begin(ready, request.holder))
         return SlotGrant(trial_ids=tuple(trial_ids), waiting=self.waiting)
+
+    def _take_back(self, request: SlotRequest) -> None:
+        """Return trials that were not begun to the front of the backlog, in their order."""
+        for trial_id in reversed(request.returned):
+            name, holder = self._begun.get(trial_id, ("", ""))
+            if holder == request.holder:
+                del self._begun[trial_id]
+                self.providers[name].take_back(trial_id)
 
     def put_back(self, holder: str) -> None:
         """Return a holder's unfinished trials to the front of the backlog."""
@@ -316,8 +332,13 @@ class Holder:
         if trial_id not in self._heard:
             self._unanswered.append(trial_id)
 
-    def next(self, free: int, done: Iterable[str] = ()) -> SlotGrant:
-        """Report what happened since the last call; return trials for free slots."""
+    @property
+    def has_silence(self) -> bool:
+        """Whether a trial ended unanswered of which the backlog has not been told."""
+        return bool(self._unanswered)
+
+    def next(self, free: int, done: Iterable[str] = (), returned: Iterable[str] = ()) -> SlotGrant:
+        """Report what happened since the last call, give trials back, and return others."""
         recorded = tuple(done)
         self._heard.difference_update(recorded)
         request = SlotRequest(
@@ -326,6 +347,7 @@ class Holder:
             done=recorded,
             answered=_all_of(self._answered),
             unanswered=_all_of(self._unanswered),
+            returned=tuple(returned),
         )
         return self._take(request)
 

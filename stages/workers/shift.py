@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,8 +26,9 @@ from environments.ports import SandboxProvider
 from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
-from stages.workers.backlog import Holder, SlotGrant, TakeTrials, holding
+from stages.workers.backlog import Holder, TakeTrials, holding
 from stages.workers.deadline import NO_DEADLINE, StageEnd
+from stages.workers.slots import keep_filled
 from taskdata.schema.run import Run
 from taskdata.store import Store
 
@@ -148,76 +149,7 @@ async def _shift(
 
 CLOSING_SECONDS = 60.0
 """Time for tasks and threads that still run after the work to end."""
-SECONDS_BETWEEN_ASKS = 5.0
-"""Pause while waiting trials may not start, because their circuit breaker is open."""
-
-_logger = logging.getLogger(__name__)
 T = TypeVar("T")
-
-
-async def keep_filled(
-    holder: Holder,
-    first: SlotGrant,
-    slots: int,
-    ends_at: float,
-    run: Callable[[str], Coroutine[Any, Any, bool]],
-) -> None:
-    """Run trials, `slots` at a time, until there are none or the deadline has passed.
-
-    Args:
-        holder: Requests trials from the backlog.
-        first: The trials that were granted already.
-        slots: Number of concurrent trials.
-        ends_at: No trial is started after this time of the loop's clock; a running trial watches
-            its own deadline.
-        run: Runs one trial and returns whether it was stored; raises nothing.
-    """
-    loop, in_flight = asyncio.get_running_loop(), 0
-    ended: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
-    backlog_error: Exception | None = None
-    all_recorded = True
-
-    async def one(trial_id: str) -> None:
-        ended.put_nowait((trial_id, await run(trial_id)))
-
-    async with asyncio.TaskGroup() as group:
-        granted = first
-        while True:
-            for trial_id in granted.trial_ids:
-                group.create_task(one(trial_id))
-            in_flight += len(granted.trial_ids)
-            may_begin = in_flight < slots and loop.time() < ends_at
-            # The backlog counts a trial that was not stored as running until the holder leaves, and
-            # does not probe its provider meanwhile; so waiting for more would never end.
-            more_may_come = granted.waiting and may_begin and all_recorded
-            if not in_flight and not more_may_come:
-                break
-            over = await _all_in(ended, SECONDS_BETWEEN_ASKS if more_may_come else None)
-            in_flight, granted = in_flight - len(over), SlotGrant()
-            if backlog_error is not None:
-                continue
-            done = [trial_id for trial_id, was_recorded in over if was_recorded]
-            all_recorded = all_recorded and len(done) == len(over)
-            free = 0 if loop.time() >= ends_at else slots - in_flight
-            try:
-                granted = await asyncio.to_thread(holder.next, free, done)
-            # The transport decides what it raises. Running trials continue; then the error is
-            # raised.
-            except Exception as exc:  # noqa: BLE001
-                backlog_error = exc
-    if backlog_error is not None:
-        raise backlog_error
-
-
-async def _all_in(ended: asyncio.Queue[T], seconds: float | None) -> list[T]:
-    """Wait for an entry in the queue, at most `seconds`; return all entries."""
-    found: list[T] = []
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            found.append(await ended.get())
-    while not ended.empty():
-        found.append(ended.get_nowait())
-    return found
 
 
 def run_loop(work: Coroutine[Any, Any, T]) -> T:

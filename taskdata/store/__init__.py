@@ -12,9 +12,9 @@ from taskdata.store.nights import NightStore
 from taskdata.store.pruning import PruningStore
 from taskdata.store.releases import ReleaseStore
 from taskdata.store.rescoring import RescoringStore
+from taskdata.store.results import ResultStore
 from taskdata.store.runs import RunStore
 from taskdata.store.seeds import SeedStore
-from taskdata.store.trials import TrialStore
 
 __all__ = ["Store", "StoreAddress"]
 
@@ -31,7 +31,7 @@ class Store(
     PruningStore,
     RescoringStore,
     RunStore,
-    TrialStore,
+    ResultStore,
 ):
     """Everything that is recorded: seeds, tasks, runs, trials, calls, and the artifacts."""
 

@@ -4,12 +4,12 @@ Every trial reads its attempt and records its outcome, so these statements are b
 without the ORM, whose objects cost several times what the database does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, col, func, select
+from sqlmodel import func
 
 from taskdata.errors import Misuse
 from taskdata.schema.run import Deliverable, OutcomeStatus, Trial, TrialOutcome
@@ -21,9 +21,10 @@ FINISHED = OutcomeStatus.FINISHED.value
 
 TRIALS: sa.Table = TrialRow.__table__  # type: ignore[attr-defined]
 OUTCOMES: sa.Table = OutcomeRow.__table__  # type: ignore[attr-defined]
-_DELIVERABLES: sa.Table = DeliverableRow.__table__  # type: ignore[attr-defined]
+DELIVERABLES: sa.Table = DeliverableRow.__table__  # type: ignore[attr-defined]
 _CALLS: sa.Table = ModelCallRow.__table__  # type: ignore[attr-defined]
 
+_TRIAL = TRIALS.select().where(TRIALS.c.id == sa.bindparam("trial"))
 _ATTEMPT = (
     sa.select(
         *TRIALS.columns,
@@ -38,8 +39,16 @@ _ATTEMPT = (
 _HAS_FINISHED = sa.select(OUTCOMES.c.id).where(
     OUTCOMES.c.trial_id == sa.bindparam("trial"), OUTCOMES.c.status == FINISHED
 )
+_CURRENT = (
+    sa.select(*OUTCOMES.columns)
+    .where(OUTCOMES.c.trial_id == sa.bindparam("trial"))
+    .order_by(sa.case((OUTCOMES.c.status == FINISHED, 0), else_=1), OUTCOMES.c.attempt.desc())
+    .limit(1)
+)
+FILES = sa.select(*DELIVERABLES.columns).order_by(DELIVERABLES.c.name)
+_FILES_OF_OUTCOME = FILES.where(DELIVERABLES.c.outcome_id == sa.bindparam("outcome"))
 _ADD_OUTCOME = sa.insert(OUTCOMES).returning(OUTCOMES.c.id)
-_ADD_DELIVERABLES = sa.insert(_DELIVERABLES)
+_ADD_DELIVERABLES = sa.insert(DELIVERABLES)
 
 
 class AttemptDue(NamedTuple):
@@ -61,11 +70,8 @@ class AttemptStore(StoreConnection):
         Raises:
             Misuse: if there is none.
         """
-        with self._reading() as session:
-            row = session.get(TrialRow, trial_id)
-        if row is None:
-            raise _unknown(trial_id)
-        return Trial.model_validate(row.model_dump())
+        with self._plainly_reading() as connection:
+            return found_trial(connection, trial_id)
 
     def attempt_due(self, trial_id: str) -> AttemptDue | None:
         """Return the next attempt at the trial; None if the trial has finished.
@@ -116,26 +122,8 @@ class AttemptStore(StoreConnection):
 
     def outcome(self, trial_id: str) -> TrialOutcome | None:
         """Return the finished outcome, else the latest infrastructure error, else None."""
-        with self._reading() as session:
-            row = self._finished(session, trial_id)
-            if row is None:
-                row = session.exec(
-                    select(OutcomeRow)
-                    .where(OutcomeRow.trial_id == trial_id)
-                    .order_by(col(OutcomeRow.attempt).desc())
-                    .limit(1)
-                ).first()
-            if row is None:
-                return None
-            query = select(DeliverableRow).where(DeliverableRow.outcome_id == row.id)
-            files = list(session.exec(query.order_by(DeliverableRow.name)))
-            return outcome_of(row.model_dump(), files)
-
-    @staticmethod
-    def _finished(session: Session, trial_id: str) -> OutcomeRow | None:
-        return session.exec(
-            select(OutcomeRow).where(OutcomeRow.trial_id == trial_id, OutcomeRow.status == FINISHED)
-        ).first()
+        with self._plainly_reading() as connection:
+            return current_outcome(connection, trial_id)
 
 
 def _unknown(trial_id: str) -> Misuse:
@@ -154,22 +142,40 @@ def _add_outcome(
     return True
 
 
+def found_trial(connection: sa.Connection, trial_id: str) -> Trial:
+    """Return the trial of that id.
+
+    Raises:
+        Misuse: if there is none.
+    """
+    row = connection.execute(_TRIAL, {"trial": trial_id}).mappings().first()
+    if row is None:
+        raise _unknown(trial_id)
+    return Trial.model_validate(dict(row))
+
+
+def current_outcome(connection: sa.Connection, trial_id: str) -> TrialOutcome | None:
+    """Return the finished outcome of a trial, else its latest infrastructure error, else None."""
+    row = connection.execute(_CURRENT, {"trial": trial_id}).mappings().first()
+    if row is None:
+        return None
+    files = connection.execute(_FILES_OF_OUTCOME, {"outcome": row["id"]}).mappings()
+    return outcome_of(row, [deliverable_of(file) for file in files])
+
+
 def _counts(usage: Usage | None) -> dict[str, Any]:
     return {name: None if usage is None else getattr(usage, name) for name in Usage.model_fields}
 
 
-def outcome_of(row: Mapping[str, Any], deliverables: Sequence[Any]) -> TrialOutcome:
-    """Return the outcome of a row's columns and of the rows of its deliverables."""
-    fields = dict(row)
+def deliverable_of(row: sa.RowMapping) -> Deliverable:
+    """Return the deliverable of a row."""
+    return Deliverable(name=row["name"], sha256=row["sha256"], size_bytes=row["size_bytes"])
+
+
+def outcome_of(row: sa.RowMapping, deliverables: Sequence[Deliverable]) -> TrialOutcome:
+    """Return the outcome of a row and of its deliverables."""
+    fields: dict[Any, Any] = dict(row)
     del fields["id"]
     counts = {name: fields.pop(name) for name in Usage.model_fields}
-    return TrialOutcome.model_validate(
-        fields
-        | {
-            "usage": None if counts["input_tokens"] is None else Usage(**counts),
-            "deliverables": tuple(
-                Deliverable(name=d.name, sha256=d.sha256, size_bytes=d.size_bytes)
-                for d in deliverables
-            ),
-        }
-    )
+    fields["usage"] = None if counts["input_tokens"] is None else Usage(**counts)
+    return TrialOutcome.model_validate(fields | {"deliverables": tuple(deliverables)})

@@ -4,31 +4,30 @@ Each outcome, score and diagnosis is a transaction of its own, so what is record
 each is written once, so running a stage again does only what is missing.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import NamedTuple
 
 import sqlalchemy as sa
-from sqlmodel import col, delete, select
+from sqlmodel import col, select
 
-from taskdata.schema.diagnosis import Diagnosis, FailureLevels
-from taskdata.schema.run import (
-    JudgeEffort,
-    Trial,
-    TrialOutcome,
-    TrialResult,
-)
+from taskdata.schema.diagnosis import Diagnosis
+from taskdata.schema.run import OutcomeStatus, Trial, TrialOutcome
 from taskdata.schema.scores import NodeScore, TrialScore
 from taskdata.schema.transcript import Transcript
 from taskdata.schema.views import Heard, PagePictures, RenderedDeliverable
-from taskdata.store.attempts import FINISHED, OUTCOMES, TRIALS, AttemptStore, outcome_of
+from taskdata.store.attempts import (
+    FINISHED,
+    OUTCOMES,
+    TRIALS,
+    AttemptStore,
+    current_outcome,
+    found_trial,
+)
 from taskdata.store.calls import CallStore
 from taskdata.tables import (
-    DeliverableRow,
     DiagnosisRow,
     LeafScoreRow,
-    OutcomeRow,
     PagePicturesRow,
     RenderedRow,
     ScoreRow,
@@ -39,26 +38,41 @@ from taskdata.tables import (
 _AT_ONCE = 500
 _COLUMNS = set(LeafScoreRow.model_fields) - {"trial_id"}
 """What of a leaf's score has a column of its own; the tree has all of it."""
-_DIAGNOSES: sa.Table = DiagnosisRow.__table__  # type: ignore[attr-defined]
-_DELIVERABLES: sa.Table = DeliverableRow.__table__  # type: ignore[attr-defined]
-_ERRORS: sa.Table = ScoringErrorRow.__table__  # type: ignore[attr-defined]
-_SCORES: sa.Table = ScoreRow.__table__  # type: ignore[attr-defined]
-_SCORE = (
-    _SCORES.c.trial_id,
-    _SCORES.c.scorer_version,
-    sa.cast(_SCORES.c.tree, sa.Text).label("tree"),
+SCORES: sa.Table = ScoreRow.__table__  # type: ignore[attr-defined]
+_LEAVES: sa.Table = LeafScoreRow.__table__  # type: ignore[attr-defined]
+SCORING_ERRORS: sa.Table = ScoringErrorRow.__table__  # type: ignore[attr-defined]
+DIAGNOSES: sa.Table = DiagnosisRow.__table__  # type: ignore[attr-defined]
+SCORE = sa.select(
+    SCORES.c.trial_id,
+    SCORES.c.scorer_version,
+    sa.cast(SCORES.c.tree, sa.Text).label("tree"),
 )
 """The tree as text, which becomes a value in one step."""
 _RENDERED: sa.Table = RenderedRow.__table__  # type: ignore[attr-defined]
-_HAS_DIAGNOSIS = sa.select(_DIAGNOSES.c.trial_id).where(
-    _DIAGNOSES.c.trial_id == sa.bindparam("trial")
+_SCORE = SCORE.where(SCORES.c.trial_id == sa.bindparam("trial"))
+_HAS_SCORE = sa.select(SCORES.c.trial_id).where(SCORES.c.trial_id == sa.bindparam("trial"))
+_ADD_SCORE, _ADD_LEAVES, _ADD_RENDERED = map(sa.insert, (SCORES, _LEAVES, _RENDERED))
+_FORGET_SCORING_ERROR = sa.delete(SCORING_ERRORS).where(
+    SCORING_ERRORS.c.trial_id == sa.bindparam("trial")
 )
-_ADD_DIAGNOSIS = sa.insert(_DIAGNOSES)
+_IS_FINISHED = sa.exists().where(OUTCOMES.c.trial_id == TRIALS.c.id, OUTCOMES.c.status == FINISHED)
+_IS_SCORED = sa.exists().where(SCORES.c.trial_id == TRIALS.c.id)
+_HAS_DIAGNOSIS = sa.select(DIAGNOSES.c.trial_id).where(
+    DIAGNOSES.c.trial_id == sa.bindparam("trial")
+)
+_ADD_DIAGNOSIS = sa.insert(DIAGNOSES)
 _VIEWS = (
     sa.select(_RENDERED.c.view_sha256)
     .where(_RENDERED.c.trial_id == sa.bindparam("trial"))
     .order_by(_RENDERED.c.name)
 )
+
+
+class ScoringDue(NamedTuple):
+    """A finished trial that has no score."""
+
+    trial: Trial
+    outcome: TrialOutcome
 
 
 class TrialStore(AttemptStore, CallStore):
@@ -95,16 +109,21 @@ class TrialStore(AttemptStore, CallStore):
 
     def trials_due_for_execution(self, run_id: str, round_: int) -> list[Trial]:
         """Return the trials without a finished outcome."""
-        finished = sa.exists().where(
-            OUTCOMES.c.trial_id == TRIALS.c.id, OUTCOMES.c.status == FINISHED
-        )
-        return self._trials(run_id, round_, ~finished)
+        return self._trials(run_id, round_, ~_IS_FINISHED)
 
     def trials_due_for_scoring(self, run_id: str, round_: int) -> list[Trial]:
         """Return the finished trials without a score."""
-        done = self._finished_ids(run_id)
-        scored = self._scored_ids(run_id)
-        return [t for t in self.trials(run_id, round_) if t.id in done and t.id not in scored]
+        return self._trials(run_id, round_, _IS_FINISHED, ~_IS_SCORED)
+
+    def scoring_errors(self, run_id: str, round_: int) -> dict[str, str]:
+        """Return by trial of the round why it could not be scored; others are left out."""
+        query = (
+            sa.select(SCORING_ERRORS.c.trial_id, SCORING_ERRORS.c.message)
+            .join(TRIALS, TRIALS.c.id == SCORING_ERRORS.c.trial_id)
+            .where(TRIALS.c.run_id == run_id, TRIALS.c.round == round_)
+        )
+        with self._plainly_reading() as connection:
+            return dict(connection.execute(query).tuples().all())
 
     def transcript(self, trial_id: str) -> Transcript | None:
         """Return the transcript of the trial's current outcome; None if it has none."""
@@ -120,38 +139,36 @@ class TrialStore(AttemptStore, CallStore):
     def record_score(self, score: TrialScore, rendered: Sequence[RenderedDeliverable]) -> bool:
         """Store a trial's scores and views; return False, changing nothing, if it has a score."""
         views = [
-            RenderedRow(
-                trial_id=score.trial_id,
-                name=item.name,
-                sha256=item.sha256,
-                view_sha256=self.artifacts.put_bytes(item.model_dump_json().encode()),
-                preview_png_sha256=item.preview_png_sha256,
-            )
+            {
+                "trial_id": score.trial_id,
+                "name": item.name,
+                "sha256": item.sha256,
+                "view_sha256": self.artifacts.put_bytes(item.model_dump_json().encode()),
+                "preview_png_sha256": item.preview_png_sha256,
+            }
             for item in rendered
         ]
-        with self._writing() as session:
-            if session.get(ScoreRow, score.trial_id) is not None:
+        leaves = [
+            {"trial_id": score.trial_id, "unscored": None}
+            | leaf.model_dump(mode="json", include=_COLUMNS)
+            for leaf in score.leaves
+        ]
+        fields = {
+            "trial_id": score.trial_id,
+            "root_score": score.root.lower,
+            "coverage": score.root.coverage,
+            "tree": score.root.model_dump(mode="json"),
+            "scorer_version": score.scorer_version,
+            "scored_at": datetime.now(UTC),
+        }
+        with self._plainly_writing() as connection:
+            if connection.execute(_HAS_SCORE, {"trial": score.trial_id}).first():
                 return False
-            session.add(
-                ScoreRow(
-                    trial_id=score.trial_id,
-                    root_score=score.root.lower,
-                    coverage=score.root.coverage,
-                    tree=score.root.model_dump(mode="json"),
-                    scorer_version=score.scorer_version,
-                    scored_at=datetime.now(UTC),
-                )
-            )
-            session.add_all(
-                LeafScoreRow(
-                    trial_id=score.trial_id, **leaf.model_dump(mode="json", include=_COLUMNS)
-                )
-                for leaf in score.leaves
-            )
-            session.add_all(views)
-            session.exec(
-                delete(ScoringErrorRow).where(col(ScoringErrorRow.trial_id) == score.trial_id)
-            )
+            connection.execute(_ADD_SCORE, fields)
+            for add, rows in ((_ADD_LEAVES, leaves), (_ADD_RENDERED, views)):
+                if rows:
+                    connection.execute(add, rows)
+            connection.execute(_FORGET_SCORING_ERROR, {"trial": score.trial_id})
         return True
 
     def record_scoring_error(self, trial_id: str, message: str) -> None:
@@ -163,9 +180,23 @@ class TrialStore(AttemptStore, CallStore):
 
     def score(self, trial_id: str) -> TrialScore | None:
         """Return the trial's score; None if it has none yet."""
-        with self._reading() as session:
-            row = session.get(ScoreRow, trial_id)
-            return None if row is None else _score(row)
+        with self._plainly_reading() as connection:
+            row = connection.execute(_SCORE, {"trial": trial_id}).mappings().first()
+        return None if row is None else score_of(row)
+
+    def scoring_due(self, trial_id: str) -> ScoringDue | None:
+        """Return what to score of the trial; None if it has not finished, or has a score.
+
+        Raises:
+            Misuse: if there is no such trial.
+        """
+        with self._plainly_reading() as connection:
+            if connection.execute(_HAS_SCORE, {"trial": trial_id}).first():
+                return None
+            outcome = current_outcome(connection, trial_id)
+            if outcome is None or outcome.status is not OutcomeStatus.FINISHED:
+                return None
+            return ScoringDue(found_trial(connection, trial_id), outcome)
 
     def rendered(self, trial_id: str) -> tuple[RenderedDeliverable, ...]:
         """Return the views of the trial's deliverables, by name."""
@@ -239,106 +270,11 @@ class TrialStore(AttemptStore, CallStore):
             connection.execute(_ADD_DIAGNOSIS, fields)
         return True
 
-    def results(self, run_id: str, round_: int | None = None) -> list[TrialResult]:
-        """Return everything known about each trial of the run, in a stable order.
 
-        Args:
-            run_id: The run.
-            round_: The refinement round; None: all of them.
-        """
-        trials, judged = self.trials(run_id, round_), self.judge_efforts(run_id)
-        # Without the ORM, whose objects take longer to make than what they are made into.
-        with self._plainly_reading() as connection:
-            outcomes = _outcomes(connection, run_id)
-            scores = {
-                r.trial_id: TrialScore(
-                    trial_id=r.trial_id,
-                    root=NodeScore.model_validate_json(r.tree),
-                    scorer_version=r.scorer_version,
-                )
-                for r in _of_run(connection, run_id, *_SCORE)
-            }
-            errors = {r.trial_id: r.message for r in _of_run(connection, run_id, *_ERRORS.c)}
-            labels = {r.trial_id: _diagnosis(r) for r in _of_run(connection, run_id, *_DIAGNOSES.c)}
-        return [
-            TrialResult(
-                trial=trial,
-                outcome=outcomes.get(trial.id),
-                score=scores.get(trial.id),
-                scoring_error=errors.get(trial.id),
-                diagnosis=labels.get(trial.id),
-                judging=judged.get(trial.id, JudgeEffort()),
-            )
-            for trial in trials
-        ]
-
-    def _finished_ids(self, run_id: str) -> set[str]:
-        query = (
-            select(OutcomeRow.trial_id)
-            .join(TrialRow, col(TrialRow.id) == col(OutcomeRow.trial_id))
-            .where(TrialRow.run_id == run_id, OutcomeRow.status == FINISHED)
-        )
-        with self._reading() as session:
-            return set(session.exec(query))
-
-    def _scored_ids(self, run_id: str) -> set[str]:
-        query = (
-            select(ScoreRow.trial_id)
-            .join(TrialRow, col(TrialRow.id) == col(ScoreRow.trial_id))
-            .where(TrialRow.run_id == run_id)
-        )
-        with self._reading() as session:
-            return set(session.exec(query))
-
-
-def _outcomes(connection: sa.Connection, run_id: str) -> dict[str, TrialOutcome]:
-    rows = sorted(
-        _of_run(connection, run_id, *OUTCOMES.c), key=lambda r: (r.status == FINISHED, r.attempt)
-    )
-    counting = {row.trial_id: row for row in rows}
-    files = defaultdict(list)
-    query = (
-        sa.select(_DELIVERABLES)
-        .join(OUTCOMES, OUTCOMES.c.id == _DELIVERABLES.c.outcome_id)
-        .join(TRIALS, TRIALS.c.id == OUTCOMES.c.trial_id)
-        .where(TRIALS.c.run_id == run_id)
-        .order_by(_DELIVERABLES.c.name)
-    )
-    for file in connection.execute(query):
-        files[file.outcome_id].append(file)
-    return {
-        trial_id: outcome_of(row._asdict(), files[row.id]) for trial_id, row in counting.items()
-    }
-
-
-def _of_run(
-    connection: sa.Connection, run_id: str, *columns: sa.ColumnElement[Any]
-) -> Sequence[sa.Row[Any]]:
-    """Return those columns, of one table with a trial in each row, of all trials of the run."""
-    query = sa.select(*columns).join(TRIALS, TRIALS.c.id == columns[0].table.c.trial_id)
-    return connection.execute(query.where(TRIALS.c.run_id == run_id)).all()
-
-
-def _score(row: ScoreRow) -> TrialScore:
+def score_of(row: sa.RowMapping) -> TrialScore:
+    """Return the score of a row of `SCORE`."""
     return TrialScore(
-        trial_id=row.trial_id,
-        root=NodeScore.model_validate(row.tree),
-        scorer_version=row.scorer_version,
-    )
-
-
-def _diagnosis(row: sa.Row[Any]) -> Diagnosis:
-    return Diagnosis.model_validate(
-        {
-            "trial_id": row.trial_id,
-            "stage": row.stage,
-            "type": row.type,
-            "levels": FailureLevels(
-                leaf=row.leaf_level,
-                composition=row.composition_level,
-                deliverable=row.deliverable_level,
-            ),
-            "evidence": tuple(row.evidence),
-            "labeller": row.labeller,
-        }
+        trial_id=row["trial_id"],
+        root=NodeScore.model_validate_json(row["tree"]),
+        scorer_version=row["scorer_version"],
     )

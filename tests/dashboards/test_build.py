@@ -2,12 +2,14 @@
 
 import json
 import random
+from functools import partial
 
 import pytest
 from bs4 import BeautifulSoup
 
 import dashboards.build
 from dashboards.build import PAGE_BYTES, build
+from dashboards.pages.trial_rows import trials_on_page
 from quality.summary import summarise
 from taskdata.errors import Misuse
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
@@ -260,3 +262,18 @@ def test_an_unknown_run_is_misuse(night, store):
     summary = summarise(night.model_copy(update={"id": "nowhere"}), [], {})
     with pytest.raises(Misuse, match="nowhere"):
         build(store, summary)
+
+
+def test_a_page_that_lists_some_trials_says_so_and_counts_all(dashboard, night, monkeypatch):
+    assert "This page has" not in dashboard(night)
+    monkeypatch.setattr(dashboards.build, "trials_on_page", partial(trials_on_page, most=2))
+
+    page = soup(dashboard(night))
+
+    trials = page.find(id="trials")
+    assert "This page has 2 of the run's 5 trials" in trials.get_text(" ", strip=True)
+    assert len(trials.select("tbody tr")) == 2
+    assert len(json.loads(page.find(id="trial-details").string)) == 2
+    counted = page.find(id="agents").get_text(" ", strip=True)
+    assert "2 of 2" in counted
+    assert "0 of 2 1 due" in counted

@@ -68,6 +68,13 @@ def test_a_dashboard_has_the_data_docs_of_its_gates_beside_it(settings, store, g
     assert "Data Docs of tasks" in (folder / "gates" / "tasks.html").read_text()
 
 
+def test_publishing_reads_the_trials_of_the_run_once(settings, store, gated, monkeypatch):
+    read, results = [], store.results
+    monkeypatch.setattr(store, "results", lambda run_id: read.append(run_id) or results(run_id))
+    publish(settings, store, gated.id)
+    assert read == [gated.id]
+
+
 def test_a_published_run_is_the_morning_and_a_night_of_the_list(settings, store, gated):
     report = publish(settings, store, gated.id)
     site = settings.site_folder

@@ -396,3 +396,52 @@ def test_artifacts_are_stored_once_and_corruption_is_noticed(store, tmp_path, ke
         store.artifacts.read_bytes(sha256)
     with pytest.raises(NightshiftError, match="not in"):
         store.artifacts.read_bytes("0" * 64)
+
+
+def test_results_read_a_few_at_a_time_are_whole_and_in_their_order(
+    store, new_run, task, monkeypatch
+):
+    run = new_run(task)
+    trials = [trial_of(run, task, id=f"t{number}", repetition=number) for number in range(5)]
+    store.plan_trials(trials)
+    file = Deliverable(name="out.json", sha256="a" * 64, size_bytes=3)
+    store.record_outcome(outcome_of(trials[0], OutcomeStatus.INFRASTRUCTURE, error="x"))
+    finished = [outcome_of(trials[0], attempt=2, deliverables=(file,)), outcome_of(trials[3])]
+    lost = [outcome_of(trials[4], OutcomeStatus.INFRASTRUCTURE, n, error=f"{n}") for n in (1, 2)]
+    for outcome in (*finished, *lost):
+        store.record_outcome(outcome)
+    store.record_score(score_of(trials[3]), ())
+    store.record_scoring_error(trials[0].id, "the judge was away")
+    monkeypatch.setattr("taskdata.store.results._AT_ONCE", 2)
+
+    found = store.results(run.id)
+
+    assert [one.trial for one in found] == trials
+    assert [one.outcome for one in found] == [finished[0], None, None, finished[1], lost[1]]
+    assert [one.score for one in found] == [None, None, None, score_of(trials[3]), None]
+    assert [one.scoring_error for one in found] == ["the judge was away", *[None] * 4]
+
+
+def test_a_trial_is_scored_once_it_has_finished_and_until_it_has_a_score(store, planned):
+    run, trial = planned
+    assert store.scoring_due(trial.id) is None
+    store.record_outcome(outcome_of(trial, OutcomeStatus.INFRASTRUCTURE, error="x"))
+    assert store.scoring_due(trial.id) is None
+    assert store.trials_due_for_scoring(run.id, 0) == []
+    outcome = outcome_of(trial, attempt=2)
+    store.record_outcome(outcome)
+    assert store.scoring_due(trial.id) == (trial, outcome)
+    assert store.trials_due_for_scoring(run.id, 0) == [trial]
+    store.record_score(score_of(trial), ())
+    assert store.scoring_due(trial.id) is None
+    assert store.trials_due_for_scoring(run.id, 0) == []
+
+
+def test_why_trials_could_not_be_scored_is_known_by_round_until_they_are(store, planned):
+    run, trial = planned
+    store.record_outcome(outcome_of(trial))
+    store.record_scoring_error(trial.id, "the judge was away")
+    assert store.scoring_errors(run.id, 0) == {trial.id: "the judge was away"}
+    assert store.scoring_errors(run.id, 1) == {}
+    store.record_score(score_of(trial), ())
+    assert store.scoring_errors(run.id, 0) == {}

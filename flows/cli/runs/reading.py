@@ -15,6 +15,7 @@ from flows.cli.runs.verdicts import (
     require_score,
 )
 from taskdata.errors import Misuse
+from taskdata.garbage import collected_after
 
 if TYPE_CHECKING:
     from flows.config import Settings
@@ -139,22 +140,13 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Write the dashboard of a run as it is now, as one HTML file."""
-    from dashboards.build import build
-    from dashboards.gate_docs import write_gate_docs
-    from flows.summaries import summary_of
-
     settings, store, run = opened(run_id)
     page = output or settings.run_folder(run.id) / "dashboard.html"
     if page.is_dir():
         raise Misuse(f"{page} is a folder; name a file")
     page.parent.mkdir(parents=True, exist_ok=True)
-    summary = summary_of(store, run.id)
-    # A file of the user's own choice stays alone, so it links to no Data Docs.
-    data_docs = (
-        write_gate_docs(store.artifacts, summary.gates, page.parent) if output is None else ()
-    )
-    morning = store.find_morning(run.id)
-    page.write_text(build(store, summary, data_docs, morning), encoding="utf-8")
+    with collected_after():
+        _write_page(store, run, page, beside=output is None)
     if output is None:
         store.set_dashboard(run.id, str(page))
     if as_json:
@@ -162,3 +154,17 @@ def report(
         console.write_json({"run": run.id, "dashboard": str(page.resolve()), "bytes": size})
         return
     console.say(f"Dashboard: {page}")
+
+
+def _write_page(store: "Store", run: "Run", page: Path, *, beside: bool) -> None:
+    """Write the dashboard; `beside`: with its Data Docs beside it."""
+    from dashboards.build import build
+    from dashboards.gate_docs import write_gate_docs
+    from flows.summaries import summary_of
+
+    results = store.results(run.id)
+    summary = summary_of(store, run.id, results)
+    # A file of the user's own choice stays alone, so it links to no Data Docs.
+    data_docs = write_gate_docs(store.artifacts, summary.gates, page.parent) if beside else ()
+    morning = store.find_morning(run.id)
+    page.write_text(build(store, summary, data_docs, morning, results), encoding="utf-8")

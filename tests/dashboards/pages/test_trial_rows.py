@@ -1,6 +1,6 @@
 import pytest
 
-from dashboards.pages.trial_rows import trial_rows
+from dashboards.pages.trial_rows import trial_rows, trials_on_page
 from taskdata.schema.scores import Unscored
 from taskdata.schema.success import SuccessRule
 
@@ -39,3 +39,26 @@ def test_a_lost_trial_and_one_still_due_are_told_apart(night, store):
         ("nop", "first"): ("infrastructure", "infrastructure error"),
         ("nop", "second"): ("due", "due"),
     }
+
+
+def test_of_too_many_trials_the_first_repetitions_of_all_agents_are_on_the_page(
+    store, new_run, new_task, plan
+):
+    agents = ("nop", "react:openai/gpt-5.2")
+    tasks = [new_task("first"), new_task("second")]
+    run = new_run(*tasks, agents=agents)
+    for agent in agents:
+        for task in tasks:
+            for repetition in range(3):
+                plan(run, task, agent, repetition=repetition)
+    results = store.results(run.id)
+
+    chosen = trials_on_page(results, most=6)
+
+    places = [(r.trial.agent, r.trial.task_id, r.trial.repetition) for r in chosen]
+    assert places == sorted(places)
+    assert set(places) == {
+        *((agent, task.id, 0) for agent in agents for task in tasks),
+        *((agent, "first", 1) for agent in agents),
+    }
+    assert trials_on_page(results, most=12) == results

@@ -15,7 +15,7 @@ from environments.services.mail import Mail
 from stages.execute import work
 from stages.prepare import work as preparing
 from stages.workers import backlog as backlogs
-from stages.workers import shift
+from stages.workers import slots
 from stages.workers.backlog import Backlog
 from stages.workers.deadline import StageEnd
 from taskdata.schema.agent import AgentSpec, Budget
@@ -94,7 +94,7 @@ def test_a_wedged_provider_holds_up_no_other(
 @pytest.fixture
 def at_once(monkeypatch):
     """Let the backlog probe and give up as fast as a test."""
-    monkeypatch.setattr(shift, "SECONDS_BETWEEN_ASKS", 0.05)
+    monkeypatch.setattr(slots, "SECONDS_BETWEEN_ASKS", 0.05)
     monkeypatch.setattr(backlogs, "SECONDS_BETWEEN_PROBES", 0.1)
     monkeypatch.setattr(backlogs, "SECONDS_BETWEEN_PROBES_BESIDE_OTHERS", 0.5)
     monkeypatch.setattr(backlogs, "SILENT_SECONDS", 0.2)

@@ -84,6 +84,17 @@ def test_what_a_holder_leaves_is_next():
     assert trials.done == 1
 
 
+def test_what_was_granted_and_not_begun_goes_to_others_in_its_order():
+    trials = backlog(any=4)
+    first, second = Holder(trials.exchange), Holder(trials.exchange)
+    granted = first.next(3).trial_ids
+    stranger = trials.exchange(SlotRequest(holder="stranger", returned=granted))
+    assert stranger.waiting == 1, "only who has a trial can give it back"
+    first.next(0, granted[:1], granted[1:])
+    assert second.next(9).trial_ids == ("any-1", "any-2", "any-3")
+    assert (trials.done, trials.waiting) == (1, 0)
+
+
 def test_a_trial_that_is_lost_with_every_holder_is_given_up():
     trials = backlog(any=3)
     for _ in range(MOST_LOSSES):

@@ -6,9 +6,10 @@ import time
 
 import pytest
 
-from stages.workers import shift
+from stages.workers import slots
 from stages.workers.backlog import TRIALS_IN_A_ROW, Backlog, Holder, holding
-from stages.workers.shift import keep_filled, run_loop
+from stages.workers.shift import run_loop
+from stages.workers.slots import keep_filled
 
 
 class Counting:
@@ -49,7 +50,7 @@ def test_a_trial_that_was_not_recorded_is_not_done():
 
 
 def test_nobody_waits_for_a_probe_while_holding_a_trial_that_was_not_recorded(monkeypatch):
-    monkeypatch.setattr(shift, "SECONDS_BETWEEN_ASKS", 0.01)
+    monkeypatch.setattr(slots, "SECONDS_BETWEEN_ASKS", 0.01)
     trials = Backlog.of({"silent": [str(n) for n in range(20)]})
     work = Counting("2")
     with holding(trials.exchange) as holder:
@@ -87,7 +88,7 @@ def test_what_runs_is_finished_when_the_backlog_is_out_of_reach():
 
 
 def test_trials_that_nobody_may_begin_yet_are_asked_for_again(monkeypatch):
-    monkeypatch.setattr(shift, "SECONDS_BETWEEN_ASKS", 0.01)
+    monkeypatch.setattr(slots, "SECONDS_BETWEEN_ASKS", 0.01)
     trials, work, words = Backlog.of({"any": ["a", "b", "c"]}), Counting(), []
 
     def not_yet(ask):
@@ -104,3 +105,98 @@ def test_nor_are_they_waited_for_once_the_time_is_up():
     began = time.monotonic()
     fill(lambda ask: trials.exchange(ask.model_copy(update={"free": 0})), 2, None, -math.inf)
     assert time.monotonic() - began < 1
+
+
+class Asked:
+    """A backlog that counts how often it was asked."""
+
+    def __init__(self, trials: Backlog) -> None:
+        self.trials = trials
+        self.times = 0
+
+    def exchange(self, ask):
+        self.times += 1
+        return self.trials.exchange(ask)
+
+
+async def at_once(_trial_id: str) -> bool:
+    await asyncio.sleep(0)
+    return True
+
+
+def test_trials_that_take_no_time_are_asked_for_many_at_a_time():
+    asked = Asked(Backlog.of({"any": [str(n) for n in range(2_000)]}))
+    fill(asked.exchange, 2, at_once)
+    assert asked.trials.done == 2_000
+    assert asked.times < 500
+
+
+def test_trials_that_take_a_while_are_asked_for_when_there_is_room_for_them():
+    asks, trials = [], Backlog.of({"any": [str(n) for n in range(12)]})
+
+    def exchange(ask):
+        asks.append(ask)
+        return trials.exchange(ask)
+
+    async def slowly(_trial_id: str) -> bool:
+        await asyncio.sleep(0.3)
+        return True
+
+    fill(exchange, 2, slowly)
+    assert trials.done == 12
+    assert max(ask.free for ask in asks) == 2
+
+
+def test_a_reserve_that_no_slot_comes_free_for_goes_to_others(monkeypatch):
+    monkeypatch.setattr(slots, "SECONDS_IN_RESERVE", 0.05)
+    trials = Backlog.of({"any": [str(n) for n in range(2_000)]})
+    others, stuck, goes_on = Holder(trials.exchange), [], asyncio.Event()
+
+    async def run(trial_id: str) -> bool:
+        # Once many have gone fast, the slots are taken by trials that do not end by themselves.
+        if trials.done < 1_000:
+            return await at_once(trial_id)
+        stuck.append(trial_id)
+        if len(stuck) == 2:
+            asyncio.get_running_loop().create_task(take_the_rest())
+        await goes_on.wait()
+        return True
+
+    async def take_the_rest() -> None:
+        while trials.done < 1_900:
+            await asyncio.sleep(0.01)
+            others.next(0, await asyncio.to_thread(taken))
+            if not trials.waiting:
+                break
+        goes_on.set()
+
+    def taken() -> tuple[str, ...]:
+        time.sleep(0.1)
+        return others.next(2_000).trial_ids
+
+    fill(trials.exchange, 2, run)
+    assert len(stuck) == 2
+    assert trials.done == 2_000
+
+
+def test_no_trial_in_reserve_is_begun_after_the_time_is_up():
+    trials, ends = Backlog.of({"any": [str(n) for n in range(100_000)]}), 0.3
+    late: list[str] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + ends
+
+        async def run(trial_id: str) -> bool:
+            if loop.time() > ends_at + 0.1:
+                late.append(trial_id)
+            return await at_once(trial_id)
+
+        with holding(trials.exchange) as holder:
+            await keep_filled(holder, holder.next(2), 2, ends_at, run)
+
+    run_loop(main())
+    assert not late
+    assert 0 < trials.done < 100_000
+    assert trials.waiting == 100_000 - trials.done
+    assert not trials.holders

@@ -7,7 +7,7 @@ import pytest
 
 from stages.score import work
 from stages.workers import backlog as backlogs
-from stages.workers import shift
+from stages.workers import slots
 from taskdata.schema.checkpoint import Checkpoint, Judge
 
 VERDICT = json.dumps({"score": 6, "evidence": "It says so."})
@@ -57,7 +57,7 @@ def test_trials_without_judged_leaves_do_not_wait_for_the_judge(
 def test_trials_of_a_judge_that_never_answers_are_left_for_later(
     store, new_judged_run, judged, task, finished, wire, monkeypatch
 ):
-    monkeypatch.setattr(shift, "SECONDS_BETWEEN_ASKS", 0.05)
+    monkeypatch.setattr(slots, "SECONDS_BETWEEN_ASKS", 0.05)
     # Longer than it takes to score the other trial, which probes are made beside.
     monkeypatch.setattr(backlogs, "SECONDS_BETWEEN_PROBES", 0.5)
     monkeypatch.setattr(backlogs, "SILENT_SECONDS", 0.1)

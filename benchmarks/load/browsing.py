@@ -1,0 +1,42 @@
+"""How long pages take to open in Chromium, up to the first figure drawn."""
+
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Opening(NamedTuple):
+    """How one page opened."""
+
+    page: Path
+    seconds: float
+    cpu_s: float
+
+
+def openings(pages: Sequence[Path]) -> Iterator[Opening]:
+    """Open each page; yield nothing where no Chromium is on the PATH."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        return
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for page in pages:
+            tab = browser.new_page()
+            devtools = tab.context.new_cdp_session(tab)
+            devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+            began = time.perf_counter()
+            tab.goto(page.resolve().as_uri())
+            figure = tab.query_selector("[data-figure]")
+            if figure is not None:
+                figure.scroll_into_view_if_needed()
+                tab.wait_for_selector("[data-figure] svg")
+            seconds = time.perf_counter() - began
+            metrics = devtools.send("Performance.getMetrics")["metrics"]
+            worked = {one["name"]: one["value"] for one in metrics}["TaskDuration"]
+            tab.close()
+            yield Opening(page, seconds, worked)
+        browser.close()
