@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from prefect.artifacts import (
@@ -24,6 +25,7 @@ from flows.serving.dashboards import dashboard_url
 from flows.site import write_nights
 from flows.summaries import headline, summary_of
 from taskdata.schema.gate import GateResult
+from taskdata.schema.night import Morning
 from taskdata.schema.run import RunStatus, StageReport
 from taskdata.schema.summary import RunSummary
 from taskdata.store import Store
@@ -34,8 +36,7 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
 
     A rescoring is no night: it has a dashboard alone.
     """
-    from dashboards.build import build
-    from dashboards.gate_docs import write_gate_docs
+    from stages.prepare.confirm import confirmation_id
 
     started = time.monotonic()
     summary = _as_completed(summary_of(store, run_id))
@@ -43,12 +44,11 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
     was_told = before is not None and bool(before.confirmed_regressions)
     is_night = summary.run.rescores is None
     morning = record_night(store, run_id, summary.run.finished_at) if is_night else None
-    folder = settings.run_folder(run_id)
-    folder.mkdir(parents=True, exist_ok=True)
-    page = folder / "dashboard.html"
-    data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
-    page.write_text(build(store, summary, data_docs, morning), encoding="utf-8")
+    page = _write_dashboard(settings, store, summary, morning)
     store.set_dashboard(run_id, str(page))
+    if store.find_run(confirmation_id(run_id)) is not None:
+        # Listed nowhere, but the morning leads to it.
+        _write_dashboard(settings, store, summary_of(store, confirmation_id(run_id)))
     written = f"{page} ({page.stat().st_size / 1e6:.1f} MB)"
     if morning is not None:
         written += f", {write_nights(settings, store, [run_id], summary).page}"
@@ -62,6 +62,21 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
         seconds=time.monotonic() - started,
         note=written,
     )
+
+
+def _write_dashboard(
+    settings: Settings, store: Store, summary: RunSummary, morning: Morning | None = None
+) -> Path:
+    """Write a run's page, with the Data Docs of its gates beside it; return where it is."""
+    from dashboards.build import build
+    from dashboards.gate_docs import write_gate_docs
+
+    folder = settings.run_folder(summary.run.id)
+    folder.mkdir(parents=True, exist_ok=True)
+    page = folder / "dashboard.html"
+    data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
+    page.write_text(build(store, summary, data_docs, morning), encoding="utf-8")
+    return page
 
 
 def _as_completed(summary: RunSummary) -> RunSummary:
