@@ -2,9 +2,10 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from prefect.artifacts import (
@@ -25,7 +26,8 @@ from flows.site import write_nights
 from flows.summaries import headline, summary_of
 from taskdata.garbage import collected_after
 from taskdata.schema.gate import GateResult
-from taskdata.schema.run import RunStatus, StageReport
+from taskdata.schema.night import Morning
+from taskdata.schema.run import RunStatus, StageReport, TrialResult
 from taskdata.schema.summary import RunSummary
 from taskdata.store import Store
 
@@ -40,8 +42,7 @@ def publish(settings: Settings, store: Store, run_id: str) -> StageReport:
 
 
 def _published(settings: Settings, store: Store, run_id: str) -> StageReport:
-    from dashboards.build import build
-    from dashboards.gate_docs import write_gate_docs
+    from stages.prepare.confirm import confirmation_id
 
     started = time.monotonic()
     # Read once: of a large run, reading them costs more than most of what is made of them.
@@ -52,12 +53,13 @@ def _published(settings: Settings, store: Store, run_id: str) -> StageReport:
     is_night = summary.run.rescores is None
     ended = summary.run.finished_at
     morning = record_night(store, run_id, ended, results) if is_night else None
-    folder = settings.run_folder(run_id)
-    folder.mkdir(parents=True, exist_ok=True)
-    page = folder / "dashboard.html"
-    data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
-    page.write_text(build(store, summary, data_docs, morning, results), encoding="utf-8")
+    page = _write_dashboard(settings, store, summary, results, morning)
     store.set_dashboard(run_id, str(page))
+    if store.find_run(confirmation_id(run_id)) is not None:
+        # Listed nowhere, but the morning leads to it.
+        again = confirmation_id(run_id)
+        repeated = store.results(again)
+        _write_dashboard(settings, store, summary_of(store, again, repeated), repeated)
     written = f"{page} ({page.stat().st_size / 1e6:.1f} MB)"
     if morning is not None:
         written += f", {write_nights(settings, store, [run_id], summary).page}"
@@ -71,6 +73,25 @@ def _published(settings: Settings, store: Store, run_id: str) -> StageReport:
         seconds=time.monotonic() - started,
         note=written,
     )
+
+
+def _write_dashboard(
+    settings: Settings,
+    store: Store,
+    summary: RunSummary,
+    results: Sequence[TrialResult],
+    morning: Morning | None = None,
+) -> Path:
+    """Write a run's page, with the Data Docs of its gates beside it; return where it is."""
+    from dashboards.build import build
+    from dashboards.gate_docs import write_gate_docs
+
+    folder = settings.run_folder(summary.run.id)
+    folder.mkdir(parents=True, exist_ok=True)
+    page = folder / "dashboard.html"
+    data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
+    page.write_text(build(store, summary, data_docs, morning, results), encoding="utf-8")
+    return page
 
 
 def _as_completed(summary: RunSummary) -> RunSummary:

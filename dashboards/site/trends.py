@@ -125,14 +125,16 @@ def nights_axis(nights: Sequence[NightRow]) -> dict[str, Any]:
     times = [night.created_at for night in nights]
     if not times or len(times) > _NAMED_NIGHTS:
         return axis
-    room = 0.05 * (times[-1] - times[0]) or timedelta(hours=12)
+    room = max(0.05 * (times[-1] - times[0]), timedelta(minutes=1))
+    if len(times) == 1:
+        room = timedelta(hours=12)
     span = times[-1] - times[0] + 2 * room
     form = "%e %b %H:%M" if len({time.date() for time in times}) < len(times) else "%e %b"
     ticks = {"tickvals": [moment(n) for n in nights], "ticktext": [f"{t:{form}}" for t in times]}
     if any(after - before < _APART * span for before, after in pairwise(times)):
         ticks = {}
     ends = (times[0] - room, times[-1] + room)
-    return axis | ticks | {"range": [f"{end:%Y-%m-%d %H:%M}" for end in ends]}
+    return axis | ticks | {"range": [f"{end:%Y-%m-%d %H:%M:%S}" for end in ends]}
 
 
 def _short(value: float | None) -> float | None:

@@ -12,6 +12,7 @@ from flows.cli.runs.reading import report
 from flows.config import Settings, load_settings
 from flows.publishing import publish
 from flows.site import write_all
+from stages.prepare.confirm import confirmation_id
 from stages.release.release import compose, release
 from stages.release.review import approve_all
 from taskdata.schema.construct import (
@@ -156,3 +157,12 @@ def record(store: Store, stage: Construction, verdict: str, **known: object) -> 
     fields = {"candidate_id": "c1", "attempt": 1, "code_version": "test", "at": NIGHT}
     step = ConstructionStep.model_validate(fields | {"stage": stage, "verdict": verdict} | known)
     store.record_step(step)
+
+
+def test_the_re_run_that_a_morning_leads_to_has_a_page(settings, store, gated):
+    config = gated.config.model_copy(update={"purpose": "confirmation", "confirms": gated.id})
+    again = {"id": confirmation_id(gated.id), "status": RunStatus.COMPLETED, "config": config}
+    store.add_run(gated.model_copy(update=again))
+    publish(settings, store, gated.id)
+    page = settings.run_folder(confirmation_id(gated.id)) / "dashboard.html"
+    assert f"Run {confirmation_id(gated.id)}" in page.read_text(encoding="utf-8")
