@@ -46,6 +46,7 @@ def brief_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
 
 def wide_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
     """Return the numbers of an agent that stand beside its score."""
+    detail = agent.detail
     return {
         "agent": agent.agent,
         "rank": _ranks(summary).get(agent.agent, ""),
@@ -54,8 +55,8 @@ def wide_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
         **_at_most(summary, _number(agent.missing.root_score_upper)),
         f"root SR > {summary.run.threshold:g}": _success(agent),
         **_undecided(summary, agent),
-        "leaf SR": _share(agent.leaf_sr),
-        "tool SR": _share(agent.tool_sr),
+        "leaf SR": _rated(agent.leaf_sr, None if detail is None else detail.leaf_sr),
+        "tool SR": _rated(agent.tool_sr, None if detail is None else detail.tool_sr),
         "coverage": _share(agent.coverage),
         "n": f"{agent.scored}/{agent.trials}",
         "errors": _rate(agent.errors, agent.trials),
@@ -72,9 +73,13 @@ def _ranks(summary: RunSummary) -> dict[str, str]:
 
 
 def _success(agent: AgentSummary) -> str:
-    interval = agent.root_sr_ci95
-    share = _share(agent.root_sr)
-    return share if interval is None else f"{share}\n{_shares(interval)}"
+    return _rated(agent.root_sr, Estimate(mean=agent.root_sr, ci95=agent.root_sr_ci95))
+
+
+def _rated(share: float | None, estimate: Estimate | None) -> str:
+    """Return a share, and its interval below it where there is one."""
+    interval = None if estimate is None else estimate.ci95
+    return _share(share) if interval is None else f"{_share(share)}\n{_shares(interval)}"
 
 
 def _error_share(agent: AgentSummary) -> str:

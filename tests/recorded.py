@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from taskdata.schema.agreement import Annotation
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels
 from taskdata.schema.gate import GateResult
 from taskdata.schema.model_call import CallPurpose, ModelCall
@@ -113,6 +114,9 @@ def record(store, run, task, plan_trial) -> Recorded:
                 evidence=(),
                 labeller="rules@1",
             )
+        )
+        store.save_annotation(
+            Annotation(trial_id=trial.id, leaf_id="sum", annotator="ada", score=7)
         )
         store.record_calls([call(trial), call(trial, shared_key=f"{trial.round}" * 64)])
         own |= {outcome.transcript_sha256, outcome.deliverables[0].sha256, events, preview}

@@ -7,7 +7,7 @@ from typing import Any
 from taskdata.errors import Misuse
 from taskdata.schema.agreement import Annotation, Rating
 from taskdata.schema.run import Run, TrialResult
-from taskdata.schema.scores import NodeScore, shares
+from taskdata.schema.scores import LeafScore, NodeScore, shares
 from taskdata.store import Store
 from taskdata.store.agreement import JUDGE
 
@@ -73,18 +73,26 @@ def _of_judges(
             if leaf.score is None or not leaf.verifier.startswith(JUDGE):
                 continue
             words = _words(store, result) if words is None else words
-            judge = leaf.verifier.removeprefix(JUDGE)
-            yield Rating(
-                **_output(result),
-                leaf=leaf.leaf_id,
-                rater=judge,
-                is_judge=True,
-                score=leaf.score,
-                occasion=occasions.get(judge, 0) + 1,
-                weight=max(weights[leaf.leaf_id], _LEAST_WEIGHT),
-                position=position,
-                words=words,
-            )
+            for judge, score in _raters(leaf):
+                yield Rating(
+                    **_output(result),
+                    leaf=leaf.leaf_id,
+                    rater=judge,
+                    is_judge=True,
+                    score=score,
+                    occasion=occasions.get(judge, 0) + 1,
+                    weight=max(weights[leaf.leaf_id], _LEAST_WEIGHT),
+                    position=position,
+                    words=words,
+                )
+
+
+def _raters(leaf: LeafScore) -> Iterator[tuple[str, float]]:
+    """Yield who scored a judged leaf: a panel and each of its judges, or one judge alone."""
+    said = [(leaf.verifier, leaf.score), *((one.verifier, one.score) for one in leaf.panel)]
+    for verifier, score in said:
+        if score is not None:
+            yield verifier.removeprefix(JUDGE), score
 
 
 def _of_people(annotations: Sequence[Annotation], results: Sequence[TrialResult]) -> list[Rating]:

@@ -184,9 +184,8 @@ def _sentence_encoders() -> str:
     except Misuse as exc:
         return str(exc)
     missing = [not_installed(name) for name in ENCODERS if name not in found]
-    if not found:
-        return missing[-1]
-    return "; ".join([f"{READY}: {', '.join(found)}", *missing])
+    ready = [f"{READY}: {', '.join(found)}"] if found else []
+    return "; ".join([*ready, *missing])
 
 
 def _model(name: str) -> str:

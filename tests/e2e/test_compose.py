@@ -41,11 +41,17 @@ def compose_command() -> list[str]:
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory) -> dict[str, str]:
-    """The image of the application, made on a base from the Debian archive, and the stand-ins."""
+    """The image of the application, made on a base from the Debian archive, and the stand-ins.
+
+    `NIGHTSHIFT_TEST_IMAGE` names one that is built already.
+    """
     if reason := sandbox_provider("docker").unavailable():
         pytest.skip(reason)
-    environment = os.environ | {"BASE": "debootstrap", "IMAGE": "nightshift-test"}
-    subprocess.run([ROOT / "deploy" / "build.sh"], env=environment, check=True)
+    image = os.environ.get("NIGHTSHIFT_TEST_IMAGE")
+    if image is None:
+        image = "nightshift-test"
+        environment = os.environ | {"BASE": "debootstrap", "IMAGE": image}
+        subprocess.run([ROOT / "deploy" / "build.sh"], env=environment, check=True)
     context = tmp_path_factory.mktemp("stand-ins")
     shutil.copytree(STAND_INS, context, dirs_exist_ok=True)
     install = [ROOT / "scripts" / "uv", "pip", "install", "--quiet", "--python-version", "3.11"]
@@ -55,7 +61,7 @@ def images(tmp_path_factory) -> dict[str, str]:
         tag = ["--tag", f"nightshift-test-{target}", str(context)]
         subprocess.run(["docker", "build", "--quiet", *options, *tag], check=True)
     return {
-        "NIGHTSHIFT_IMAGE": "nightshift-test",
+        "NIGHTSHIFT_IMAGE": image,
         "POSTGRES_IMAGE": "nightshift-test-postgres",
         "S3_IMAGE": "nightshift-test-s3",
     }
@@ -141,7 +147,9 @@ def test_a_small_night_goes_through_all_containers(project):
     address = f"http://localhost:{project.dashboards}"
     assert httpx.get(address, timeout=30).status_code == 401
     login = project.run("exec", "-T", "nightshift", "cat", "/srv/nightshift/login").strip()
-    pages = httpx.get(address, timeout=30, auth=tuple(login.split(":", 1)))
-    assert "dashboard.html" in pages.text
+    with httpx.Client(auth=tuple(login.split(":", 1)), timeout=30, base_url=address) as browser:
+        morning = browser.get("/", follow_redirects=True)
+        assert (morning.status_code, morning.url.path) == (200, "/site/index.html")
+        assert "dashboard.html" in browser.get("/list.html").text
     anybody = httpx.post(f"http://127.0.0.1:{project.prefect}/api/flow_runs/filter", json={})
     assert anybody.status_code == 401

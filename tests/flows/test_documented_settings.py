@@ -88,3 +88,11 @@ def test_the_readme_says_how_little_room_the_built_in_model_has():
     told = (DOCS.parent / "README.md").read_text()
     budget = LOCAL_BUDGET
     assert f"{budget.max_turns} turns of at most {budget.max_reply_tokens} tokens" in told
+
+
+def test_minima_of_judges_are_taken():
+    (block,) = blocks("agreement.md", "toml")
+    told = tomllib.loads(block)
+    assert Settings(**told).agreement.model_dump() == told["agreement"]
+    # The documented values are the defaults.
+    assert Settings(**told).agreement == Settings(agreement={}).agreement

@@ -144,3 +144,12 @@ def test_causes_and_efforts_stand_beside_what_they_were(page, nights):
     assert "503 0 7" in text(found.select_one("#infrastructure"))
     assert "$0.50 → $0.90" in text(found.select_one("#effort"))
     assert text(found.select_one("#effort b")) == "$0.90"
+
+
+def test_what_a_judge_has_not_shown_comes_before_everything(page, nights):
+    said = "Judge <b>some/model@1 has no card"
+    found = page(nights, against(judge_notice=said))
+    notice, title = found.select_one("p.notice.bad"), found.select_one("h1")
+    assert text(notice) == said
+    assert title in notice.find_all_next("h1")
+    assert not page(nights, against()).select("p.notice.bad")

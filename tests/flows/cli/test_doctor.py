@@ -27,8 +27,7 @@ def test_every_tool_is_ready_or_says_what_it_lacks(command):
 
 def test_sentence_encoders_are_ready_or_say_how_to_get_them(command):
     state = checks(command)["sentence encoders"]
-    for name in ("all-mpnet-base-v2", "all-MiniLM-L6-v2-int8"):
-        assert name in state
+    assert all(name in state for name in ("all-mpnet-base-v2", "all-MiniLM-L6-v2-int8"))
     assert state.startswith("ready") or "is not installed; run `make setup-all`" in state
 
 

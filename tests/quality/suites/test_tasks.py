@@ -11,6 +11,7 @@ from taskdata.schema.run import RunConfig
 from taskdata.schema.task import (
     DeliverableSpec,
     InputFile,
+    Provenance,
     ReferenceSolution,
     ReferenceStep,
     Resources,
@@ -142,6 +143,16 @@ def test_what_breaks_a_task_is_shown(make_task: MakeTask, fields: dict[str, obje
     (failure,) = gate(make_task("broken", **fields)).failures
 
     assert failure.expectation == says
+
+
+def test_weights_that_add_up_to_0_are_broken_in_a_task_of_ours_alone(make_task: MakeTask):
+    tree = node("root", node("a", leaf("a1", weight=0), leaf("a2", weight=0)), leaf("b"))
+    shown = {}
+    for source in ("internal", "gta-workflow"):
+        task = make_task(checkpoints=tree, provenance=Provenance(source=source))
+        (row,) = task_rows([task], TOOLS, CHECKS)
+        shown[source] = row["weightless_nodes"]
+    assert shown == {"internal": "a", "gta-workflow": None}
 
 
 def test_a_program_that_scores_a_task_looks_at_every_deliverable(make_task: MakeTask):

@@ -39,6 +39,7 @@ from taskdata.schema.views import (
 )
 
 _UNREAD = (".png", ".jpg", ".wav")
+"""Nor PDF files of workflow tasks, which take seconds to read."""
 _MOST = 2.0
 _WORKFLOW_CHEATS = ("everything", "near candidates as a list")
 _TEXTS = 8_000
@@ -59,7 +60,8 @@ def inputs(bank, tmp_path_factory):
         texts = [task.query]
         for file in task.files:
             suffix = Path(file.path).suffix.lower()
-            if suffix in READERS and suffix not in _UNREAD:
+            unread = _UNREAD if task.tier is Tier.ATOMIC else (*_UNREAD, ".pdf")
+            if suffix in READERS and suffix not in unread:
                 path = folder / f"{file.sha256}{suffix}"
                 if not path.exists():
                     path.write_bytes(bank.files[file.sha256].read_bytes())

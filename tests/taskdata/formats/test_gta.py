@@ -180,6 +180,7 @@ def leaf(**changes):
         (leaf(sub_tasks=[leaf(id="b", weight=0.5)]), [("b", 0.5)]),
         ([leaf(sub_tasks=None), leaf(id="b", sub_tasks=[])], [("a", 1.0), ("b", 1.0)]),
         ([leaf(weight=None)], [("a", 1.0)]),
+        ([leaf(weight=0), leaf(id="b", weight=0.0)], [("a", 0.0), ("b", 0.0)]),
     ],
 )
 def test_trees_are_wrapped_as_the_published_scorer_wraps_them(

@@ -3,10 +3,14 @@
 import json
 
 import pytest
+from sqlmodel import select
 
 from flows.config import load_settings
 from taskdata.schema.agreement import Annotation
+from taskdata.schema.panel import JudgeOpinion
+from taskdata.schema.scores import NodeScore
 from taskdata.store import Store
+from taskdata.tables import ScoreRow
 
 JUDGE = "some/model@1"
 AGENT, OTHER = "react:openai/one", "react:some/two"
@@ -123,3 +127,35 @@ def test_what_is_missing_is_said(command, judged, arguments, says):
     done = command("agreement", *arguments)
     assert done.returncode == 2
     assert says in done.stderr
+
+
+def test_a_panel_and_each_of_its_judges_has_a_card(command, judged, home):
+    """Judge `low` is always two points below what the leaf got, `high` as much above."""
+    store = Store.open(load_settings().address)
+    with store._writing() as session:
+        for row in session.exec(select(ScoreRow)):
+            tree = NodeScore.model_validate(row.tree)
+            leaves = tuple(_by_panel(node) for node in tree.children)
+            row.tree = tree.model_copy(update={"children": leaves}).model_dump(mode="json")
+    store.close()
+    annotate(judged[AGENT], error=0)
+
+    done = command("agreement", "--run", "run-1", "--json")
+
+    assert done.returncode == 0, done.stderr
+    cards = {card["judge"]: card for card in json.loads(done.stdout)["cards"]}
+    assert cards.keys() == {"mean(high, low)@2", "high@2", "low@2"}
+    errors = {judge: card["agreement"]["leaf"]["mae"]["mean"] for judge, card in cards.items()}
+    assert errors["mean(high, low)@2"] == 0
+    assert errors["high@2"] > 1 < errors["low@2"]
+    assert len(list((home / "judges").glob("*.html"))) == 3
+
+
+def _by_panel(node: NodeScore) -> NodeScore:
+    said = {"low": max(0.0, node.score - 2), "high": min(10.0, node.score + 2)}
+    opinions = tuple(
+        JudgeOpinion(verifier=f"judge:{name}@2", score=score, reason="so")
+        for name, score in said.items()
+    )
+    update = {"panel": opinions, "verifier": "judge:mean(high, low)@2"}
+    return node.model_copy(update={"leaf": node.leaf.model_copy(update=update)})

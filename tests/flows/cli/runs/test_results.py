@@ -85,3 +85,17 @@ def test_report_tells_programs_where_it_wrote(command, stored_run, home):
     told = json.loads(command("report", "--json").stdout)
     assert told["run"] == "run-1"
     assert told["bytes"] == (home / "runs" / "run-1" / "dashboard.html").stat().st_size
+
+
+def test_every_mean_has_n_interval_errors_and_coverage_beside_it(results):
+    lines = results()
+    header = " ".join(" ".join(lines[1:3]).split())
+    for name in ("rank", "root score", "root SR", "n", "errors", "coverage"):
+        assert name in header
+    (at,) = places(lines, BEST[:20])
+    both = f"{lines[at]} {lines[at + 1]}"
+    for figure in ("6.50", "0.00-10.00", "50%", "9%-91%", "2/2", "0%", "100%", "1-3"):
+        assert figure in both
+    (lost,) = places(lines, "react:openai/lost")
+    assert "0/2" in lines[lost]
+    assert "100%" in lines[lost + 1]

@@ -158,29 +158,26 @@ def test_what_there_is_nothing_to_look_at_in_no_judge_is_asked(
 
 
 def test_a_trial_waits_for_a_judge_and_the_others_are_paid_once(
-    store, new_panel_run, judged, task, finished, wire, monkeypatch
+    store, new_panel_run, judged, finished, wire, monkeypatch
 ):
     monkeypatch.setattr(shift, "SECONDS_BETWEEN_ASKS", 0.05)
     monkeypatch.setattr(backlogs, "SECONDS_BETWEEN_PROBES", 0.1)
-    monkeypatch.setattr(backlogs, "SECONDS_BETWEEN_PROBES_BESIDE_OTHERS", 0.1)
     monkeypatch.setattr(backlogs, "SILENT_SECONDS", 0.1)
     says(wire, a=4, b=6, c=wire.fails(500, retry_after=2000))
-    run = new_panel_run(judged, task)
-    waiting = [finished(run, judged, final_answer=f"Memo {n}.") for n in range(12)]
-    other = finished(run, task, {"out.json": b"{}"})
+    run = new_panel_run(judged)
+    waiting = [finished(run, judged, final_answer=f"Memo {n}.") for n in range(16)]
     report = work.do(store, run.id, 0)
 
     # Though two judges answer, a panel that one keeps silent in is given up as one judge is.
-    assert (report.due, report.done, report.errors) == (13, 1, 12)
-    assert store.score(other) is not None
+    assert (report.due, report.done, report.errors) == (16, 0, 16)
     begun = asked(wire)["a"] // 2
-    assert 0 < begun < 12
-    assert any("did not answer" in (result.scoring_error or "") for result in store.results(run.id))
+    assert 0 < begun < 16
+    assert any("did not answer" in (r.scoring_error or "") for r in store.results(run.id))
 
     wire.seen.clear()
     says(wire, a=4, b=6, c=8)
-    assert work.do(store, run.id, 0).done == 12
-    assert asked(wire) == {"a": 2 * (12 - begun), "b": 2 * (12 - begun), "c": 24}
+    assert work.do(store, run.id, 0).done == 16
+    assert asked(wire) == {"a": 2 * (16 - begun), "b": 2 * (16 - begun), "c": 32}
     assert {store.score(trial).root.score for trial in waiting} == {6}
 
 

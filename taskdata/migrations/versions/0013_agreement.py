@@ -5,8 +5,8 @@ from alembic import op
 
 import taskdata.tables
 
-revision = "0014"
-down_revision = "0015"
+revision = "0013"
+down_revision = "0012"
 
 
 def upgrade() -> None:
