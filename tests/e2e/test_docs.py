@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 STORY = ROOT / "docs" / "task-bank.md"
 """Its commands build on each other."""
-STARTS_WORK = {"run", "serve", "refresh"}
+STARTS_WORK = {"run", "serve", "refresh", "rescore"}
 
 
 def commands_of(page):

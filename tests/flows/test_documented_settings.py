@@ -36,7 +36,7 @@ def test_settings_of_agents_and_limits_are_taken(block):
 
 
 def test_the_panel_of_the_guide_is_taken():
-    (block,) = blocks("scoring.md", "toml")
+    (block,) = [block for block in blocks("scoring.md", "toml") if "panel" in block]
     config = run_config(Settings(**tomllib.loads(block)))
     assert config.judge_name == "mean of openai/gpt-5.2, compatible/my-judge"
     assert config.every_judge[1].base_url == "http://localhost:8001/v1"

@@ -1,9 +1,11 @@
 """Sound files: length, level, and level over time."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import soundfile
 
 from environments.renderers.limits import (
@@ -28,7 +30,7 @@ _PREVIEW_HEIGHT = 120
 
 
 def read_audio(path: Path) -> AudioView:
-    """Return level and length of a WAV, MP3, FLAC or OGG file, read window by window."""
+    """Return level and length of a WAV, MP3, FLAC or OGG file."""
     refuse_beyond(path.stat().st_size, MAX_FILE_BYTES, "bytes")
     formats = _FORMATS[path.suffix.lower()]
     try:
@@ -45,7 +47,7 @@ def read_audio(path: Path) -> AudioView:
         window = max(1, sound.samplerate // _WINDOWS_PER_SECOND)
         peak, energy, frames = 0.0, 0.0, 0
         envelope = []
-        for block in sound.blocks(blocksize=window, dtype="float64", always_2d=True):
+        for block in _blocks(sound, window):
             peak = max(peak, float(np.abs(block).max(initial=0.0)))
             mixed = block.mean(axis=1)
             energy += float((mixed**2).sum())
@@ -61,6 +63,17 @@ def read_audio(path: Path) -> AudioView:
             rms=math.sqrt(energy / frames) if frames else 0.0,
             envelope=tuple(envelope),
         )
+
+
+def _blocks(sound: soundfile.SoundFile, window: int) -> Iterator[npt.NDArray[np.float64]]:
+    """Yield the sound in windows of so many frames, a column for each channel."""
+    if sound.format not in _FORMATS[".mp3"]:
+        yield from sound.blocks(blocksize=window, dtype="float64", always_2d=True)
+        return
+    # Of an MP3 file that is read in several calls, libsndfile 1.2.2 leaves parts out as silence.
+    whole = sound.read(dtype="float32", always_2d=True)
+    for start in range(0, len(whole), window):
+        yield whole[start : start + window].astype(np.float64)
 
 
 def preview_audio(view: AudioView) -> bytes:

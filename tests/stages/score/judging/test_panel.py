@@ -10,7 +10,7 @@ from stages.score import work
 from stages.score.judging.judge import MAX_ASKS
 from stages.score.judging.panel import asking_order, combined, pooled
 from stages.workers import backlog as backlogs
-from stages.workers import shift
+from stages.workers import slots
 from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.scores import LeafScore, Unscored
 
@@ -160,7 +160,7 @@ def test_what_there_is_nothing_to_look_at_in_no_judge_is_asked(
 def test_a_trial_waits_for_a_judge_and_the_others_are_paid_once(
     store, new_panel_run, judged, finished, wire, monkeypatch
 ):
-    monkeypatch.setattr(shift, "SECONDS_BETWEEN_ASKS", 0.05)
+    monkeypatch.setattr(slots, "SECONDS_BETWEEN_ASKS", 0.05)
     monkeypatch.setattr(backlogs, "SECONDS_BETWEEN_PROBES", 0.1)
     monkeypatch.setattr(backlogs, "SILENT_SECONDS", 0.1)
     says(wire, a=4, b=6, c=wire.fails(500, retry_after=2000))
