@@ -94,8 +94,11 @@ class ProgramBudget(TrialBudget):
                 return self._taken(input_tokens, asked)
             if not self._tracker.is_reserved:
                 return self._taken(input_tokens, self._longest(input_tokens, shortest, asked))
+            # `asyncio.wait_for` would begin to listen in a task of its own, after this one has
+            # given up control, and miss a reservation that is settled in between.
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._tracker.settlement(), self.seconds_left)
+                async with asyncio.timeout(self.seconds_left):
+                    await self._tracker.settlement()
 
     def settle(self, reservation: ReplyReservation, used: Spending) -> None:
         """Close a reservation and count what the call used."""

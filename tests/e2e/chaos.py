@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -174,6 +175,7 @@ class Night:
         base = self.temporary / f"nightshift-{os.geteuid()}"
         lasting = {base, base / "id", base / "docker"}
         files = [path for path in self.temporary.rglob("*") if path not in lasting]
+        files = [path for path in files if not _is_probe(path)]
         (run,) = self.rows("SELECT id FROM run")
         held = [f"lock of {run}"] if is_worked_on(Settings(home=self.home), run) else []
         return [*self.processes(), *map(str, files), *held, *self.containers()]
@@ -191,6 +193,12 @@ class Night:
             check=True,
         )
         return listed.stdout.split()
+
+
+def _is_probe(path: Path) -> bool:
+    """Whether Python made the file to see if it can write there, and was killed in between."""
+    is_named_so = re.fullmatch(r"[a-z0-9_]{8}", path.name) is not None
+    return is_named_so and path.is_file() and path.read_bytes() in (b"", b"blat")
 
 
 def workers_of(process: subprocess.Popen[bytes]) -> list[int]:

@@ -56,6 +56,21 @@ async def test_a_call_waits_for_what_others_give_back():
     assert (await second).reply_tokens == 1_000
 
 
+async def test_a_call_hears_of_what_is_settled_as_it_begins_to_wait():
+    budget = ProgramBudget(Budget(max_turns=2), None)
+    held = [await budget.reserve(10, 100), await budget.reserve(10, 100)]
+
+    async def settle() -> None:
+        for reservation in held:
+            budget.settle(reservation, Spending(0))
+
+    waiting = asyncio.create_task(budget.reserve(10, 100))
+    settling = asyncio.create_task(settle())
+    async with asyncio.timeout(5):
+        assert isinstance(await waiting, ReplyReservation)
+    await settling
+
+
 async def test_a_call_that_waits_is_refused_when_the_room_is_used_up():
     budget = ProgramBudget(limited_to(max_turns=1), None)
     first = await budget.reserve(1, 100)
