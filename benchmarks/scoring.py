@@ -118,7 +118,15 @@ def score(store: Store, settings: Settings, run_id: str, trial_ids: Sequence[str
         extra = {"endpoints": {}, "limits": limits}
         lines = work.by_judge(store, run_id, trial_ids)
         run_shifts(
-            connected, score_shift, store.address, run_id, lines, extra, lambda _: None, _SECONDS
+            connected,
+            score_shift,
+            store.address,
+            run_id,
+            lines,
+            extra,
+            lambda _: None,
+            _SECONDS,
+            f"the benchmark ends after {_SECONDS:g} s",
         )
 
 
