@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from environments.sandbox.providers import sandbox_provider
+from environments.services.starting import ServiceHost
 from stages.score.scripts.running import ScriptRunner
 from taskdata.banks.loader import load_bank
 from taskdata.schema.checkpoint import Checkpoint, ScriptCheck
@@ -58,7 +59,8 @@ def scored(store, tmp_path, bank):
         )
 
         async def run() -> dict[str, LeafScore]:
-            runner = ScriptRunner(provider, store.artifacts, tmp_path / "work", "test")
+            host = ServiceHost(store.artifacts, provider, tmp_path / "work", tmp_path, "test")
+            runner = ScriptRunner(host)
             return await runner.score(task, outcome, transcript)
 
         return asyncio.run(run())
