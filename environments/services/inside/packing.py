@@ -8,7 +8,7 @@ those stand that are the same there, and the content of the others.
 import hashlib
 import io
 import json
-import shutil
+import os
 import tarfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -99,16 +99,21 @@ def _digest_of(path: Path) -> bytes:
 
 
 def _write(content: IO[bytes], targets: list[Path]) -> None:
-    first, *others = targets
-    with first.open("xb") as file:
-        shutil.copyfileobj(content, file, _CHUNK)
-    first.chmod(0o600)
-    for other in others:
-        shutil.copy(first, other)
+    files = [open(target, "xb", opener=_private) for target in targets]  # noqa: SIM115
+    try:
+        while chunk := content.read(_CHUNK):
+            for file in files:
+                file.write(chunk)
+    finally:
+        for file in files:
+            file.close()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _inside(folder: Path, name: str) -> Path:
-    path = folder / name
-    if ".." in path.parts or not path.is_relative_to(folder):
+    if name.startswith("/") or ".." in name.split("/"):
         raise ValueError(f"{name!r} is no path inside the folder")
-    return path
+    return folder / name

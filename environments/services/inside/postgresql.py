@@ -41,6 +41,7 @@ from environments.services.inside.script_access import (
     ScriptAccess,
     close_off,
     copied_as_files,
+    drop_templates,
     renew,
 )
 from environments.services.inside.template import KEPT_MOUNT, TEMPLATE, TEMPLATE_MOUNT
@@ -257,6 +258,8 @@ class _Server:
         server = self._process
         if server is None:
             raise _Failed("the server has not been started")
+        with closing(self._above()) as connection:
+            drop_templates(connection)
         server.send_signal(signal.SIGINT)
         if code := server.wait():
             raise _Failed(f"the server ended with code {code}")

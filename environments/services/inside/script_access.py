@@ -109,6 +109,14 @@ def _reset_roles(server: "psycopg.Connection[Any]", access: ScriptAccess) -> Non
     server.execute(sql.SQL("ALTER ROLE {} SET search_path = public").format(own))
 
 
+def drop_templates(server: "psycopg.Connection[Any]") -> None:
+    """Drop the databases that new ones are made from, half of the files of a small cluster."""
+    for name in ("template0", "template1"):
+        template = sql.Identifier(name)
+        server.execute(sql.SQL("ALTER DATABASE {} IS_TEMPLATE false").format(template))
+        server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(template))
+
+
 def copied_as_files(server: "psycopg.Connection[Any]") -> sql.SQL:
     """Return the clause that has CREATE DATABASE copy files, so that the copies are the same.
 
