@@ -18,7 +18,13 @@ from typing import Any, BinaryIO
 
 from environments.ports import Mount, Sandbox, Workspace
 from environments.sandbox.walking import opened, opened_folder
-from environments.services.inside.template import KEPT_MOUNT, TEMPLATE, TEMPLATE_MOUNT
+from environments.services.inside.template import (
+    EMPTY,
+    FILLED,
+    KEPT_MOUNT,
+    TEMPLATE,
+    TEMPLATE_MOUNT,
+)
 from environments.services.postgresql_binaries import MISSING, newest_binaries
 from environments.services.program import Program, ServiceStopped
 from environments.services.server import ScriptSettings, Variables
@@ -26,6 +32,8 @@ from taskdata.errors import ServiceFailed
 from taskdata.schema.service import HOST, SCRIPT_ROLE, PostgresqlService
 
 _FOLDER = "services"
+_MADE_AS = 2
+"""Changes whenever clusters are made in another way."""
 _SECONDS = 600.0
 """Time to make a cluster, and to fill it with a large database."""
 _WAIT_SECONDS = 0.1
@@ -90,10 +98,11 @@ class Postgresql:
         which it is filled already.
         """
         image = sandbox.facts().image
-        name, settings = f"postgresql-{_identity(image)}", {"make": "template"}
+        name = f"postgresql-{_identity(image)}"
+        settings: dict[str, Any] = dict.fromkeys(("make", "database", "user", "password"), EMPTY)
         if _is_large(service):
             name = f"{name}-{_content(service)}"
-            settings = self.settings(service) | {"make": "filled"}
+            settings = self.settings(service) | {"make": FILLED}
         template = home.resolve() / _FOLDER / f"{name}.tar"
         if not await asyncio.to_thread(template.is_file):
             async with _alone(template):
@@ -167,7 +176,7 @@ def _identity(image: str | None) -> str:
             raise ServiceFailed(MISSING)
         status = (folder / "postgres").stat()
         image = f"{folder} {status.st_size} {status.st_mtime_ns}"
-    return hashlib.sha256(image.encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{_MADE_AS} {image}".encode()).hexdigest()[:16]
 
 
 def _passwd(workspace: Workspace) -> Mount:

@@ -58,13 +58,6 @@ def make_empty(binaries: Path) -> None:
     run((binaries / "initdb", "-D", DATA, *who, *how))
 
 
-def make_template(binaries: Path) -> dict[str, str]:
-    """Make an empty cluster and pack it; return the facts for the host."""
-    make_empty(binaries)
-    pack_template()
-    return {"ready": version(binaries)}
-
-
 def pack_template() -> None:
     """Pack the cluster, which no server uses, and remove it."""
     run(("tar", "--create", "--file", OUTPUT / TEMPLATE, "--directory", OUTPUT, DATA.name))

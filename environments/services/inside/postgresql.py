@@ -25,7 +25,6 @@ from environments.services.inside.cluster import (
     Failed,
     fill,
     make_empty,
-    make_template,
     pack_template,
     run,
     version,
@@ -50,11 +49,10 @@ from environments.services.inside.packing import pack, unpack
 from environments.services.inside.script_access import (
     ScriptAccess,
     close_off,
-    copied_as_files,
     drop_templates,
     renew,
 )
-from environments.services.inside.template import KEPT_MOUNT, TEMPLATE_MOUNT
+from environments.services.inside.template import EMPTY, FILLED, KEPT_MOUNT, TEMPLATE_MOUNT
 from environments.services.postgresql_binaries import MISSING, newest_binaries
 
 _PORT = 5432
@@ -110,11 +108,9 @@ def main() -> int:
     if binaries is None:
         say(failed=MISSING)
         return 1
-    if given.get("make") == "template":
-        return _reported(lambda: make_template(binaries))
     server = _Server(binaries, given)
-    if given.get("make") == "filled":
-        return _reported(server.make_filled)
+    if "make" in given:
+        return _reported(lambda: server.make(filled=given["make"] == FILLED))
     code = _reported(server.start)
     work = {
         STATE: server.write_state,
@@ -159,7 +155,7 @@ class _Server:
         self._make_data()
         with closing(self._begun()) as connection:
             if not self._is_kept and not self._is_filled:
-                self._make_database(connection)
+                self._fill_empty(connection)
             if self._access is not None:
                 self._give_to_scripts(connection, self._access)
             (DATA / "pg_hba.conf").write_text("local all all scram-sha-256\n")
@@ -171,12 +167,20 @@ class _Server:
             connection.execute("SELECT pg_reload_conf()")
         return {"ready": self._asked_as_the_agent()}
 
-    def make_filled(self) -> dict[str, str]:
-        """Make a cluster with the filled database and pack it; return the facts for the host."""
+    def make(self, *, filled: bool) -> dict[str, str]:
+        """Make a cluster with the database and pack it; return the facts for the host."""
         make_empty(self._binaries)
         with closing(self._begun()) as connection:
-            self._make_database(connection)
+            role, database = sql.Identifier(self._user), sql.Identifier(self._database)
+            for statement in (
+                sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, self._user_password),
+                sql.SQL("CREATE DATABASE {} OWNER {}").format(database, role),
+            ):
+                connection.execute(statement)
+            drop_templates(connection)
         where = self._where(self._database)
+        if filled:
+            fill(self._binaries, where, self._user)
         with closing(psycopg.connect(**where, user=SUPERUSER, autocommit=True)) as connection:
             # What differs at the end is kept, and readers of rows that are not frozen change them.
             connection.execute("VACUUM (FREEZE, ANALYZE)")
@@ -210,13 +214,13 @@ class _Server:
             )
         (DATA / "pg_hba.conf").write_text("local all all trust\n")
 
-    def _make_database(self, connection: "psycopg.Connection[Any]") -> None:
+    def _fill_empty(self, connection: "psycopg.Connection[Any]") -> None:
         role, database = sql.Identifier(self._user), sql.Identifier(self._database)
+        empty = sql.Identifier(EMPTY)
         for statement in (
-            sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, self._user_password),
-            sql.SQL("CREATE DATABASE {} OWNER {} {}").format(
-                database, role, copied_as_files(connection)
-            ),
+            sql.SQL("ALTER DATABASE {} RENAME TO {}").format(empty, database),
+            sql.SQL("ALTER ROLE {} RENAME TO {}").format(empty, role),
+            sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, self._user_password),
         ):
             connection.execute(statement)
         fill(self._binaries, self._where(self._database), self._user)
@@ -248,8 +252,6 @@ class _Server:
         shutil.rmtree(OUTPUT / STATE, ignore_errors=True)
         folder = OUTPUT / KEPT
         folder.mkdir()
-        with closing(self._above()) as connection:
-            drop_templates(connection)
         self._stop()
         pack(DATA, Path(TEMPLATE_MOUNT), folder / KEPT)
         return {"kept": version(self._binaries)}
