@@ -11,6 +11,7 @@ from taskdata.schema.panel import JudgeOpinion
 from taskdata.schema.scores import NodeScore
 from taskdata.store import Store
 from taskdata.tables import ScoreRow
+from tests.flows.cli.conftest import LEAVES as LEAVES_OF_A_TASK
 
 JUDGE = "some/model@1"
 AGENT, OTHER = "react:openai/one", "react:some/two"
@@ -28,14 +29,14 @@ def judged(stored_run):
     return stored_run({AGENT: tuple(LEAVES), OTHER: tuple(LEAVES)})
 
 
-def annotate(trials, error=0.5, annotator="ada", score=None):
+def annotate(trials, error=0.5, annotator="ada", score=None, given=LEAVES):
     with_store = Store.open(load_settings().address)
-    for trial, leaves in zip(trials, LEAVES, strict=True):
+    for trial, leaves in zip(trials, given, strict=True):
         for number, own in enumerate(leaves):
-            given = min(10.0, own + error) if score is None else score
+            said = min(10.0, own + error) if score is None else score
             with_store.save_annotation(
                 Annotation(
-                    trial_id=trial, leaf_id=f"leaf-{number}", annotator=annotator, score=given
+                    trial_id=trial, leaf_id=f"leaf-{number}", annotator=annotator, score=said
                 )
             )
     with_store.close()
@@ -113,6 +114,21 @@ def test_scores_are_exported_and_read_back(command, judged, tmp_path):
     again = json.loads(command("agreement", str(out), "--json").stdout)
     assert again["cards"][0]["agreement"] == first["cards"][0]["agreement"]
     assert again["cards"][0]["probes"] == first["cards"][0]["probes"]
+
+
+def test_an_output_passes_or_fails_where_its_task_requires_all(command, stored_run, tmp_path):
+    """Each leaf is half a point off, which decides one output of three (leaves from 7 pass)."""
+    leaves = [(9.0, 8.0, 8.0, 7.0), (1.0, 0.0, 10.0, 3.0), (7.5, 6.8, 8.0, 9.0)]
+    required = LEAVES_OF_A_TASK.model_copy(update={"rule": "all_required", "passes_from": 7.0})
+    trials = stored_run({AGENT: tuple(leaves)}, checkpoints=required)
+    annotate(trials[AGENT], given=leaves)
+
+    out = tmp_path / "scores.csv"
+    done = command("agreement", "--run", "run-1", "--export", str(out), "--json")
+    (card,) = json.loads(done.stdout)["cards"]
+    assert card["agreement"]["task"]["mae"]["mean"] == pytest.approx(10 / 3)
+    (again,) = json.loads(command("agreement", str(out), "--json").stdout)["cards"]
+    assert again["agreement"] == card["agreement"]
 
 
 @pytest.mark.parametrize(
