@@ -1,11 +1,17 @@
 """`nightshift agreement` makes a judge's card, and runs say what their judge has not shown."""
 
 import json
+from contextlib import closing
+from urllib.parse import quote, unquote
 
 import pytest
+from bs4 import BeautifulSoup
 from sqlmodel import select
 
+from dashboards.index import build_index
+from flows.agreement.cards import listed_judges
 from flows.config import load_settings
+from flows.site import write_all
 from taskdata.schema.agreement import Annotation
 from taskdata.schema.panel import JudgeOpinion
 from taskdata.schema.scores import NodeScore
@@ -70,6 +76,33 @@ def test_a_run_says_first_that_its_judge_has_no_card_or_falls_short(command, jud
     command("agreement", "--run", "run-1")
     told = json.loads(command("results", "--json").stdout)["judge_notice"]
     assert "falls short against people (run-1): 12 leaves of 30; kappa" in told
+
+
+def test_pages_lead_to_the_cards(command, judged, home):
+    annotate(judged[AGENT], score=5)
+    command("agreement", "--run", "run-1")
+    command("report")
+    page = BeautifulSoup((home / "runs" / "run-1" / "dashboard.html").read_text(), "html.parser")
+    first = page.select_one("p.notice.bad a")
+    assert first.text == "Card of judge some/model@1"
+    assert (home / "runs" / "run-1" / unquote(first["href"])).resolve().is_file()
+    assert [a["href"] for a in page.select("dd a")] == [first["href"]]
+
+    settings = load_settings()
+    with closing(Store.open(settings.address)) as store:
+        write_all(settings, store)
+        (home / "judges" / "some-model@1.html").unlink()
+        (listed,) = listed_judges(settings, store)
+    assert (home / "judges" / listed.page).is_file(), "a page that is gone is written again"
+    site = home / "site"
+    for name, selector in (("nights.html", "#judges a"), ("index.html", "p.notice a")):
+        link = BeautifulSoup((site / name).read_text(), "html.parser").select_one(selector)
+        assert (site / unquote(link["href"])).resolve() == (home / "judges" / listed.page).resolve()
+    of_night = BeautifulSoup((site / "nights" / "run-1.html").read_text(), "html.parser")
+    assert of_night.select_one("p.notice a")["href"] == f"../../judges/{quote(listed.page)}"
+    served = build_index([], [], [listed])
+    assert f'href="judges/{quote(listed.page)}"' in served
+    assert "falls short, over 12 leaves" in served
 
 
 def test_minima_are_settings(command, judged, tmp_path):
