@@ -19,6 +19,7 @@ from dashboards.figures.task_scores import TaskScore, task_scores
 from dashboards.figures.timings import timings
 from dashboards.index import ListedJudge
 from dashboards.pages.answers import answers
+from dashboards.pages.detail_tables import detail_tables
 from dashboards.pages.lost_trials import lost_trials
 from dashboards.pages.page import FILES_BYTES, PAGE_BYTES, embedded, page, themes
 from dashboards.pages.pairs import pairs
@@ -86,6 +87,7 @@ def build(
         "gates": summary.gates,
         "data_docs": data_docs,
         "judge_cards": judge_cards,
+        "detail_tables": detail_tables(ordered),
         "heights": {name: figure.layout.height for name, figure in drawn.items()},
     }
     data: dict[str, Any] = {
