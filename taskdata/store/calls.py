@@ -87,14 +87,42 @@ class CallStore(StoreConnection):
         return {trial_id: _effort(*_known(*sums)) for trial_id, *sums in rows}
 
     def past_judging(self, judge: ModelSpec) -> JudgeEffort:
-        """Return what that judge's calls took together, in all runs."""
+        """Return what that judge's calls took together, in all runs, panels included."""
         named = [col(RunRow.config)[("judge", name)].as_string() for name in ("provider", "model")]
         query = (
             _judging()
             .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
             .where(named[0] == judge.provider, named[1] == judge.model)
         )
-        return _effort(*self._sum(query))
+        return _effort(*self._sum(query)) + self._past_on_panels(judge)
+
+    def _past_on_panels(self, judge: ModelSpec) -> JudgeEffort:
+        """Return what that judge's calls took in the runs that had it on a panel.
+
+        A call says which model answered, and the run which judges it may have been.
+        """
+        has_panel = col(RunRow.config)[("judges", 0, "model", "model")].as_string().is_not(None)
+        by = (col(TrialRow.run_id), _CALLS.c.model)
+        with self._plainly_reading() as connection:
+            rows = connection.execute(
+                _judging(*by)
+                .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
+                .where(has_panel)
+                .group_by(*by)
+            ).all()
+            of_runs = sa.select(col(RunRow.id), col(RunRow.config)).where(
+                col(RunRow.id).in_({row[0] for row in rows})
+            )
+            panels = {
+                run_id: [ModelSpec.model_validate(one["model"]) for one in config["judges"]]
+                for run_id, config in connection.execute(of_runs)
+            }
+        own = [
+            _effort(*_known(*sums))
+            for run_id, answered_by, *sums in rows
+            if _who_answered(panels[run_id], answered_by) == judge
+        ]
+        return sum(own, JudgeEffort())
 
     def spent_usd(self, run_id: str) -> float | None:
         """Return what the run has paid models for in USD; None: unknown.
@@ -121,15 +149,23 @@ class CallStore(StoreConnection):
             return _known(*connection.execute(query).one())
 
 
+def _who_answered(panel: Sequence[ModelSpec], model: str) -> ModelSpec | None:
+    """Return the judge that a provider's model id stands for, such as a dated snapshot of it."""
+    fitting = [
+        judge for judge in panel if model == judge.model or model.startswith(f"{judge.model}-")
+    ]
+    return max(fitting, key=lambda judge: len(judge.model), default=None)
+
+
 def _sums(
-    tokens: sa.ColumnElement[int], usd: sa.ColumnElement[float], *by: sa.Column[Any]
+    tokens: sa.ColumnElement[int], usd: sa.ColumnElement[float], *by: sa.ColumnElement[Any]
 ) -> sa.Select[Any]:
     """Return by those columns of calls: how many, their tokens, how many are priced, USD."""
     sums = (sa.func.count(), sa.func.sum(tokens), sa.func.count(usd), sa.func.sum(usd))
     return sa.select(*by, *sums).select_from(_CALLS)
 
 
-def _judging(*by: sa.Column[Any]) -> sa.Select[Any]:
+def _judging(*by: sa.ColumnElement[Any]) -> sa.Select[Any]:
     sums = _sums(_TOKENS, _CALLS.c.cost_usd, *by).join(TrialRow, _OF_ITS_TRIAL)
     return sums.where(_IS_JUDGES, _IS_ANSWERED)
 
