@@ -25,6 +25,7 @@ _IS_JUDGES = _CALLS.c.purpose == CallPurpose.JUDGE.value
 _OF_AGENT, _OF_JUDGE = _OF_TRIAL.where(~_IS_JUDGES), _OF_TRIAL.where(_IS_JUDGES)
 _IS_ANSWERED = _CALLS.c.model != NO_REPLY
 _OF_ITS_TRIAL = col(TrialRow.id) == _CALLS.c.trial_id
+_RUN_OF_TRIAL: sa.Column[str] = TrialRow.__table__.c.run_id  # type: ignore[attr-defined]
 _TOKENS = _CALLS.c.input_tokens + _CALLS.c.output_tokens
 _TOKENS_AT_MOST = sa.func.coalesce(_CALLS.c.tokens_at_most, _TOKENS)
 _USD_AT_MOST = sa.func.coalesce(_CALLS.c.cost_usd, _CALLS.c.cost_at_most_usd)
@@ -102,7 +103,7 @@ class CallStore(StoreConnection):
         A call says which model answered, and the run which judges it may have been.
         """
         has_panel = col(RunRow.config)[("judges", 0, "model", "model")].as_string().is_not(None)
-        by = (col(TrialRow.run_id), _CALLS.c.model)
+        by = (_RUN_OF_TRIAL, _CALLS.c.model)
         with self._plainly_reading() as connection:
             rows = connection.execute(
                 _judging(*by)
@@ -158,14 +159,14 @@ def _who_answered(panel: Sequence[ModelSpec], model: str) -> ModelSpec | None:
 
 
 def _sums(
-    tokens: sa.ColumnElement[int], usd: sa.ColumnElement[float], *by: sa.ColumnElement[Any]
+    tokens: sa.ColumnElement[int], usd: sa.ColumnElement[float], *by: sa.Column[Any]
 ) -> sa.Select[Any]:
     """Return by those columns of calls: how many, their tokens, how many are priced, USD."""
     sums = (sa.func.count(), sa.func.sum(tokens), sa.func.count(usd), sa.func.sum(usd))
     return sa.select(*by, *sums).select_from(_CALLS)
 
 
-def _judging(*by: sa.ColumnElement[Any]) -> sa.Select[Any]:
+def _judging(*by: sa.Column[Any]) -> sa.Select[Any]:
     sums = _sums(_TOKENS, _CALLS.c.cost_usd, *by).join(TrialRow, _OF_ITS_TRIAL)
     return sums.where(_IS_JUDGES, _IS_ANSWERED)
 
