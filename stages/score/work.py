@@ -160,7 +160,10 @@ def score_until_empty(
             was_scored = await _score(shared, trial_id)
             failed += not was_scored
 
-        yield score
+        try:
+            yield score
+        finally:
+            await shared.renderer.close()
 
     slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
     run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends=ends)
