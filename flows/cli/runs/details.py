@@ -34,6 +34,9 @@ def write_detail(summary: "RunSummary") -> None:
         "Root SR by thirds of the tasks, by turns": [
             row for agent, detail in known for row in _turn_groups(agent, detail)
         ],
+        "Self-verification, and Root SR by it": [
+            row for agent, detail in known for row in _verification(agent, detail)
+        ],
         "End to end, atomic tier": [_end_to_end(agent) for agent in agents if agent.end_to_end],
     }
     for title, rows in tables.items():
@@ -115,6 +118,18 @@ def _runs(agent: "AgentSummary", detail: "AgentDetail") -> _Row:
         "pass@k": _share(agent.pass_at_k.get(most)),
         "pass^k": _share(agent.pass_hat_k.get(most)),
     }
+
+
+def _verification(agent: "AgentSummary", detail: "AgentDetail") -> list[_Row]:
+    return [
+        {
+            "level": level,
+            "agent": agent.agent,
+            "trials": _share(group.trials),
+            "root SR": _share(group.root_sr),
+        }
+        for level, group in detail.self_verification.items()
+    ]
 
 
 def _faults(agent: "AgentSummary", detail: "AgentDetail") -> list[_Row]:
