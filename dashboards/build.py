@@ -156,8 +156,9 @@ def _packed_trials(
             kept = result.outcome.deliverables[: cap.deliverables]
             sizes.update({file.sha256: file.size_bytes for file in kept})
         sizes.update({file.sha256: file.size_bytes for file in task.files[: cap.deliverables]})
-        results_shown = [e["files"] for e in found["transcript"] if e["who"] == "tool" and "files" in e]
-        sizes.update({file["sha256"]: file["size"] for files in results_shown for file in files})
+        for entry in found["transcript"]:
+            if entry["who"] == "tool":
+                sizes.update({file["sha256"]: file["size"] for file in entry.get("files", ())})
         return found
 
     packed = pack(list(by_id), details_of, int(room * (1 - _PICTURES)))

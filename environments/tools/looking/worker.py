@@ -110,6 +110,21 @@ def _screens(path: str, source: Path, request: LookRequest) -> Viewed:
     program = browser()
     if program is None:
         raise ToolRefused(f"{path} cannot be drawn: Chromium is not installed here.")
+    # On a busy host Chromium sometimes ends without a picture.
+    if not any(_is_browsed(program, path, source) for _ in range(2)):
+        raise ToolRefused(f"{path} cannot be drawn: Chromium made no picture of it.")
+    drawn = list(screens(_SCREENSHOT))
+    _SCREENSHOT.unlink()
+    words = "\n".join(read_svg(source).texts) if ending(path) == ".svg" else read_html(source).text
+    looks = tuple(
+        _look(drawn[number - 1], f"screen {number}", words if number == 1 else "")
+        for number in _chosen(path, "screen", len(drawn), request)
+    )
+    return Viewed(noun="screen", total=len(drawn), looks=looks)
+
+
+def _is_browsed(program: str, path: str, source: Path) -> bool:
+    """Have Chromium draw a page; return whether it did."""
     flags = (*BROWSER_FLAGS, f"--user-data-dir={_PROFILE}", f"--screenshot={_SCREENSHOT}")
     try:
         subprocess.run(
@@ -121,15 +136,7 @@ def _screens(path: str, source: Path, request: LookRequest) -> Viewed:
         )
     except subprocess.TimeoutExpired as exc:
         raise ToolRefused(f"{path} was not drawn within {_BROWSER_SECONDS} s.") from exc
-    if not _SCREENSHOT.is_file():
-        raise ToolRefused(f"{path} cannot be drawn: Chromium made no picture of it.")
-    drawn = list(screens(_SCREENSHOT))
-    words = "\n".join(read_svg(source).texts) if ending(path) == ".svg" else read_html(source).text
-    looks = tuple(
-        _look(drawn[number - 1], f"screen {number}", words if number == 1 else "")
-        for number in _chosen(path, "screen", len(drawn), request)
-    )
-    return Viewed(noun="screen", total=len(drawn), looks=looks)
+    return _SCREENSHOT.is_file()
 
 
 def _video(path: str, request: LookRequest, workspace: Path) -> Viewed:
