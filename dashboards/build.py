@@ -162,6 +162,9 @@ def _packed_trials(
             kept = result.outcome.deliverables[: cap.deliverables]
             sizes.update({file.sha256: file.size_bytes for file in kept})
         sizes.update({file.sha256: file.size_bytes for file in task.files[: cap.deliverables]})
+        for entry in found["transcript"]:
+            if entry["who"] == "tool":
+                sizes.update({file["sha256"]: file["size"] for file in entry.get("files", ())})
         return found
 
     packed = pack(list(by_id), details_of, int(room * (1 - _PICTURES)))
