@@ -33,6 +33,7 @@ from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
 from stages.score.rendering.listening import Listener
 from stages.score.rendering.pages import PageDrawer
+from stages.score.rendering.reading import PictureReader
 from stages.score.rendering.views import Renderer
 from stages.score.scripts.running import ScriptRunner
 from stages.score.tool_results import score_tool_result
@@ -74,6 +75,8 @@ class _ScoreContext:
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
     listener: Listener
+    reader: PictureReader | None
+    """None: no judge sees pictures."""
     judge: RunPanel | None
 
 
@@ -163,7 +166,10 @@ def score_until_empty(
             was_scored = await _score(shared, trial_id)
             failed += not was_scored
 
-        yield score
+        try:
+            yield score
+        finally:
+            await shared.renderer.close()
 
     slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
     run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends=ends)
@@ -219,17 +225,23 @@ def _shared(
         scripts=ScriptRunner(ServiceHost(store.artifacts, provider, folder, home, run.id)),
         drawer=PageDrawer(provider, store, folder, run.id, kinds) if kinds else None,
         listener=Listener(provider, store, folder, run.id),
+        reader=PictureReader(provider, store, folder, run.id) if _is_seen(run.config) else None,
         judge=_judge(worker, endpoints),
     )
 
 
 def _drawn(config: RunConfig) -> frozenset[str]:
     """Return the endings of the files of which pictures are wanted."""
-    sights = (sight_of(one.model, one.base_url, config.judging) for one in config.every_judge)
-    if any(sight.sees for sight in sights):
+    if _is_seen(config):
         return DRAWN
     has_viewers = config.page_pictures and config.purpose in _PUBLISHED
     return PAGED if has_viewers else frozenset()
+
+
+def _is_seen(config: RunConfig) -> bool:
+    """Return whether a judge sees pictures."""
+    sights = (sight_of(one.model, one.base_url, config.judging) for one in config.every_judge)
+    return any(sight.sees for sight in sights)
 
 
 def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunPanel | None:
@@ -296,9 +308,11 @@ async def _score_trial(
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     task = with_found_files(task, [file.name for file in outcome.deliverables])
     asked = {spec.name for spec in task.deliverables} | task.state_files
-    listener = shared.listener if shared.judge is not None and _has_judged_leaves(task) else None
+    is_judged = shared.judge is not None and _has_judged_leaves(task)
+    listener, reader = (shared.listener, shared.reader) if is_judged else (None, None)
+    renderer, drawer, artifacts = shared.renderer, shared.drawer, store.artifacts
     files = await render_all(
-        outcome.deliverables, asked, shared.renderer, shared.drawer, listener, store.artifacts
+        outcome.deliverables, asked, renderer, drawer, listener, reader, artifacts
     )
     evidence = TrialEvidence(
         views={item.name: item.view for item in files},
@@ -308,6 +322,7 @@ async def _score_trial(
         task=task,
         pages={item.name: item.pages for item in files if item.pages is not None},
         heard={item.name: item.heard for item in files if item.heard is not None},
+        lettering={item.name: item.lettering for item in files if item.lettering is not None},
     )
     judge = None
     if shared.judge is not None:
