@@ -205,6 +205,9 @@ class Resources(GrowingValue):
     """
 
 
+INITIAL = "initial_workspace"
+"""Folder of the initial files in the published folder of a task with one workspace."""
+
 GTA_WORKFLOW = "gta-workflow"
 """The source of tasks that were published as GTA-Workflow."""
 
@@ -229,7 +232,7 @@ class Provenance(Value):
 class TaskEnvironment(GrowingValue):
     """What a task needs around it beside files and tools (Toolathlon, section 3)."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"distractors", "services"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"distractors", "services", "one_workspace"})
 
     servers: tuple[str, ...] = ()
     """MCP servers by name."""
@@ -246,6 +249,9 @@ class TaskEnvironment(GrowingValue):
     """What the workspace should look like afterwards; never shown to the agent."""
     services: tuple[Service, ...] = Field(default=(), max_length=MAX_SERVICES)
     """Started for each trial, filled from files that the agent never sees as such."""
+    one_workspace: bool = False
+    """The task's files lie in the folder where the agent works, and it may change and remove them.
+    Otherwise they lie apart, read-only, and what the agent makes goes into a folder of its own."""
 
     @model_validator(mode="after")
     def _services_can_be_told_apart(self) -> Self:
@@ -266,6 +272,8 @@ class TaskBrief(Value):
     services: tuple[ServiceBrief, ...] = ()
     feedback: str | None = None
     """Feedback on the previous attempt, in refinement rounds."""
+    one_workspace: bool = False
+    """The files lie in `output/`, where the agent works, and may be changed."""
 
 
 class Task(GrowingValue):
@@ -339,6 +347,22 @@ class Task(GrowingValue):
         return self.environment.services if self.environment else ()
 
     @property
+    def has_one_workspace(self) -> bool:
+        """Whether the agent works in the folder that holds the task's files."""
+        return self.environment is not None and self.environment.one_workspace
+
+    @property
+    def is_decided_by_program(self) -> bool:
+        """Whether one program that the task brings says passed or failed, and nothing else counts.
+
+        Tasks of other benchmarks are of this kind; what makes a good checkpoint tree, or a query
+        from which no tool can be guessed, is not asked of them.
+        """
+        first, *others = (leaf.verifier for leaf in self.checkpoints.leaves())
+        is_binary = isinstance(first, ScriptCheck) and first.verdict == "exit_code"
+        return is_binary and all(other == first for other in others)
+
+    @property
     def state_files(self) -> frozenset[str]:
         """Parts of the final state of services that checkpoints look at, like deliverables."""
         looked_at: set[str | None] = set()
@@ -357,6 +381,14 @@ class Task(GrowingValue):
         return (*self.files, *hidden, *(f for s in self.services for f in s.files))
 
     @property
+    def folder(self) -> tuple[InputFile, ...]:
+        """The folder of a task with one workspace as it was published, for programs look round."""
+        around = self.environment or TaskEnvironment()
+        initial = (f.model_copy(update={"path": f"{INITIAL}/{f.path}"}) for f in self.files)
+        parts = (*initial, *around.preprocess, *around.groundtruth, *around.evaluation)
+        return tuple({file.path: file for file in parts}.values())
+
+    @property
     def content_hash(self) -> str:
         """Hex sha256 over everything in the task, its files' hashes included."""
         return self.digest()
@@ -371,6 +403,7 @@ class Task(GrowingValue):
             tools=self.tools,
             services=briefs_of(self.services),
             feedback=feedback,
+            one_workspace=self.has_one_workspace,
         )
 
 

@@ -105,13 +105,17 @@ def import_(
     category: Annotated[
         str | None, typer.Option(help="Category of tasks that name none; default: retrieval_qa.")
     ] = None,
+    licence: Annotated[
+        str | None, typer.Option(help="Licence of tasks that name none, such as Apache-2.0.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take in a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon."""
     from stages.release.importing import import_bank
 
     wanted = _filter(category=category).category
-    report = import_bank(_store(), format if bank is None else bank, format, path, wanted)
+    name = format if bank is None else bank
+    report = import_bank(_store(), name, format, path, wanted, licence)
     if as_json:
         console.write_json(report.model_dump(mode="json"))
     else:

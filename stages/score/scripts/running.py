@@ -6,11 +6,12 @@ and say nothing about the agent. If it works there, what was delivered made it f
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from environments.ports import Sandbox, SandboxProvider
+from environments.ports import Sandbox, SandboxProvider, Workspace
 from environments.sandbox.collect import collect
 from environments.sandbox.workspace import new_workspace
 from stages.score.check import Verdict
@@ -26,13 +27,14 @@ from stages.score.scripts.verdicts import (
     MAX_RESULT_BYTES,
     RESULT,
     ScriptBroken,
+    ScriptLacks,
     ScriptRun,
     read_verdicts,
 )
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import ScriptCheck
-from taskdata.schema.run import TrialOutcome
+from taskdata.schema.run import Deliverable, TrialOutcome
 from taskdata.schema.scores import LeafScore, Unscored
 from taskdata.schema.task import Resources, Task
 from taskdata.schema.transcript import Transcript
@@ -46,6 +48,18 @@ _WALL_FACTOR, _SPARE_SECONDS = 3, 60
 _LAUNCHED = datetime(2026, 1, 1)
 
 _Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a program looks at: all that somebody left of a task."""
+
+    files: Sequence[Deliverable]
+    launched: datetime
+    answer: str = ""
+    transcript: Transcript | None = None
+    name: str = ""
+    """Names it in the log."""
 
 
 class ScriptRunner:
@@ -70,6 +84,17 @@ class ScriptRunner:
             SandboxFailed: The sandbox failed, not the program.
             NightshiftError: The artifact store has no longer a file of the task or the trial.
         """
+        left = Left(
+            outcome.deliverables,
+            outcome.started_at,
+            outcome.final_answer,
+            transcript,
+            f"trial {outcome.trial_id}",
+        )
+        return await self.score_left(task, left)
+
+    async def score_left(self, task: Task, left: Left) -> dict[str, LeafScore]:
+        """Return the scores of the leaves that a program scores; raises what `score` raises."""
         leaves: dict[ScriptCheck, list[str]] = {}
         for leaf in task.checkpoints.leaves():
             if isinstance(leaf.verifier, ScriptCheck):
@@ -77,16 +102,17 @@ class ScriptRunner:
         if not leaves:
             return {}
         files = await asyncio.to_thread(
-            staged, task, outcome.deliverables, outcome.final_answer, transcript, self._artifacts
+            staged, task, left.files, left.answer, left.transcript, self._artifacts
         )
         scores: dict[str, LeafScore] = {}
         for script, leaf_ids in leaves.items():
             label = _label(task, script)
             try:
-                verdicts = await self._verdicts(script, leaf_ids, files, outcome.started_at)
+                verdicts = await self._verdicts(script, leaf_ids, files, left.launched)
             except ScriptBroken as exc:
-                cause = await self._cause(task, script)
-                _logger.warning("trial %s: %s: %s", outcome.trial_id, cause.value, exc)
+                lacks = isinstance(exc, ScriptLacks)
+                cause = Unscored.SCRIPT_FAILED if lacks else await self._cause(task, script)
+                _logger.warning("%s: %s: %s", left.name or task.id, cause.value, exc)
                 scores |= {i: _unscored(i, label, str(exc), cause) for i in leaf_ids}
             else:
                 scores |= {i: _scored(i, label, verdict) for i, verdict in verdicts.items()}
@@ -105,11 +131,9 @@ class ScriptRunner:
                 (workspace.input / folder).mkdir(mode=0o755, exist_ok=True)
             async with self._provider.open(workspace, limits, self._run_id) as sandbox:
                 completed = await sandbox.run(_command(script, sandbox, launched))
-            left = await asyncio.to_thread(collect, workspace.output, limits)
-            path = next((file.path for file in left.files if file.name == RESULT), None)
             result = None
-            if path is not None and path.stat().st_size <= MAX_RESULT_BYTES:
-                result = await asyncio.to_thread(path.read_bytes)
+            if script.verdict == "json_file":
+                result = await asyncio.to_thread(_result, workspace, limits)
         return read_verdicts(script, leaf_ids, ScriptRun(completed, result))
 
     async def _cause(self, task: Task, script: ScriptCheck) -> Unscored:
@@ -128,6 +152,15 @@ class ScriptRunner:
         except ScriptBroken:
             return False
         return True
+
+
+def _result(workspace: Workspace, limits: Resources) -> bytes | None:
+    """Return the content of `result.json`, None if there is none or it is too large; blocks."""
+    left = collect(workspace.output, limits)
+    path = next((file.path for file in left.files if file.name == RESULT), None)
+    if path is None or path.stat().st_size > MAX_RESULT_BYTES:
+        return None
+    return path.read_bytes()
 
 
 def _command(script: ScriptCheck, sandbox: Sandbox, launched: datetime) -> list[str]:

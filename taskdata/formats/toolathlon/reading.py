@@ -1,13 +1,14 @@
-"""Toolathlon: a folder per task with its state, its programs and what they compare (section 3).
+"""Tasks of a pool: a folder each with its state, its programs and what they compare (section 3).
 
 Nothing of what a task brings is run here; the paths of its programs are those in its folder.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from taskdata.errors import BadTaskData, Misuse
+from taskdata.errors import BadTaskData
 from taskdata.formats.documents import small_document
 from taskdata.formats.files import Folder
 from taskdata.formats.rows import (
@@ -22,55 +23,55 @@ from taskdata.formats.rows import (
     slug,
     title_of,
 )
+from taskdata.formats.toolathlon.pool import CONFIG, SHARED, Pool, found_pool, our_name
 from taskdata.places import UNSTORABLE, is_unstorable
 from taskdata.schema.checkpoint import Checkpoint, ScriptCheck
 from taskdata.schema.task import (
+    INITIAL,
     Capability,
     InputFile,
     Provenance,
+    Resources,
     Task,
     TaskEnvironment,
     Tier,
 )
 
-CONFIG = "task_config.json"
 QUERY = "docs/task.md"
 EVALUATION = "evaluation/main.py"
-_WORKSPACE = "initial_workspace"
-_FIELDS = {"needed_mcp_servers", "needed_local_tools"}
+SERVERS_NEEDED = "needed_mcp_servers"
+_FIELDS = {SERVERS_NEEDED, "needed_local_tools"}
 _BYTECODE = "__pycache__"
+_DEBRIS = (".gitkeep", ".DS_Store")
+_APPLE_DOUBLE = "._"
+"""What macOS writes beside the files of an archive."""
+_IMPORTS_SHARED = re.compile(rb"^[ \t]*(?:from|import)[ \t]+utils\b", re.MULTILINE)
 _MAX_TEXT = 1 << 20
+_MAX_FILES = 2_000
+"""Files that a workspace may hold in the end, its initial ones included."""
 
 
 def read(source: Source) -> Iterator[Imported]:
-    """Yield the tasks of a folder of task folders, in order of their names.
+    """Yield the tasks of a pool, in order of their names.
 
     Raises:
         Misuse: if there is no task in it.
     """
-    folders = _task_folders(source.path)
+    pool = found_pool(source.path)
+    source.ignored.update(pool.faults)
 
     def make(raw: RawRow, notes: RowNotes) -> Made:
-        return _Reader(source, raw.value, notes).made()
+        return _Reader(source, pool, raw.value, notes).made()
 
-    rows = (RawRow(n, folder.name, folder) for n, folder in enumerate(folders, start=1))
+    rows = (RawRow(n, folder.name, folder) for n, folder in enumerate(pool.folders, start=1))
     return each(source, source.path.resolve().name, rows, make)
-
-
-def _task_folders(path: Path) -> list[Path]:
-    if (path / CONFIG).is_file():
-        return [path]
-    folders = sorted(p.parent for p in path.glob(f"*/{CONFIG}")) if path.is_dir() else []
-    if not folders:
-        raise Misuse(f"{path}: expected a folder of task folders, each with {CONFIG}")
-    return folders
 
 
 class _Reader:
     """Reads one task folder."""
 
-    def __init__(self, source: Source, root: Path, notes: RowNotes) -> None:
-        self.source, self.root, self.notes = source, root, notes
+    def __init__(self, source: Source, pool: Pool, root: Path, notes: RowNotes) -> None:
+        self.source, self.pool, self.root, self.notes = source, pool, root, notes
         self.folder = Folder(root)
         self.places: dict[str, Path] = {}
 
@@ -87,6 +88,7 @@ class _Reader:
             if path != QUERY:
                 self.notes.keep(path, self._text(path))
         self.notes.keep("folder", self.root.name)
+        self._keep_servers(config)
         self.notes.keep_rest(config, _FIELDS)
         self.notes.assumed.update(("title", "human_minutes", "capabilities"))
         task = Task(
@@ -109,8 +111,15 @@ class _Reader:
                     ),
                 ),
             ),
-            provenance=Provenance(source=self.source.format, license="not stated"),
-            environment=TaskEnvironment(servers=_names(config, "needed_mcp_servers"), **around),
+            resources=Resources(max_files=_MAX_FILES),
+            provenance=Provenance(
+                source=self.source.format, license=self.source.licence or "not stated"
+            ),
+            environment=TaskEnvironment(
+                servers=tuple(our_name(name) for name in _names(config, SERVERS_NEEDED)),
+                one_workspace=True,
+                **around,
+            ),
             extras=self.source.extras(self.notes),
         )
         return task, self.places
@@ -124,6 +133,14 @@ class _Reader:
         if not isinstance(config, Mapping):
             raise refusal(CONFIG, "must be a mapping", config)
         return config
+
+    def _keep_servers(self, config: Mapping[str, Any]) -> None:
+        """Keep how the pool starts the servers that the task needs."""
+        needed = _names(config, SERVERS_NEEDED)
+        kept = {n: self.pool.servers[n].params for n in needed if n in self.pool.servers}
+        if kept:
+            dumped = {name: params.model_dump(mode="json") for name, params in kept.items()}
+            self.notes.keep("servers", dumped)
 
     def _tools(self, config: Mapping[str, Any]) -> tuple[str, ...]:
         tools = _names(config, "needed_local_tools")
@@ -154,12 +171,12 @@ class _Reader:
             top, _, inner = path.partition("/")
             if top == "docs" or path == CONFIG:
                 continue
-            if _BYTECODE in path.split("/"):
-                self.notes.ignored[_BYTECODE] += 1
+            if debris := _debris(path):
+                self.notes.ignored[debris] += 1
                 continue
             file, place = self.folder.find(path, path)
             self.places[file.sha256] = place
-            if top == _WORKSPACE and inner:
+            if top == INITIAL and inner:
                 inputs.append(file.model_copy(update={"path": inner}))
             elif top == "groundtruth_workspace":
                 around["groundtruth"].append(file)
@@ -167,7 +184,19 @@ class _Reader:
                 around["evaluation" if top == "evaluation" else "preprocess"].append(file)
         if not any(file.path == EVALUATION for file in around["evaluation"]):
             raise refusal(EVALUATION, "is missing: nothing says whether the task is solved")
+        self._add_shared(around)
         return tuple(inputs), {part: tuple(files) for part, files in around.items()}
+
+    def _add_shared(self, around: dict[str, list[InputFile]]) -> None:
+        """Add the pool's own package to programs that import it."""
+        for part in ("preprocess", "evaluation"):
+            places = [self.places[f.sha256] for f in around[part] if f.path.endswith(".py")]
+            if not any(_IMPORTS_SHARED.search(place.read_bytes()) for place in places):
+                continue
+            for path in self.pool.shared():
+                file, place = Folder(self.pool.root or self.root).find(SHARED, path)
+                self.places[file.sha256] = place
+                around[part].append(file)
 
 
 def _names(config: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -175,3 +204,13 @@ def _names(config: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
         raise refusal(f"{CONFIG}: {name}", "must be a list of names", given)
     return tuple(given)
+
+
+def _debris(path: str) -> str | None:
+    """Return the kind of a file that tools left and no task means, None for any other file."""
+    *folders, name = path.split("/")
+    if _BYTECODE in folders:
+        return _BYTECODE
+    if any(part.startswith(_APPLE_DOUBLE) for part in (*folders, name)):
+        return f"{_APPLE_DOUBLE}*"
+    return name if name in _DEBRIS else None
