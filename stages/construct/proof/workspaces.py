@@ -15,8 +15,13 @@ from environments.ports import SandboxProvider
 from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
-from stages.construct.proof.program_text import unused_checks, uses_database
 from stages.construct.proof.verdict import FULL_SCORE, ProofVerdict, TaskProof
+from stages.score.scripts.program_text import (
+    Programs,
+    programs_of,
+    unused_checks,
+    uses_database,
+)
 from stages.score.scripts.running import Left, ScriptRunner
 from stages.score.scripts.staging import groundtruth_path
 from taskdata.artifacts import ArtifactStore
@@ -146,18 +151,17 @@ def _doubts(
         yield _CHECKS_NOTHING
 
 
-def _weaknesses(noted: Sequence[LeafScore], programs: Sequence[bytes]) -> tuple[str, ...]:
+def _weaknesses(noted: Sequence[LeafScore], programs: Programs) -> tuple[str, ...]:
     found = [_CHECKS_NOTHING] if _passes(noted) else []
     if unused := unused_checks(programs):
         found.append(f"it defines checks and never calls them: {', '.join(unused)}")
     return tuple(found)
 
 
-def _programs(artifacts: ArtifactStore, task: Task) -> list[bytes]:
+def _programs(artifacts: ArtifactStore, task: Task) -> Programs:
     """Return the task's own programs, without packages that it shares with others; blocks."""
     files = task.environment.evaluation if task.environment else ()
-    own = (f for f in files if f.path.startswith("evaluation/") and f.path.endswith(".py"))
-    return [artifacts.read_bytes(file.sha256) for file in own]
+    return programs_of((f for f in files if f.path.startswith("evaluation/")), artifacts.read_bytes)
 
 
 def _groundtruth(task: Task) -> tuple[Deliverable, ...]:

@@ -6,7 +6,6 @@ import pytest
 
 from environments.sandbox.providers import sandbox_provider
 from stages.construct.proof.bank import prove_bank
-from stages.construct.proof.program_text import unused_checks, uses_database
 from stages.release.importing import import_bank
 from taskdata.banks.found import find_bank
 from taskdata.store import Store, StoreAddress
@@ -64,23 +63,3 @@ def test_a_ground_truth_that_does_not_pass_fails_with_what_the_program_said(proo
     proof = proofs["minutes"]
     assert proof.verdict == "failed"
     assert "missing: ['repairs']" in proof.reasons[0]
-
-
-def test_checks_that_are_called_or_looked_up_by_name_are_used():
-    program = b"""
-def check_a(): ...
-def check_b(): ...
-def verify_c(): ...
-def _check_d(): ...
-def total(): ...
-CHECKS = ["check_b"]
-check_a()
-"""
-    assert unused_checks([program]) == ("_check_d", "verify_c")
-    assert unused_checks([program, b"import x; x.verify_c()", b"no python ("]) == ("_check_d",)
-
-
-def test_a_database_is_used_where_a_library_for_it_is_imported_anywhere():
-    assert uses_database([b"import os", b"def look():\n    import psycopg2.extras"])
-    assert uses_database([b"from sqlalchemy import text"])
-    assert not uses_database([b"import os  # psycopg2", b"from . import psycopg2"])
