@@ -36,7 +36,7 @@ from taskdata.artifacts import ArtifactStore
 from taskdata.errors import Misuse, PreprocessFailed
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.model_call import CallPurpose
-from taskdata.schema.task import InputFile, Task
+from taskdata.schema.task import InputFile, Task, launch_time
 
 ENTRY = "preprocess/main.py"
 """Path of the program among the task's preprocess files (Toolathlon, section 3)."""
@@ -208,8 +208,7 @@ def _bytes_of(files: tuple[InputFile, ...], artifacts: ArtifactStore) -> Files:
 
 async def _preprocess(task: Task, sandbox: Sandbox, launched: datetime) -> None:
     # The same time as the programs are told that score the trial.
-    launch_time = f"{launched:%Y-%m-%d %H:%M:%S %A}"
-    arguments = ["--agent_workspace", _WORKSPACE, "--launch_time", launch_time]
+    arguments = ["--agent_workspace", _WORKSPACE, "--launch_time", launch_time(launched)]
     done = await sandbox.run([*sandbox.python(), f"input/{ENTRY}", *arguments])
     if problem := _problem(done):
         raise PreprocessFailed(f"task {task.id!r}: {ENTRY} {problem}; the task needs mending")

@@ -1,6 +1,7 @@
 """A benchmark-ready task, and the part of it an agent may see."""
 
 from collections import Counter
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -205,6 +206,8 @@ class Resources(GrowingValue):
     """
 
 
+LAUNCH_TIME = "!!<<<<||||time||||>>>>!!"
+"""Placeholder in system prompts, as Toolathlon writes it."""
 INITIAL = "initial_workspace"
 """Folder of the initial files in the published folder of a task with one workspace."""
 
@@ -229,10 +232,17 @@ class Provenance(Value):
         return self.source == GTA_WORKFLOW
 
 
+def launch_time(launched: datetime) -> str:
+    """Return when a trial began as programs and prompts of tasks are told it (Toolathlon)."""
+    return f"{launched:%Y-%m-%d %H:%M:%S %A}"
+
+
 class TaskEnvironment(GrowingValue):
     """What a task needs around it beside files and tools (Toolathlon, section 3)."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"distractors", "services", "one_workspace"})
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {"distractors", "services", "one_workspace", "system_prompt"}
+    )
 
     servers: tuple[str, ...] = ()
     """MCP servers by name."""
@@ -252,6 +262,9 @@ class TaskEnvironment(GrowingValue):
     one_workspace: bool = False
     """The task's files lie in the folder where the agent works, and it may change and remove them.
     Otherwise they lie apart, read-only, and what the agent makes goes into a folder of its own."""
+    system_prompt: str = Field(default="", max_length=20_000)
+    """What the task itself has to say to the agent before its query; `LAUNCH_TIME` in it is
+    replaced by when the trial began."""
 
     @model_validator(mode="after")
     def _services_can_be_told_apart(self) -> Self:
@@ -274,6 +287,8 @@ class TaskBrief(Value):
     """Feedback on the previous attempt, in refinement rounds."""
     one_workspace: bool = False
     """The files lie in `output/`, where the agent works, and may be changed."""
+    system_prompt: str = ""
+    """Stands after that of the harness."""
 
 
 class Task(GrowingValue):
@@ -393,8 +408,10 @@ class Task(GrowingValue):
         """Hex sha256 over everything in the task, its files' hashes included."""
         return self.digest()
 
-    def brief(self, feedback: str | None = None) -> TaskBrief:
-        """Return what the agent may see."""
+    def brief(self, feedback: str | None = None, launched: datetime | None = None) -> TaskBrief:
+        """Return what the agent may see; `launched`: when its trial began."""
+        own = self.environment.system_prompt if self.environment else ""
+        now = "" if launched is None else launch_time(launched)
         return TaskBrief(
             task_id=self.id,
             query=self.query,
@@ -404,6 +421,7 @@ class Task(GrowingValue):
             services=briefs_of(self.services),
             feedback=feedback,
             one_workspace=self.has_one_workspace,
+            system_prompt=own.replace(LAUNCH_TIME, now),
         )
 
 

@@ -36,7 +36,7 @@ from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import ScriptCheck
 from taskdata.schema.run import Deliverable, TrialOutcome
 from taskdata.schema.scores import LeafScore, Unscored
-from taskdata.schema.task import Resources, Task
+from taskdata.schema.task import Resources, Task, launch_time
 from taskdata.schema.transcript import Transcript
 
 _logger = logging.getLogger(__name__)
@@ -169,7 +169,7 @@ def _command(script: ScriptCheck, sandbox: Sandbox, launched: datetime) -> list[
         *("--agent_workspace", str(_INPUT / WORKSPACE)),
         *("--groundtruth_workspace", str(_INPUT / GROUNDTRUTH)),
         *("--res_log_file", str(_INPUT / TRANSCRIPT)),
-        *("--launch_time", f"{launched:%Y-%m-%d %H:%M:%S %A}"),
+        *("--launch_time", launch_time(launched)),
     ]
     match PurePosixPath(script.entry).suffix:
         case ".py":

@@ -41,6 +41,14 @@ QUERY = "docs/task.md"
 EVALUATION = "evaluation/main.py"
 SERVERS_NEEDED = "needed_mcp_servers"
 _FIELDS = {SERVERS_NEEDED, "needed_local_tools"}
+_SYSTEM_PROMPT = "docs/agent_system_prompt.md"
+_PLACEHOLDERS = {
+    "!!<<<<||||workspace_dir||||>>>>!!": "/workspace/output",
+    "!!<<<<||||workspace_dir_rela||||>>>>!!": "output",
+    "!!<<<<||||current_working_dir||||>>>>!!": "/workspace",
+    # The pool's own loop puts this before the names of tools that are not a server's.
+    "local-claim_done": "claim_done",
+}
 _BYTECODE = "__pycache__"
 _DEBRIS = (".gitkeep", ".DS_Store")
 _APPLE_DOUBLE = "._"
@@ -118,6 +126,7 @@ class _Reader:
             environment=TaskEnvironment(
                 servers=tuple(our_name(name) for name in _names(config, SERVERS_NEEDED)),
                 one_workspace=True,
+                system_prompt=self._system_prompt(),
                 **around,
             ),
             extras=self.source.extras(self.notes),
@@ -141,6 +150,13 @@ class _Reader:
         if kept:
             dumped = {name: params.model_dump(mode="json") for name, params in kept.items()}
             self.notes.keep("servers", dumped)
+
+    def _system_prompt(self) -> str:
+        """Return the task's system prompt, with the folders of our sandboxes filled in."""
+        text = self._text(_SYSTEM_PROMPT) if (self.root / _SYSTEM_PROMPT).exists() else ""
+        for placeholder, value in _PLACEHOLDERS.items():
+            text = text.replace(placeholder, value)
+        return text.strip()
 
     def _tools(self, config: Mapping[str, Any]) -> tuple[str, ...]:
         tools = _names(config, "needed_local_tools")
