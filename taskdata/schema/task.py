@@ -418,7 +418,8 @@ class Task(GrowingValue):
             files=tuple(f.path for f in self.files),
             deliverables=self.deliverables,
             tools=self.tools,
-            services=briefs_of(self.services),
+            # In a pool's task the servers know where their database is, and the agent has them.
+            services=() if self.has_one_workspace else briefs_of(self.services),
             feedback=feedback,
             one_workspace=self.has_one_workspace,
             system_prompt=own.replace(LAUNCH_TIME, now),

@@ -115,10 +115,10 @@ async def _prove_one(prover: _Prover, task: Task, proven: Proven) -> TaskProof:
 
 
 async def _proof(prover: _Prover, task: Task) -> TaskProof:
+    programs = await asyncio.to_thread(_programs, prover.artifacts, task)
     empty = await prover.scores(task, ())
     if reasons := _unscored(empty):
-        return _of(task, ProofVerdict.UNPROVEN, reasons)
-    programs = await asyncio.to_thread(_programs, prover.artifacts, task)
+        return _of(task, ProofVerdict.UNPROVEN, reasons, weaknesses=_weaknesses((), programs))
     files_only = not uses_database(programs)
     truth = _groundtruth(task)
     played = await prover.scores(task, truth) if truth else ()
@@ -147,7 +147,7 @@ def _doubts(
     if not truth:
         yield "it has no ground truth to try"
     yield from _unscored(played)
-    if noted and _passes(noted):
+    if _passes(noted):
         yield _CHECKS_NOTHING
 
 
@@ -178,7 +178,7 @@ def _stored(artifacts: ArtifactStore, name: str, content: bytes) -> Deliverable:
 
 
 def _passes(scores: Sequence[LeafScore]) -> bool:
-    return all(leaf.score == FULL_SCORE for leaf in scores)
+    return bool(scores) and all(leaf.score == FULL_SCORE for leaf in scores)
 
 
 def _score(scores: Sequence[LeafScore]) -> float | None:

@@ -1,10 +1,12 @@
-"""What a pool holds beside its tasks: configurations of servers, and code that programs share.
+"""What a pool holds beside its tasks: servers, a database's dump, code that programs share.
 
 A pool is the folder of a repository (`tasks/<split>/<task>/`, `configs/mcp_servers/*.yaml`,
-`utils/`), a folder of task folders, or one task folder.
+`local_servers/`, `db/init.sql.gz`, `utils/`), a folder of task folders, or one task folder.
 """
 
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,12 +16,22 @@ from taskdata.errors import BadTaskData, Misuse
 from taskdata.formats.files import Folder
 from taskdata.plain_yaml import loaded
 from taskdata.schema.base import Value
+from taskdata.schema.input_file import InputFile
 
 CONFIG = "task_config.json"
 SERVERS = "configs/mcp_servers"
 SHARED = "utils"
 """Package of the pool that programs of its tasks import."""
 
+DUMPS = ("db/init.sql.gz", "db/init.sql")
+"""What the database is made of that all tasks of the pool begin with."""
+
+_LOCAL_SERVERS = "${local_servers_paths}/"
+_SOURCES = (".py", ".ts", ".js", ".mjs")
+_MAX_SOURCE = 1 << 20
+_REACHES_DATABASE = re.compile(
+    rb"\bpsycopg2?\b|\basyncpg\b|\bPG_?HOST\b|(?:from|require\()\s*['\"]pg['\"]"
+)
 _OUR_NAMES = {"pptx": "powerpoint"}
 """Servers that the catalogue has under another name."""
 
@@ -54,6 +66,9 @@ class Pool:
     """The repository's folder; None where only tasks are given."""
     servers: Mapping[str, ServerConfiguration] = field(default_factory=dict)
     """By the names that its tasks use."""
+    dump: InputFile | None = None
+    database_servers: frozenset[str] = frozenset()
+    """Those of its servers that work on its database."""
     faults: tuple[str, ...] = ()
     """Configurations that cannot be read, with the reason."""
 
@@ -108,4 +123,38 @@ def _with_root(folders: tuple[Path, ...], root: Path | None) -> Pool:
             faults.append(f"{SERVERS}/{path.name}: {str(exc).splitlines()[0]}")
         else:
             servers[read.name] = read
-    return Pool(folders, root, servers, tuple(faults))
+    dump = None
+    try:
+        dump = _dump(root)
+    except BadTaskData as exc:
+        faults.append(f"{DUMPS[0]}: {exc}")
+    reaching = (name for name, server in servers.items() if _reaches_database(root, server))
+    return Pool(folders, root, servers, dump, frozenset(reaching if dump else ()), tuple(faults))
+
+
+def _dump(root: Path) -> InputFile | None:
+    name = next((name for name in DUMPS if (root / name).is_file()), None)
+    return None if name is None else Folder(root).find(name, name)[0]
+
+
+def _reaches_database(root: Path, server: ServerConfiguration) -> bool:
+    """Return whether the server's settings or its source name PostgreSQL."""
+    if any(variable.upper().startswith("PG") for variable in server.params.env):
+        return True
+    for argument in server.params.args:
+        if argument.startswith(_LOCAL_SERVERS):
+            folder = argument.removeprefix(_LOCAL_SERVERS).partition("/")[0]
+            return any(map(_names_database, _sources(root / "local_servers" / folder)))
+    return False
+
+
+def _sources(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "node_modules"]
+        yield from (Path(place, name) for name in names if name.endswith(_SOURCES))
+
+
+def _names_database(source: Path) -> bool:
+    if source.is_symlink() or source.stat().st_size > _MAX_SOURCE:
+        return False
+    return _REACHES_DATABASE.search(source.read_bytes()) is not None

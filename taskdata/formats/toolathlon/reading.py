@@ -4,7 +4,7 @@ Nothing of what a task brings is run here; the paths of its programs are those i
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from taskdata.formats.rows import (
 from taskdata.formats.toolathlon.pool import CONFIG, SHARED, Pool, found_pool, our_name
 from taskdata.places import UNSTORABLE, is_unstorable
 from taskdata.schema.checkpoint import Checkpoint, ScriptCheck
+from taskdata.schema.service import PostgresqlService, Service
 from taskdata.schema.task import (
     INITIAL,
     Capability,
@@ -54,6 +55,16 @@ _DEBRIS = (".gitkeep", ".DS_Store")
 _APPLE_DOUBLE = "._"
 """What macOS writes beside the files of an archive."""
 _IMPORTS_SHARED = re.compile(rb"^[ \t]*(?:from|import)[ \t]+utils\b", re.MULTILINE)
+_IMPORTS_DATABASE = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t]+(?:psycopg2?|asyncpg|pg8000|sqlalchemy)\b", re.MULTILINE
+)
+_DATABASE = PostgresqlService(
+    # The names that the pool's servers and programs have in them.
+    name="database",
+    database="toolathlon_gym",
+    user="eigent",
+    password="camel",  # noqa: S106 - published with the pool, and of a server of each trial's own
+)
 _MAX_TEXT = 1 << 20
 _MAX_FILES = 2_000
 """Files that a workspace may hold in the end, its initial ones included."""
@@ -91,6 +102,7 @@ class _Reader:
             raise refusal(None, "the name of the folder is no Unicode text", self.root.name)
         config = self._config()
         inputs, around = self._files()
+        services = self._services(config, around)
         query = self._text(QUERY)
         for path in self.folder.below("docs", "docs"):
             if path != QUERY:
@@ -126,6 +138,7 @@ class _Reader:
             environment=TaskEnvironment(
                 servers=tuple(our_name(name) for name in _names(config, SERVERS_NEEDED)),
                 one_workspace=True,
+                services=services,
                 system_prompt=self._system_prompt(),
                 **around,
             ),
@@ -150,6 +163,22 @@ class _Reader:
         if kept:
             dumped = {name: params.model_dump(mode="json") for name, params in kept.items()}
             self.notes.keep("servers", dumped)
+
+    def _services(
+        self, config: Mapping[str, Any], around: Mapping[str, Iterable[InputFile]]
+    ) -> tuple[Service, ...]:
+        """Return the pool's database where the task's servers or programs work on it."""
+        dump, root = self.pool.dump, self.pool.root
+        if dump is None or root is None:
+            return ()
+        programs = (f for part in around.values() for f in part if f.path.endswith(".py"))
+        served = self.pool.database_servers.intersection(_names(config, SERVERS_NEEDED))
+        if not served and not any(
+            _IMPORTS_DATABASE.search(self.places[file.sha256].read_bytes()) for file in programs
+        ):
+            return ()
+        self.places[dump.sha256] = root / dump.path
+        return (_DATABASE.model_copy(update={"files": (dump,)}),)
 
     def _system_prompt(self) -> str:
         """Return the task's system prompt, with the folders of our sandboxes filled in."""

@@ -81,7 +81,7 @@ def test_an_agent_that_does_nothing_fails_by_what_the_program_found(trial, wire)
 
 
 def test_a_server_that_is_missing_costs_the_trial_and_names_itself(trial):
-    result = trial("member-fees")
+    result = trial("opening-hours")
 
     assert result.outcome.status is OutcomeStatus.INFRASTRUCTURE
     assert result.root_score is None

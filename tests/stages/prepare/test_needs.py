@@ -7,7 +7,7 @@ import pytest
 from stages.prepare.needs import task_needs
 from stages.release.importing import import_bank
 from taskdata.banks.found import find_bank
-from taskdata.schema.task import TaskEnvironment
+from taskdata.schema.task import InputFile, TaskEnvironment
 from taskdata.schema.tool_backends import ToolBackends
 
 POOL = Path(__file__).parents[2] / "pool"
@@ -38,8 +38,14 @@ def test_servers_say_how_they_are_installed_or_described(missing, tmp_path):
     assert f"describe it in {tmp_path}/mcp/servers.yaml" in lacking["server", "ledger"]
 
 
-def test_a_database_that_no_service_brings_is_missing(missing):
-    assert "the task brings none" in missing("member-fees")["database", "postgresql"]
+def test_a_database_that_no_service_brings_is_missing(new_task, store, tmp_path):
+    sha256 = store.artifacts.put_bytes(b"import psycopg2")
+    program = InputFile(path="evaluation/main.py", sha256=sha256, size_bytes=15)
+    task = new_task(environment=TaskEnvironment(evaluation=(program,)))
+    read = store.artifacts.read_bytes
+    needs = task_needs(task, read, tmp_path, "bubblewrap", ToolBackends())
+    (database,) = (need for need in needs if need.kind == "database")
+    assert "the task brings none" in database.state
 
 
 def test_a_package_is_missing_with_the_command_that_installs_it(missing):

@@ -87,3 +87,28 @@ def test_a_linked_package_is_not_followed(read, pool, tmp_path):
     (pool / "utils").symlink_to(tmp_path / "elsewhere")
     (row,) = read("toolathlon", pool).refused
     assert (row.item, row.field) == ("guest-list", "utils")
+
+
+def test_tasks_that_work_on_the_database_bring_it_and_the_agent_is_not_told(read):
+    tasks = by_name(read("toolathlon", POOL))
+    (service,) = tasks["member-fees"].services
+    assert (service.database, service.user) == ("toolathlon_gym", "eigent")
+    assert [file.path for file in service.files] == ["db/init.sql"]
+    assert tasks["member-fees"].brief().services == ()
+    assert [name for name, task in tasks.items() if task.services] == ["member-fees"]
+
+
+def test_a_server_whose_source_names_the_database_works_on_it(read, pool):
+    for source, brings in (("import json", False), ("from psycopg2 import connect", True)):
+        (pool / "local_servers/slides/src").mkdir(parents=True, exist_ok=True)
+        (pool / "local_servers/slides/src/server.py").write_text(source)
+        tasks = by_name(read("toolathlon", pool))
+        assert bool(tasks["opening-hours"].services) == brings
+        assert not tasks["minutes"].services
+
+
+def test_a_pool_without_its_dump_is_taken_in_without_the_database(read, pool):
+    (pool / "db/init.sql").unlink()
+    result = read("toolathlon", pool)
+    assert len(result.tasks) == 6
+    assert not any(task.services for task in result.tasks)
