@@ -1,4 +1,4 @@
-"""`nightshift bank prove` says what of a bank holds and names what does not; `doctor`, what lacks."""
+"""`nightshift bank prove` says what of a bank holds, and `doctor` what its tasks lack."""
 
 import json
 from pathlib import Path
