@@ -39,7 +39,9 @@ def main(arguments: list[str]) -> int:
     if needs.packages:
         return _lacking(f"it needs the Python package {', '.join(map(repr, needs.packages))}")
     if needs.refusals:
-        return _lacking(f"its database does not accept connections: {needs.refusals[0]}")
+        # Whether that is the agent's doing, a trial of the program without its work shows.
+        sys.stderr.write(f"its database does not accept connections: {needs.refusals[0]}\n")
+        return BROKEN
     return code
 
 

@@ -39,7 +39,7 @@ def prove(
     files = found.bank.files if isinstance(found, LoadedBank) else {}
     provider = run_config(settings, sandbox=sandbox).sandbox
     with console.counting("proven", len(tasks)) as count:
-        proofs = prove_bank(store, tasks, files, provider, lambda proof: count())
+        proofs = prove_bank(store, tasks, files, provider, lambda proof: count(), settings.home)
     ordered = sorted(proofs.values(), key=lambda proof: proof.task_id)
     summary = _summary(ordered)
     if as_json:

@@ -18,7 +18,7 @@ from stages.construct.proof.workspaces import (
     is_proven_by_workspaces,
     prove_workspaces,
 )
-from stages.prepare.work import first_trial, require, require_usable
+from stages.prepare.work import HOME, first_trial, require, require_usable
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import (
@@ -43,6 +43,7 @@ def prove_bank(
     files: Mapping[str, Path],
     sandbox: SandboxName,
     proven: Proven = lambda proof: None,
+    home: Path = HOME,
 ) -> dict[str, TaskProof]:
     """Return the proof of each task by content hash; earlier trials are reused.
 
@@ -52,6 +53,7 @@ def prove_bank(
         files: Input files by sha256 that are not in the artifact store yet.
         sandbox: The provider to run them with.
         proven: Told of the proofs, as soon as they are there.
+        home: Where files are that take long to make, such as a database server's.
 
     Raises:
         SandboxFailed: the sandbox does not work on this machine.
@@ -67,7 +69,7 @@ def prove_bank(
     for proof in proofs.values():
         proven(proof)
     by_workspaces = [task for task in usable.values() if is_proven_by_workspaces(task)]
-    proofs |= prove_workspaces(store.artifacts, by_workspaces, sandbox, proven)
+    proofs |= prove_workspaces(store.artifacts, by_workspaces, sandbox, home, proven)
     played = {h: task for h, task in usable.items() if h not in proofs}
     known = {trial.task_hash for trial in store.proof_trials(played)}
     _plan(store, [task for h, task in played.items() if h not in known], files, sandbox)

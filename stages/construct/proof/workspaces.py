@@ -10,11 +10,13 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 from environments.ports import SandboxProvider
 from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
+from environments.services.starting import ServiceHost
 from stages.construct.proof.verdict import FULL_SCORE, ProofVerdict, TaskProof
 from stages.score.scripts.program_text import (
     Programs,
@@ -51,6 +53,7 @@ def prove_workspaces(
     artifacts: ArtifactStore,
     tasks: Sequence[Task],
     sandbox: SandboxName,
+    home: Path,
     proven: Proven = lambda proof: None,
 ) -> dict[str, TaskProof]:
     """Return the proof of each task by content hash; a program is run for each workspace.
@@ -59,6 +62,7 @@ def prove_workspaces(
         artifacts: Holds the tasks' files.
         tasks: Those of `is_proven_by_workspaces`.
         sandbox: The provider to run the programs with, as many at once as there are cores.
+        home: Where files are that take long to make, such as a database server's.
         proven: Told of each proof.
 
     Raises:
@@ -71,7 +75,7 @@ def prove_workspaces(
         raise SandboxFailed(f"sandbox {sandbox}: {reason}")
     note = _stored(artifacts, *_NOTE)
     with reaped(), working_folder() as folder:
-        runner = ScriptRunner(provider, artifacts, folder, _LABEL)
+        runner = ScriptRunner(ServiceHost(artifacts, provider, folder, home, _LABEL))
         proving = partial(_prove_one, _Prover(runner, artifacts, note), proven=proven)
         return asyncio.run(_prove_all(proving, provider, tasks))
 

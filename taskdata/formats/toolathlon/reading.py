@@ -127,7 +127,9 @@ class _Reader:
                     Checkpoint(
                         id="evaluation",
                         requirement="The task's own evaluation passes.",
-                        verifier=ScriptCheck(entry=EVALUATION),
+                        verifier=ScriptCheck(
+                            entry=EVALUATION, services=tuple(s.name for s in services)
+                        ),
                     ),
                 ),
             ),

@@ -1,11 +1,13 @@
 """A pool proves itself: its programs are run, unchanged, over workspaces of a known verdict."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from environments.sandbox.providers import sandbox_provider
 from stages.construct.proof.bank import prove_bank
+from stages.construct.proof.verdict import TaskProof
 from stages.release.importing import import_bank
 from taskdata.banks.found import find_bank
 from taskdata.store import Store, StoreAddress
@@ -13,22 +15,35 @@ from taskdata.store import Store, StoreAddress
 POOL = Path(__file__).parents[3] / "pool"
 
 
-@pytest.fixture(scope="module")
-def proofs(tmp_path_factory):
-    """The proofs of the small pool by task, and those that were told of on the way."""
+def proven(pool: Path, home: Path, *names: str) -> dict[str, TaskProof]:
+    """Return the proofs of a pool's tasks by name; each is told of on the way, once."""
     if reason := sandbox_provider("bubblewrap").unavailable():
         pytest.skip(reason)
-    home = tmp_path_factory.mktemp("home")
     store = Store.open(
         StoreAddress(database_url=f"sqlite:///{home}/n.db", artifacts_url=f"file://{home}/a")
     )
-    import_bank(store, "club", "toolathlon", POOL)
-    told = []
-    tasks = list(find_bank(store, "club").tasks())
-    found = prove_bank(store, tasks, {}, "bubblewrap", told.append)
+    import_bank(store, "club", "toolathlon", pool)
+    told = list[TaskProof]()
+    tasks = list(find_bank(store, "club").tasks([f"toolathlon-{name}" for name in names]))
+    found = prove_bank(store, tasks, {}, "bubblewrap", told.append, home)
     store.close()
     assert sorted(p.task_id for p in told) == sorted(p.task_id for p in found.values())
     return {p.task_id.removeprefix("toolathlon-"): p for p in found.values()}
+
+
+@pytest.fixture(scope="module")
+def proofs(tmp_path_factory):
+    """The proofs of the small pool, without its dump."""
+    home = tmp_path_factory.mktemp("home")
+    pool = shutil.copytree(POOL, home / "pool", ignore=shutil.ignore_patterns("db"))
+    return proven(Path(pool), home)
+
+
+@pytest.mark.postgres
+def test_a_program_asks_the_database_as_the_dump_makes_it(tmp_path):
+    proof = proven(POOL, tmp_path, "member-fees")["member-fees"]
+    # Its ground truth passes, and says nothing of what an agent did to the database.
+    assert (proof.verdict, proof.nop_score, proof.reasons) == ("proven", 0, ())
 
 
 @pytest.mark.parametrize("task", ["guest-list", "opening-hours"])
