@@ -14,7 +14,7 @@ from environments.models.faults import one_line
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
 from environments.models.wire.arguments import clean_text
-from environments.services.running import ServiceHost
+from environments.services.starting import ServiceHost
 from environments.toolkit.services import ToolServices
 from stages.execute.dialogue.journal import Journal
 from stages.workers.deadline import Deadline

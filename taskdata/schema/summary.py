@@ -100,8 +100,11 @@ class ToolSelection(Value):
 
     f1: float
     """As published: can pass 1, and is 0 where the references have no such call."""
+    f1_ci95: tuple[float, float] | None = None
+    """From a bootstrap over tasks; None below five of them, or without such a reference."""
     f1_mended: float | None
     """Calls matched one to one, faulty ones left out; None: no such call was made or asked for."""
+    f1_mended_ci95: tuple[float, float] | None = None
     reference: int
     """Calls in the references."""
     predicted: int

@@ -158,8 +158,8 @@ def page_image(page: pypdfium2.PdfPage, *, is_sheet: bool) -> Image.Image:
         right = max(0.0, width - wide)
         bottom = max(0.0, height - max(tall, _LONGEST_SHEET * (width - right)))
     scale = min(_MOST_ENLARGED, PAGE_PIXELS / max(width - right, height - bottom, 1))
-    image: Image.Image = page.render(scale=scale, crop=(0, bottom, right, 0)).to_pil()
-    return image.convert("RGB")
+    drawn: Image.Image = page.render(scale=scale, crop=(0, bottom, right, 0)).to_pil()
+    return drawn.convert("RGB")
 
 
 def _png(image: Image.Image, *, dither: bool = True) -> bytes:

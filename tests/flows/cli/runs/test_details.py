@@ -109,5 +109,5 @@ def test_end_to_end_metrics_name_their_encoder(shown):
 
 def test_self_verification_has_a_row_for_each_level(shown):
     row = below(shown, "Self-verification, and Root SR by it")
-    assert row.startswith(f"none {AGENT} 25%")
+    assert row.startswith(f"{AGENT} none 25%")
     assert "0%" in row
