@@ -100,7 +100,7 @@ def production(tmp_path, command, postgres_url):
 
 def until_open(port):
     """Wait until the last program listens: asking the doctor meanwhile would hold it up."""
-    ends_at = time.monotonic() + 120
+    ends_at = time.monotonic() + 240
     while not is_open(port):
         assert time.monotonic() < ends_at
         time.sleep(0.2)
