@@ -33,6 +33,11 @@ _VERDICT = re.compile(
     r"|\b(?:begin|end) untrusted\b",
     re.IGNORECASE,
 )
+_HINTS = (
+    *("evidence", "grader", "judge", "evaluator", "reviewer", "scorer", "grading ", "untrusted"),
+    *(f"{verb} {what}" for verb in ("score", "rate", "grade", "mark") for what in ("this", "it")),
+)
+"""Every match of the pattern has one of these in it, and most texts have none."""
 _SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|$)[^\n.!?]*)*(?:[.!?]+|\n|$)\s*")
 _MOST_WINDOW = 3
 """A passage may be broken over so many lines or sentences."""
@@ -51,7 +56,11 @@ class Cleared(NamedTuple):
 def speaks_to_the_judge(text: str) -> bool:
     """Return whether a text shows signs of being written for whoever grades it."""
     plain = " ".join(text.split())
-    return bool(_VERDICT.search(plain)) or bool(_SIGNS.intersection(injection_signs(text)))
+    # Only in ASCII do lower case and the pattern agree on which letters are the same.
+    lower = plain.lower() if plain.isascii() else None
+    may_match = lower is None or any(hint in lower for hint in _HINTS)
+    is_addressed = may_match and _VERDICT.search(plain) is not None
+    return is_addressed or not _SIGNS.isdisjoint(injection_signs(text))
 
 
 def cleared(text: str) -> Cleared:
