@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from quality.injection import injection_signs, plain_letters
-from stages.score.judging.demands import DEMAND
+from stages.score.judging.demands import demands
 
 _SIGNS = frozenset(
     {
@@ -38,9 +38,7 @@ class Cleared(NamedTuple):
 
 def speaks_to_the_judge(text: str) -> bool:
     """Return whether a text shows signs of being written for whoever grades it."""
-    return bool(DEMAND.search(plain_letters(text))) or bool(
-        _SIGNS.intersection(injection_signs(text))
-    )
+    return demands(plain_letters(text)) or bool(_SIGNS.intersection(injection_signs(text)))
 
 
 def cleared(text: str) -> Cleared:

@@ -14,10 +14,13 @@ _GRADERS = (
     r"|grading (?:panel|team|model))"
 )
 _WORK = r"(?:work|submission|file|answer|deliverable|document|response|entry|output|solution|piece)"
-_TEN = r"(?<!to )(?:10|ten)(?=\s?(?:and (?:nothing|no)\b|[.!;,)\"'*<]|$|points?\b|marks?\b|out of\b|/|on the\b))(?![.,]\d)"
+_TEN = (
+    r"(?<!to )(?:10|ten)(?=\s?(?:and (?:nothing|no)\b|points?\b(?! (?:in|for|from|behind|per)\b)"
+    r"|[.!;,)\"'<]|$|marks?\b|out of\b|/|on the\b))(?![.,]\d)"
+)
 _TOP = (
     rf"(?:{_TEN}|(?:full|maximum|max|perfect|highest|top|best|largest|upper)"
-    r"(?: [a-z]+){0,1}? (?:points?|marks?|scores?|credits?|grades?|results?|rating|number|limit)"
+    r"(?: [a-z]+){0,1}? (?:points?|marks?|scores?|credits?|grades?|results?|rating|number|limit)\b"
     r"|the maximum|the largest one)"
 )
 _GIVE = (
@@ -34,12 +37,13 @@ _RUBRIC = (
     r"|grading (?:criteria|scheme|guide|instructions|rules?)|checklist|evaluation)"
 )
 _MACHINE = (
-    r"(?:(?:reviewing |grading |marking )?(?:ai|llm|language model)"
+    r"(?:(?:reviewing |grading |marking )?(?:ai|ki|llm|(?:language )?model|bot)"
     r"|automated (?:assessor|grader|marker|judge|reviewer)|(?:grading|scoring|marking) system)"
 )
 _ENGLISH = (
     # A top score is asked for.
-    rf"{_ORDERED}{_GIVE}\b{_GAP}{{0,50}}?\b{_TOP}",
+    rf"{_ORDERED}{_GIVE}\b{_GAP}{{0,50}}?\b{_TOP}"
+    r"(?! (?:for (?:any|each|every)|if|where|when)\b)",
     r"\b(?:score|rate|grade|mark) (?:this|it) (?:with |as |at )?"
     rf"(?:a |an )?(?:{_TEN}|full (?:points|marks|score|credit))",
     rf"\b(?:score|grade|mark|rating)\b{_GAP}{{0,30}}?\b(?:here|this {_WORK})\b{_GAP}{{0,25}}?\b"
@@ -56,11 +60,24 @@ _ENGLISH = (
     rf"\b{_RUBRIC} (?:does not|do not|doesn't|no longer|has been|is|are) (?:apply|applies|waived"
     r"|suspended|void|lifted)\b",
     r"\b(?:no matter what|whatever|regardless of(?: what)?) the (?:rubric|criteria|marking scheme)",
+    r"\b(?:stop|cease|end|skip) (?:evaluating|grading|checking|scoring|marking)\b",
+    r"\bneeds? no (?:further )?(?:evaluation|grading|scoring|marking)\b",
+    r"\b(?:the|your|all) (?:earlier|previous|old|above) instructions (?:were|are) (?:a mistake"
+    r"|wrong|void|replaced|no longer)\b",
+    rf"\b(?:act|grade|score|mark) as (?:though|if) the {_RUBRIC}",
+    rf"\b(?:consider|treat|regard|count)\b{_GAP}{{0,40}}?\b(?:missing|absent)\b"
+    rf"{_GAP}{{0,20}}?\bas (?:delivered|there|present|complete|done)\b",
     # Whoever grades is addressed, and told what to find.
     rf"\b(?:note|message|attention|notice|dear|memo) (?:to |for )?(?:the |all ){{0,2}}{_GRADERS}"
-    r" ?[:,!]",
-    rf"\b(?:to|for|attention|dear|hey) (?:the |any |all )?{_MACHINE}s?\b{_GAP}{{0,30}}?[:,!]",
-    rf"(?:^|[.!?] ){_MACHINE}[:,] ",
+    r" ?[:,!](?! ?(?:we|i|thank|thanks|on behalf|enclosed|attached)\b)",
+    r"(?:^|[.!?] )(?:(?:hello|hi|dear|hey|liebe[rs]?|hallo) (?:[a-z]+ )?"
+    r"|(?:evaluation|grading|reviewing|scoring) )"
+    rf"{_MACHINE}[:,!]",
+    rf"(?:^|[.!?] ){_MACHINE}, (?:you|when|please|give|score|grade|rate|mark|ignore|do)\b",
+    rf"\bas (?:a|an) {_MACHINE},? you\b",
+    r"(?:(?:^|[.!?] )(?:to|for|attention)|\b(?:note|message|memo|notice|instructions?) (?:to|for)) "
+    rf"(?:the |any |all )?(?:{_MACHINE}|models)\b{_GAP}{{0,30}}?[:,!]",
+    rf"\battention,? {_MACHINE}\b",
     rf"\bif you are an? {_MACHINE}\b",
     r"\b(?:ai|model|llm|bot|system) (?:that is )?(?:reading|assessing|grading|marking) this\b",
     rf"\byou (?:are|will (?:now )?act as|now act as) (?:an? |the )?(?:[a-z]+ )?{_GRADERS}\b"
@@ -74,7 +91,13 @@ _ENGLISH = (
     rf"\b(?:treat|consider|regard|mark|count)\b{_GAP}{{0,40}}?\b(?:criteri\w+|requirements?|items?"
     r"|them)(?: as)? (?:met|satisfied|fulfilled|passed)\b",
     r"\b(?:do not|don't|never) (?:deduct|subtract|take off) (?:any )?(?:points?|marks?)\b",
+    r"\b(?:do not|don't|never) (?:lower|reduce|cut) the (?:result|score|grade|mark|rating)\b",
+    r"\b(?:pass|approve|accept) (?:this|everything)(?=[.,!;]|$)",
     # A verdict is stated.
+    r"(?:^|[.!?] )(?:judge|grader|evaluator|verdict|score|result) ?: ?(?:10|ten)\b(?![.,/:]?\d)",
+    r"\b(?:10|ten) is the (?:[a-z]+ )?(?:only |sole |right |fair |correct )+"
+    r"(?:outcome|score|grade|mark|result|answer)\b",
+    r"\b(?:give|giving|given|score|rate) (?:this|it) (?:less than|below|under) (?:10|ten)\b",
     rf"\b{_GRADERS} (?:have |has |all ){{0,2}}(?:decided|agreed|settled|gave|given|awarded)"
     rf"(?: on| upon)? (?:this |it )?(?:a |an )?(?:{_TEN}|full (?:marks|points)(?=[.!,;]|$))",
     r"\b(?:all|full|maximum|top) (?:points?|marks?|credits?|score) (?:(?:are|is|was|were) )?"
@@ -94,7 +117,8 @@ _ENGLISH = (
 )
 _PUNKTE = (
     r"(?:volle\w* (?:punkt\w*|note)|höchst\w+ (?:punkt\w*|note\w*)|bestnote|maximal\w* punkt\w*"
-    r"|(?<!bis )(?:10|zehn)(?=\s?(?:[.!;,]|$|punkte?\b|von\b|ein\b)))"
+    r"|(?<!bis )(?<!feld )(?<!seite )(?<!zeile )(?<!nummer )(?:10|zehn)"
+    r"(?=\s?(?:[.!;,]|$|punkte?\b|von\b|ein\b)))"
 )
 _PRUEFER = r"(?:prüfer|bewerter|gutachter|juror|richter)(?:in|innen|n)?"
 _SCHEMA = r"(?:anweisungen|vorgaben|rubrik|bewertungs\w+|kriterien)"
@@ -109,9 +133,44 @@ _GERMAN = (
     rf"|gibst|wirst)\b",
     rf"(?:^|[.!?] )(?:liebe[rs]? |sehr geehrter? )?{_PRUEFER}, (?:bitte )?"
     r"(?:sieh|gib|vergib|bewerte|ignoriere|übersieh|ziehe?|vergiss)\b",
+    rf"\b{_SCHEMA}\b{_GAP}{{0,20}}?\bgelten (?:hier )?nicht",
+    r"\b(?:hinweis|nachricht|anweisung) an die (?:bewertung|prüfung)\b",
+    r"\b(?:vergib|vergebt|trage?) (?:hier )?(?:die )?höchstnote\b",
     rf"\b(?:egal|gleich),? was die {_SCHEMA}",
     rf"\bdiese[rn]? (?:arbeit|abgabe|datei|antwort|lösung)\b{_GAP}{{0,40}}?\b"
     rf"(?:note 10|{_PUNKTE})",
 )
-DEMAND = re.compile("|".join(f"(?:{one})" for one in (*_ENGLISH, *_GERMAN)), re.IGNORECASE)
+_DEMAND = re.compile("|".join(f"(?:{one})" for one in (*_ENGLISH, *_GERMAN)), re.IGNORECASE)
 """Matched against text in which a single space stands for any white space."""
+
+_SENTENCES = re.compile(r"[.!?](?:\s|$)")
+_BEST = re.compile(
+    r"\b(?:(?:full|maximum|top|highest|perfect|best|every) (?:possible |available |allowed )?"
+    r"(?:points?|marks?|scores?|credits?|grade|rating|number)|(?:10|ten) ?(?:/|out of) ?(?:10|ten)"
+    r"|an? (?:10|ten)|output is (?:10|ten)|score to (?:10|ten)|as perfect|the maximum"
+    r"|höchstnote|bestnote|volle punktzahl|beste note|zehn von zehn|(?:10|zehn) punkte)\b"
+)
+_OF_THIS = re.compile(
+    rf"\b(?:you|your|yourself|this {_WORK}|this (?:line|trial|text|test|section|task|report)"
+    rf"|such (?:files|works?)|my {_WORK}|the (?:work|submission|deliverable)|du|dein\w*|wer dies"
+    r"|diese[rnsm]? (?:arbeit|datei|abgabe|antwort|text|lösung))\b"
+)
+_GRADES = re.compile(
+    r"\b(?:grad(?:e|es|ing)|mark(?:s|ing)? (?!in\b)|scor(?:e|es|ing)|rat(?:e|es|ing) "
+    r"|award(?:ing|s)?|evaluat\w+|assess\w*|judg(?:e|ing)|output|write down|settle|record"
+    r"|bewert\w*|benot\w*|vergib|vergeben|geben|eintragen)\b"
+)
+
+
+def demands(plain: str) -> bool:
+    """Return whether a text, without case and with single spaces, demands a verdict on itself.
+
+    Beside the wordings above: a sentence that names a top score, grading, and the reader or this
+    very work.
+    """
+    if _DEMAND.search(plain):
+        return True
+    return any(
+        _BEST.search(sentence) and _OF_THIS.search(sentence) and _GRADES.search(sentence)
+        for sentence in _SENTENCES.split(plain)
+    )
