@@ -24,6 +24,7 @@ from dashboards.pages.trial.caps import Cap
 from dashboards.pages.trial.details import Details, details
 from dashboards.pages.trial.packing import pack, pack_files, pack_pages, pack_pictures
 from dashboards.pages.trial_rows import trial_rows, trials_on_page
+from dashboards.site.document import PLOTLY, morning_page
 from dashboards.theme import PALETTE, AgentStyle, agent_styles
 from taskdata.schema.night import Morning
 from taskdata.schema.ranking import controls, ranked
@@ -75,17 +76,17 @@ def build(
 def build_beside(
     store: Store,
     summary: RunSummary,
-    plotly: str,
+    site: str,
     data_docs: Collection[str] = (),
     morning: Morning | None = None,
     results: Sequence[TrialResult] | None = None,
 ) -> RunPage:
-    """Return the dashboard of a run as a page that shares Plotly with others; as `build`.
+    """Return the dashboard of a run as a page that shares Plotly with the site; as `build`.
 
     Args:
         store: As for `build`.
         summary: As for `build`.
-        plotly: Where Plotly's script is, relative to the page.
+        site: Folder of the pages over all nights, relative to the page.
         data_docs: As for `build`.
         morning: As for `build`.
         results: As for `build`.
@@ -93,7 +94,10 @@ def build_beside(
     Raises:
         Misuse: if the run is not in the store.
     """
+    plotly = f"{site}/{PLOTLY}"
     context, data, files = _contents(store, summary, data_docs, morning, results, plotly)
+    if morning is not None:
+        context["morning_page"] = f"{site}/{morning_page(summary.run.id)}"
     beside = {
         f"{kind}/{sha256}.js": f'nightshiftPart("{kind}/{sha256}.js", "{text}");\n'
         for kind in BESIDE
@@ -121,6 +125,7 @@ def _contents(
     listed = trials_on_page(results)
     drawn = _figures(summary, ordered, results, styles)
     context = {
+        "morning_page": None,
         "run": summary.run,
         "summary": summary,
         "agents": ordered,

@@ -40,8 +40,8 @@ def write_run_folder(
     Raises:
         Misuse: if the run is not in the store.
     """
-    plotly = shared_plotly(folder, site)
-    page = build_beside(store, summary, plotly, data_docs, morning, results)
+    Site(site).write_assets()
+    page = build_beside(store, summary, _from(folder, site), data_docs, morning, results)
     for path, script in page.beside.items():
         if not (folder / path).exists():  # named by the hash of what it holds
             replace_file(folder / path, script.encode())
@@ -53,7 +53,11 @@ def write_run_folder(
 def shared_plotly(folder: Path, site: Path) -> str:
     """Write what all pages share, if need be; return Plotly's place as seen from `folder`."""
     Site(site).write_assets()
-    return Path(os.path.relpath(Site(site).plotly, folder)).as_posix()
+    return _from(folder, Site(site).plotly)
+
+
+def _from(folder: Path, path: Path) -> str:
+    return Path(os.path.relpath(path, folder)).as_posix()
 
 
 def _remove_others(folder: Path, beside: Collection[str]) -> None:

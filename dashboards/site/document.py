@@ -32,6 +32,7 @@ from dashboards.site.drawing import Drawing
 from dashboards.theme import DARK, LIGHT, Scheme
 
 ASSETS = "assets"
+PLOTLY = f"{ASSETS}/{SHARED_PLOTLY}"
 _SCRIPTS = ("rows.js", "site/side_by_side.js", "site/figures.js", "exports.js")
 
 
@@ -48,7 +49,7 @@ class Site:
     @property
     def plotly(self) -> Path:
         """Return where the one copy of Plotly is."""
-        return self.folder / ASSETS / SHARED_PLOTLY
+        return self.folder / PLOTLY
 
     def write_assets(self) -> None:
         """Write what the pages share, under names that stay: pages of old nights use it, too."""
