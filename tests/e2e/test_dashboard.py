@@ -102,25 +102,26 @@ def test_a_page_of_the_site_loads_plotly_and_files_from_beside_it(tab, store, tm
     assert started.value.path().read_bytes() == b"x"
     page.goto(path.as_uri() + "#overview")
     page.wait_for_selector("[data-figure=headline] .main-svg")
+    with page.expect_download() as started:
+        page.get_by_role("button", name="CSV").first.click()
+    assert started.value.suggested_filename == "dashboard-headline.csv"
+    assert SMALL in Path(started.value.path()).read_text("utf-8")
     loaded = [url.rpartition("/")[2] for url in requests_beyond_the_page(tab)]
     assert [name for name in loaded if name == "plotly.js"] == ["plotly.js"]
     assert all(url.startswith(tmp_path.as_uri()) for url in requests_beyond_the_page(tab))
     assert tab.complaints == []
-    refused_code(page)
+    refused_markup(page)
 
 
-def refused_code(page) -> None:
-    """Put code into the page as somebody would who got past all escaping; it does not run."""
+def refused_markup(page) -> None:
+    """Put markup into the page as somebody would who got past all escaping; none of it runs."""
     page.evaluate(
-        """() => {
-            document.body.insertAdjacentHTML('beforeend',
-                '<img src="data:," onerror="window.pwned=1"><svg onload="window.pwned=1"></svg>'
-                + '<script src="evil.js"></' + 'script>');
-            const script = document.createElement('script');
-            script.textContent = 'window.pwned=1';
-            document.body.append(script);
-        }"""
+        """() => document.body.insertAdjacentHTML('beforeend',
+            '<img src="data:," onerror="window.pwned=1"><svg onload="window.pwned=1"></svg>'
+            + '<iframe srcdoc="&lt;script&gt;parent.pwned=1&lt;/script&gt;"></iframe>'
+            + '<a id="trap" href="javascript:window.pwned=1">click</a>')"""
     )
+    page.evaluate("document.getElementById('trap').click()")
     page.wait_for_timeout(500)
     assert page.evaluate("window.pwned") is None
 
@@ -312,7 +313,17 @@ def test_trials_of_one_task_stand_side_by_side(opened, tab, plain_run):
 
 def test_code_that_got_into_the_page_would_be_refused(opened, plain_run):
     """Behind the escaping stands the policy: neither handlers nor new scripts run."""
-    refused_code(opened(plain_run.run))
+    page = opened(plain_run.run)
+    refused_markup(page)
+    page.evaluate(
+        """() => {
+            const script = document.createElement('script');
+            script.textContent = 'window.pwned=1';
+            document.body.append(script);
+        }"""
+    )
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.pwned") is None
 
 
 @pytest.mark.e2e
