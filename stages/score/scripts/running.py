@@ -131,7 +131,8 @@ class ScriptRunner:
                         script, leaf_ids, files, left.launched, services
                     )
                 except ScriptBroken as exc:
-                    lacks = isinstance(exc, ScriptLacks)
+                    # What a service of the trial lacks may be gone because of the agent.
+                    lacks = isinstance(exc, ScriptLacks) and not script.services
                     cause = Unscored.SCRIPT_FAILED if lacks else await self._cause(task, script)
                     _logger.warning("%s: %s: %s", left.name or task.id, cause.value, exc)
                     scores |= {i: _unscored(i, label, str(exc), cause) for i in leaf_ids}

@@ -103,6 +103,7 @@ class _Reader:
         config = self._config()
         inputs, around = self._files()
         services = self._services(config, around)
+        asks = self._imports_database(around.get("evaluation", ()))
         query = self._text(QUERY)
         for path in self.folder.below("docs", "docs"):
             if path != QUERY:
@@ -128,7 +129,8 @@ class _Reader:
                         id="evaluation",
                         requirement="The task's own evaluation passes.",
                         verifier=ScriptCheck(
-                            entry=EVALUATION, services=tuple(s.name for s in services)
+                            entry=EVALUATION,
+                            services=tuple(s.name for s in services) if asks else (),
                         ),
                     ),
                 ),
@@ -173,14 +175,19 @@ class _Reader:
         dump, root = self.pool.dump, self.pool.root
         if dump is None or root is None:
             return ()
-        programs = (f for part in around.values() for f in part if f.path.endswith(".py"))
+        programs = [file for part in around.values() for file in part]
         served = self.pool.database_servers.intersection(_names(config, SERVERS_NEEDED))
-        if not served and not any(
-            _IMPORTS_DATABASE.search(self.places[file.sha256].read_bytes()) for file in programs
-        ):
+        if not served and not self._imports_database(programs):
             return ()
         self.places[dump.sha256] = root / dump.path
         return (_DATABASE.model_copy(update={"files": (dump,)}),)
+
+    def _imports_database(self, files: Iterable[InputFile]) -> bool:
+        return any(
+            _IMPORTS_DATABASE.search(self.places[file.sha256].read_bytes())
+            for file in files
+            if file.path.endswith(".py")
+        )
 
     def _system_prompt(self) -> str:
         """Return the task's system prompt, with the folders of our sandboxes filled in."""

@@ -160,6 +160,15 @@ def test_a_database_that_ends_at_its_limits_over_what_the_agent_left_counts_with
     assert leaf.unscored is Unscored.SCRIPT_FAILED
 
 
+def test_a_database_that_the_agent_destroyed_is_no_lack_of_ours(scored, asking, live):
+    refused = "import os; from pathlib import Path\n" + (
+        "if Path('input/deliverables/dropped.txt').exists(): os._exit(67)\n"
+    )
+    live(ServiceFailed("not raised"), times=0)
+    [leaf] = scored(asking(refused), {"dropped.txt": b"app"}, limits=KEPT).values()
+    assert (leaf.score, leaf.unscored) == (None, Unscored.CHECK_FAILED), leaf.reason
+
+
 def test_a_program_may_ask_for_services_of_its_task_only(asking):
     task = asking("assert True")
     fields = task.model_dump()
