@@ -18,6 +18,7 @@ from prefect.artifacts import (
 from prefect.runtime import flow_run
 
 from dashboards.visible_text import visible
+from flows.agreement.cards import listed_judges
 from flows.config import Settings
 from flows.history import record_night
 from flows.notices.telling import notify_regression
@@ -90,7 +91,8 @@ def _write_dashboard(
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "dashboard.html"
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
-    page.write_text(build(store, summary, data_docs, morning, results), encoding="utf-8")
+    cards = listed_judges(settings, store, summary.run.id)
+    page.write_text(build(store, summary, data_docs, morning, results, cards), encoding="utf-8")
     return page
 
 

@@ -157,14 +157,17 @@ def report(
 
 
 def _write_page(store: "Store", run: "Run", page: Path, *, beside: bool) -> None:
-    """Write the dashboard; `beside`: with its Data Docs beside it."""
+    """Write the dashboard; `beside`: with its Data Docs, and cards of judges, beside it."""
     from dashboards.build import build
     from dashboards.gate_docs import write_gate_docs
+    from flows.agreement.cards import listed_judges
+    from flows.config import load_settings
     from flows.summaries import summary_of
 
     results = store.results(run.id)
     summary = summary_of(store, run.id, results)
-    # A file of the user's own choice stays alone, so it links to no Data Docs.
+    # A file of the user's own choice stays alone, so it links to no Data Docs, and to no card.
     data_docs = write_gate_docs(store.artifacts, summary.gates, page.parent) if beside else ()
     morning = store.find_morning(run.id)
-    page.write_text(build(store, summary, data_docs, morning, results), encoding="utf-8")
+    cards = listed_judges(load_settings(), store, run.id) if beside else ()
+    page.write_text(build(store, summary, data_docs, morning, results, cards), encoding="utf-8")
