@@ -16,7 +16,9 @@ from dashboards.figures.steps import steps_against_success
 from dashboards.figures.success_curve import success_curve
 from dashboards.figures.task_scores import TaskScore, task_scores
 from dashboards.figures.timings import timings
+from dashboards.index import ListedJudge
 from dashboards.pages.answers import answers
+from dashboards.pages.detail_tables import detail_tables
 from dashboards.pages.lost_trials import lost_trials
 from dashboards.pages.page import FILES_BYTES, PAGE_BYTES, drawn_figures, embedded, page
 from dashboards.pages.pairs import pairs
@@ -56,6 +58,7 @@ def build(
     data_docs: Collection[str] = (),
     morning: Morning | None = None,
     results: Sequence[TrialResult] | None = None,
+    judge_cards: Sequence[ListedJudge] = (),
 ) -> str:
     """Return the dashboard of a run as an HTML page that needs nothing but a browser.
 
@@ -65,11 +68,13 @@ def build(
         data_docs: Gates whose Data Docs are beside the page, as `write_gate_docs` returns them.
         morning: What the run means against the nights before; None: nobody has compared it.
         results: Of all its trials; None: they are read from the store.
+        judge_cards: Of the run's judges, whose pages are in `judges/` beside `runs/`.
 
     Raises:
         Misuse: if the run is not in the store.
     """
-    context, data, files = _contents(store, summary, data_docs, morning, results, None)
+    context, data, files = _contents(store, summary, morning, results, None)
+    context |= {"data_docs": data_docs, "judge_cards": judge_cards}
     return page(context, data | files)
 
 
@@ -80,6 +85,7 @@ def build_beside(
     data_docs: Collection[str] = (),
     morning: Morning | None = None,
     results: Sequence[TrialResult] | None = None,
+    judge_cards: Sequence[ListedJudge] = (),
 ) -> RunPage:
     """Return the dashboard of a run as a page that shares Plotly with the site; as `build`.
 
@@ -90,12 +96,14 @@ def build_beside(
         data_docs: As for `build`.
         morning: As for `build`.
         results: As for `build`.
+        judge_cards: As for `build`.
 
     Raises:
         Misuse: if the run is not in the store.
     """
     plotly = f"{site}/{PLOTLY}"
-    context, data, files = _contents(store, summary, data_docs, morning, results, plotly)
+    context, data, files = _contents(store, summary, morning, results, plotly)
+    context |= {"data_docs": data_docs, "judge_cards": judge_cards}
     if morning is not None:
         context["morning_page"] = f"{site}/{morning_page(summary.run.id)}"
     beside = {
@@ -110,7 +118,6 @@ def build_beside(
 def _contents(
     store: Store,
     summary: RunSummary,
-    data_docs: Collection[str],
     morning: Morning | None,
     results: Sequence[TrialResult] | None,
     plotly: str | None,
@@ -139,7 +146,9 @@ def _contents(
         "rows": trial_rows(listed, tasks, summary.run.success),
         "trials": len(results),
         "gates": summary.gates,
-        "data_docs": data_docs,
+        "data_docs": (),
+        "judge_cards": (),
+        "detail_tables": detail_tables(ordered),
         "heights": {name: figure.layout.height for name, figure in drawn.items()},
     }
     data: dict[str, Any] = {
@@ -212,6 +221,9 @@ def _packed_trials(
             kept = result.outcome.deliverables[: cap.deliverables]
             sizes.update({file.sha256: file.size_bytes for file in kept})
         sizes.update({file.sha256: file.size_bytes for file in task.files[: cap.deliverables]})
+        for entry in found["transcript"]:
+            if entry["who"] == "tool":
+                sizes.update({file["sha256"]: file["size"] for file in entry.get("files", ())})
         return found
 
     packed = pack(list(by_id), details_of, int(room * (1 - _PICTURES)))

@@ -30,13 +30,30 @@ class ListedRelease(Value):
     version: str
 
 
-def build_index(
-    runs: Sequence[ListedRun], releases: Sequence[ListedRelease], *, has_site: bool = False
-) -> str:
-    """Return the list as an HTML page: runs in their order, then releases.
+class ListedJudge(Value):
+    """A judge whose card is there as a page."""
 
-    Its links are relative: `runs/<id>/dashboard.html`, `banks/<bank>/<version>/index.html`, and
-    `site/index.html` where the pages over all nights are there.
+    judge: str
+    page: str
+    """Name of the page's file."""
+    leaves: int
+    """That people and the judge have scored."""
+    falls_short: bool
+    """Whether it misses what the settings demand."""
+
+
+def build_index(
+    runs: Sequence[ListedRun],
+    releases: Sequence[ListedRelease],
+    judges: Sequence[ListedJudge] = (),
+    *,
+    has_site: bool = False,
+) -> str:
+    """Return the list as an HTML page: runs in their order, then releases and judges.
+
+    Its links are relative: `runs/<id>/dashboard.html`, `banks/<bank>/<version>/index.html`,
+    `judges/<page>`, and `site/index.html` where the pages over all nights are there.
     """
-    context: dict[str, Any] = {"runs": runs, "releases": releases, "has_site": has_site}
+    context: dict[str, Any] = {"runs": runs, "releases": releases, "judges": judges}
+    context["has_site"] = has_site
     return page(context, {}, "index.html", ())

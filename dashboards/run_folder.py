@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from dashboards.build import BESIDE, build_beside
+from dashboards.index import ListedJudge
 from dashboards.site.document import Site, replace_file
 from taskdata.schema.night import Morning
 from taskdata.schema.run import TrialResult
@@ -22,6 +23,7 @@ def write_run_folder(
     data_docs: Collection[str] = (),
     morning: Morning | None = None,
     results: Sequence[TrialResult] | None = None,
+    judge_cards: Sequence[ListedJudge] = (),
 ) -> Path:
     """Write the page of a run with the files beside it, and the copy of Plotly that it shares.
 
@@ -33,6 +35,7 @@ def write_run_folder(
         data_docs: Gates whose Data Docs are in the folder.
         morning: What the run means against the nights before; None: nobody has compared it.
         results: Of all its trials; None: they are read from the store.
+        judge_cards: Of the run's judges, whose pages are in `judges/` beside `runs/`.
 
     Returns:
         The page.
@@ -41,7 +44,8 @@ def write_run_folder(
         Misuse: if the run is not in the store.
     """
     Site(site).write_assets()
-    page = build_beside(store, summary, _from(folder, site), data_docs, morning, results)
+    seen = _from(folder, site)
+    page = build_beside(store, summary, seen, data_docs, morning, results, judge_cards)
     for path, script in page.beside.items():
         if not (folder / path).exists():  # named by the hash of what it holds
             replace_file(folder / path, script.encode())

@@ -18,6 +18,7 @@ from prefect.artifacts import (
 from prefect.runtime import flow_run
 
 from dashboards.visible_text import visible
+from flows.agreement.cards import listed_judges
 from flows.config import Settings
 from flows.history import record_night
 from flows.notices.telling import notify_regression
@@ -90,7 +91,8 @@ def _write_dashboard(
     folder.mkdir(parents=True, exist_ok=True)
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
     site = settings.site_folder
-    return write_run_folder(folder, site, store, summary, data_docs, morning, results)
+    cards = listed_judges(settings, store, summary.run.id)
+    return write_run_folder(folder, site, store, summary, data_docs, morning, results, cards)
 
 
 def _as_completed(summary: RunSummary) -> RunSummary:

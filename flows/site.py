@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+from flows.agreement.cards import listed_judges
 from flows.agreement.standing import judge_notice
 from flows.config import Settings
 from flows.serving.dashboards import listed_releases
@@ -59,13 +60,16 @@ def write_nights(
             _latest(store, published, summary),
             listed_releases(settings.home),
             _records(store, published[0]) if published else None,
+            listed_judges(settings, store),
         )
 
 
 def _told(settings: Settings, store: Store, run_id: str) -> Morning:
     """Return what a night meant, with what is known of its judge by now."""
     notice = judge_notice(store, run_id, settings.agreement)
-    return store.morning(run_id).model_copy(update={"judge_notice": notice})
+    cards = tuple(card.judge for card in listed_judges(settings, store, run_id))
+    told = {"judge_notice": notice, "judge_cards": cards}
+    return store.morning(run_id).model_copy(update=told)
 
 
 def write_all(settings: Settings, store: Store) -> "Written":

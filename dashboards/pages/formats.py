@@ -47,6 +47,16 @@ def share_interval(ci95: tuple[float, float] | None) -> str:
     return "" if ci95 is None else f"{share(ci95[0])} to {share(ci95[1])}"
 
 
+def figure(value: float, form: str) -> str:
+    """Return a number in that format; `share` is a share of 0-1."""
+    return share(value) if form == "share" else format(value, form)
+
+
+def figure_interval(ci95: tuple[float, float] | None, form: str) -> str:
+    """Return the interval of such a number, or nothing where there is none."""
+    return "" if ci95 is None else f"{figure(ci95[0], form)} to {figure(ci95[1], form)}"
+
+
 def gain_interval(ci95: tuple[float, float] | None) -> str:
     """Return the interval of a difference, or nothing where there is none."""
     return "" if ci95 is None else f"{gain(ci95[0])} to {gain(ci95[1])}"

@@ -6,14 +6,13 @@ from typing import Any
 from dashboards.pages import formats
 from dashboards.pages.answers import AnswerCard
 from dashboards.site.changes import changes_figure, effort_rows, is_regression, raised, sentence
+from dashboards.site.control_agents import control_trouble
 from dashboards.site.drawing import Drawing
-from dashboards.site.history import AgentNight, History, NightRow
+from dashboards.site.history import History, NightRow
 from taskdata.schema.night import ClusterChange, ErrorChange, Morning, ScoreChange
-from taskdata.schema.ranking import MUST_SCORE
 
 SHOWN = 20
 """Changes of one kind that are told one by one; the table has them all."""
-_SLACK = 1e-9
 _FAR = 1.0
 """Points of root score that are worth a second look where the comparison can tell nothing."""
 
@@ -186,7 +185,11 @@ def _worked(night: NightRow) -> AnswerCard:
         lost = formats.plural(night.errors, "trial")
         troubles.append(f"{lost} of {night.trials:,} lost to infrastructure errors")
     troubles += [f"gate {gate} does not hold" for gate, held in night.gates.items() if not held]
-    troubles += [t for name, own in night.agents.items() if (t := _control_trouble(name, own))]
+    troubles += [
+        f"control {name} {trouble}"
+        for name, own in night.agents.items()
+        if (trouble := control_trouble(name, own))
+    ]
     if troubles:
         return AnswerCard(question, "No", tuple(troubles), "bad")
     due = sum(agent.ended - agent.scored for agent in night.agents.values())
@@ -196,16 +199,6 @@ def _worked(night: NightRow) -> AnswerCard:
     gates = f", {formats.plural(len(night.gates), 'gate')} held" if night.gates else ""
     done = f"every one of {formats.plural(night.trials, 'trial')} finished and scored{gates}"
     return AnswerCard(question, "Yes", (done,), "good")
-
-
-def _control_trouble(agent: str, own: AgentNight) -> str | None:
-    if agent not in MUST_SCORE or own.score is None:
-        return None
-    low, high = MUST_SCORE[agent]
-    if low - _SLACK <= own.score <= high + _SLACK:
-        return None
-    must = f"{low:g}" if low == high else f"at most {high:g}"
-    return f"control {agent} has {formats.score(own.score)}, must be {must}"
 
 
 def _cost(night: NightRow, before: NightRow | None) -> AnswerCard:

@@ -7,10 +7,10 @@ from itertools import pairwise
 from statistics import StatisticsError, correlation
 
 from dashboards.pages import formats
+from dashboards.site.control_agents import control_trouble
 from dashboards.site.history import History, TaskHistory, TaskResult
 from taskdata.schema.ranking import MUST_SCORE
 
-_SLACK = 1e-9
 _MOST_FAILED = 2
 """Competing agents that must have tried a task before it is remarkable that all of them fail."""
 _FEWEST_POINTS = 4
@@ -80,16 +80,9 @@ def _discrimination(history: History, results: Sequence[TaskResult]) -> float | 
 
 
 def _controls_off(results: Sequence[TaskResult]) -> list[str]:
-    found = []
-    for agent, (low, high) in MUST_SCORE.items():
-        own = [r for r in results if r.agent == agent and r.score is not None]
-        if not own or own[-1].score is None or low - _SLACK <= own[-1].score <= high + _SLACK:
-            continue
-        must = f"{low:g}" if low == high else f"at most {high:g}"
-        found.append(
-            f"The control {agent} last had {formats.score(own[-1].score)} and must have {must}."
-        )
-    return found
+    last = {r.agent: r for r in results if r.agent in MUST_SCORE and r.score is not None}
+    found = {agent: control_trouble(agent, result) for agent, result in last.items()}
+    return [f"When last scored, the control {a} {t}." for a, t in found.items() if t]
 
 
 def _everybody_fails(results: Sequence[TaskResult]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dashboards.index import ListedRelease
+from dashboards.index import ListedJudge, ListedRelease
 from dashboards.site.document import Site, morning_page, task_page
 from dashboards.site.failing import cluster_rows, failure_drawings
 from dashboards.site.history import History, gather
@@ -44,6 +44,7 @@ def write_site(
     summary: RunSummary | None = None,
     releases: Sequence[ListedRelease] = (),
     records: Mapping[str, TaskRecord] | None = None,
+    judges: Sequence[ListedJudge] = (),
 ) -> Written:
     """Write the site of a store; pages that would be the same are left as they are.
 
@@ -55,6 +56,7 @@ def write_site(
         summary: The latest night's numbers, for the leaderboard; None: that page says so.
         releases: Those that have a page.
         records: What is on record of tasks, by their ids.
+        judges: Those whose cards have a page, in `judges/` beside `runs/`.
 
     Raises:
         KeyError: if a morning is of no night.
@@ -62,7 +64,7 @@ def write_site(
     history = gather(nights)
     site = Site(folder)
     site.write_assets()
-    _write_mornings(site, history, mornings)
+    _write_mornings(site, history, mornings, judges)
     latest = mornings.get(history.nights[-1].run_id) if history.nights else None
     _write_overviews(site, history, summary, latest)
     _write_tasks(site, history, releases, records or {})
@@ -76,20 +78,27 @@ def write_site(
         "has_morning": has_morning,
         "has_run": has_run,
         "releases": releases,
+        "judges": judges,
     }
     site.write("nights.html", "nights.html", context)
     return Written(folder / "index.html", site.written, site.kept, site.largest)
 
 
-def _write_mornings(site: Site, history: History, mornings: Mapping[str, Morning]) -> None:
+def _write_mornings(
+    site: Site,
+    history: History,
+    mornings: Mapping[str, Morning],
+    judges: Sequence[ListedJudge],
+) -> None:
     for run_id, morning in mornings.items():
         context, drawings = morning_context(history, morning), morning_drawings(history, morning)
+        context["judges"] = judges
         site.write(morning_page(run_id), "morning.html", context, drawings)
     latest = history.nights[-1].run_id if history.nights else None
     if latest is None:
         site.write("index.html", "no_night.html", {})
     elif latest in mornings:
-        context = morning_context(history, mornings[latest])
+        context = morning_context(history, mornings[latest]) | {"judges": judges}
         drawings = morning_drawings(history, mornings[latest])
         site.write("index.html", "morning.html", context, drawings)
 

@@ -7,21 +7,22 @@ version, and unpacked for each trial.
 import asyncio
 import hashlib
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from environments.ports import Mount, Sandbox, Workspace
 from environments.sandbox.walking import opened, opened_folder
-from environments.services.inside.template import TEMPLATE, TEMPLATE_MOUNT
+from environments.services.inside.template import KEPT_MOUNT, TEMPLATE, TEMPLATE_MOUNT
 from environments.services.postgresql_binaries import MISSING, newest_binaries
 from environments.services.program import Program, ServiceStopped
-from environments.services.server import Variables
+from environments.services.server import ScriptSettings, Variables
 from taskdata.errors import ServiceFailed
-from taskdata.schema.service import HOST, PostgresqlService
+from taskdata.schema.service import HOST, SCRIPT_ROLE, PostgresqlService
 
 _FOLDER = "services"
 _SECONDS = 120.0
@@ -43,15 +44,35 @@ class Postgresql:
 
     def variables(self, service: PostgresqlService, ports: Sequence[int]) -> tuple[Variables, ...]:
         """Return the variables that libpq reads."""
-        return (
-            (
-                ("PGHOST", HOST),
-                ("PGPORT", str(ports[0])),
-                ("PGDATABASE", service.database),
-                ("PGUSER", service.user),
-                ("PGPASSWORD", service.password),
-            ),
-        )
+        return (_variables(service, ports[0], service.user, service.password),)
+
+    def for_scripts(
+        self, service: PostgresqlService, ports: Sequence[int], seconds: int, *, is_kept: bool
+    ) -> ScriptSettings:
+        """Return a role of the programs' own, for which a statement may take `seconds`."""
+        password = secrets.token_hex(16)
+        access = {
+            "database": service.database,
+            "user": service.user,
+            "user_password": service.password,
+            "role": SCRIPT_ROLE,
+            "password": password,
+            "seconds": seconds,
+        }
+        settings = self.settings(service) | {"access": access, "is_kept": is_kept}
+        dsn = f"postgresql://{SCRIPT_ROLE}:{password}@{HOST}:{ports[0]}/{service.database}"
+        variables = _variables(service, ports[0], SCRIPT_ROLE, password)
+        return ScriptSettings(settings, ((*variables, ("DATABASE_URL", dsn)),))
+
+    def base(self, mounts: Sequence[Mount]) -> Path | None:
+        """Return the empty cluster."""
+        return mounts[0].source
+
+    def kept_mounts(self, kept: Path, base: Path | None) -> Sequence[Mount]:
+        """Return the kept cluster and the empty one that it grew out of."""
+        if base is None:
+            raise ServiceFailed("the final state of a PostgreSQL server does not name its base")
+        return (Mount(kept, KEPT_MOUNT), Mount(base, TEMPLATE_MOUNT))
 
     async def mounts(self, sandbox: Sandbox, workspace: Workspace, home: Path) -> Sequence[Mount]:
         """Return the mount of the empty cluster, made now if this server version is new."""
@@ -77,6 +98,16 @@ class Postgresql:
         await asyncio.to_thread(_keep, workspace.output, template)
 
 
+def _variables(service: PostgresqlService, port: int, user: str, password: str) -> Variables:
+    return (
+        ("PGHOST", HOST),
+        ("PGPORT", str(port)),
+        ("PGDATABASE", service.database),
+        ("PGUSER", user),
+        ("PGPASSWORD", password),
+    )
+
+
 def _identity(image: str | None) -> str:
     """Return what identifies a server: the image, or the server's own binary."""
     if image is None:
@@ -98,7 +129,10 @@ def _passwd(workspace: Workspace) -> Mount:
 
 
 def _keep(output: Path, template: Path) -> None:
-    """Move the file into place atomically, because another trial may be doing the same."""
+    """Move the file into place, unless another trial that was doing the same was first.
+
+    States are kept as differences to it, so it must never be replaced.
+    """
     try:
         with _made(output) as source:
             template.parent.mkdir(parents=True, exist_ok=True)
@@ -107,10 +141,10 @@ def _keep(output: Path, template: Path) -> None:
                 with os.fdopen(descriptor, "wb") as target:
                     shutil.copyfileobj(source, target, 1 << 20)
                 os.chmod(name, 0o644)
-                os.replace(name, template)
-            except BaseException:
+                with suppress(FileExistsError):
+                    os.link(name, template)
+            finally:
                 os.unlink(name)
-                raise
     except OSError as error:
         raise ServiceFailed(
             f"cannot keep PostgreSQL's empty cluster in {template.parent}: {error.strerror}"

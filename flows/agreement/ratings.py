@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from taskdata.errors import Misuse
-from taskdata.schema.agreement import Annotation, Rating
+from taskdata.schema.agreement import Annotation, PathNode, Rating
+from taskdata.schema.checkpoint import Checkpoint
 from taskdata.schema.run import Run, TrialResult
 from taskdata.schema.scores import LeafScore, NodeScore, shares
 from taskdata.store import Store
@@ -27,9 +28,10 @@ def ratings_of_run(store: Store, run: Run) -> tuple[list[Rating], list[Run]]:
     runs = [source, *fresh]
     found: list[Rating] = []
     occasions: Counter[str] = Counter()
+    trees = {key: task.checkpoints for key, task in store.tasks_of_run(source.id).items()}
     for one in runs:
         results = store.results(one.id, round_=0)
-        judged = list(_of_judges(store, results, occasions))
+        judged = list(_of_judges(store, results, occasions, trees))
         occasions.update({rating.rater for rating in judged})
         found += judged
         if one is source:
@@ -62,12 +64,16 @@ def matched(people: Sequence[Rating], run: Run, of_run: Sequence[Rating]) -> lis
 
 
 def _of_judges(
-    store: Store, results: Sequence[TrialResult], occasions: Mapping[str, int]
+    store: Store,
+    results: Sequence[TrialResult],
+    occasions: Mapping[str, int],
+    trees: Mapping[str, Checkpoint],
 ) -> Iterator[Rating]:
     for result in results:
         if result.score is None:
             continue
         weights = _weights(result.score.root)
+        paths = _paths(trees[result.trial.task_hash])
         words: int | None = None
         for position, leaf in enumerate(result.score.leaves):
             if leaf.score is None or not leaf.verifier.startswith(JUDGE):
@@ -82,6 +88,7 @@ def _of_judges(
                     score=score,
                     occasion=occasions.get(judge, 0) + 1,
                     weight=max(weights[leaf.leaf_id], _LEAST_WEIGHT),
+                    path=paths.get(leaf.leaf_id, ()),
                     position=position,
                     words=words,
                 )
@@ -121,6 +128,24 @@ def _weights(root: NodeScore, share: float = 1.0) -> dict[str, float]:
     for part, child in zip(parts, root.children, strict=True):
         found |= _weights(child, share * part)
     return found
+
+
+def _paths(tree: Checkpoint) -> dict[str, tuple[PathNode, ...]]:
+    """Return the path to each leaf; none where the score is the mean by the leaves' weights."""
+    if all(node.rule == "weighted_mean" for node in tree.nodes()):
+        return {}
+    return dict(_paths_below(tree, (), 1.0))
+
+
+def _paths_below(
+    node: Checkpoint, above: tuple[PathNode, ...], share: float
+) -> Iterator[tuple[str, tuple[PathNode, ...]]]:
+    path = (*above, PathNode(node.id, share, node.rule, node.passes_from))
+    if not node.children:
+        yield node.id, path
+    parts = shares(child.weight for child in node.children)
+    for part, child in zip(parts, node.children, strict=True):
+        yield from _paths_below(child, path, part)
 
 
 def _words(store: Store, result: TrialResult) -> int:

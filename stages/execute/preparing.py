@@ -100,7 +100,9 @@ async def prepared(
     deadline.step = "starting its services"
     async with (
         AsyncExitStack() as workspaces,
-        running_services(task.services, shared.service_host) as services,
+        running_services(
+            task.services, shared.service_host, keep=task.services_of_programs
+        ) as services,
         allowed_network(task.resources.network) as network,
     ):
         around = Surroundings(services, network)

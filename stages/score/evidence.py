@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from stages.score.matching import listed
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript
-from taskdata.schema.views import Heard, PagePictures, View
+from taskdata.schema.views import Heard, PagePictures, PictureTexts, View
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,9 @@ class TrialEvidence:
     """By the deliverable's name: pictures of pages, of moments, or of itself."""
     heard: Mapping[str, Heard] = field(default_factory=dict)
     """By the deliverable's name: what a speech recogniser heard in it."""
+
+    lettering: Mapping[str, PictureTexts] = field(default_factory=dict)
+    """By the deliverable's name: what is written in its pictures."""
 
     def not_delivered(self, name: str) -> str:
         """Return the reason for a score of 0 when a file is missing."""

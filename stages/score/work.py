@@ -14,10 +14,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
 from environments.renderers.pages.formats import DRAWN, PAGED
+from environments.services.starting import ServiceHost
 from stages.execute.harness import harness_kind
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
@@ -31,6 +33,7 @@ from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
 from stages.score.rendering.listening import Listener
 from stages.score.rendering.pages import PageDrawer
+from stages.score.rendering.reading import PictureReader
 from stages.score.rendering.views import Renderer
 from stages.score.scripts.running import ScriptRunner
 from stages.score.tool_results import score_tool_result
@@ -57,6 +60,7 @@ _logger = logging.getLogger(__name__)
 _MAX_CAUSE = 500
 _PUBLISHED = ("evaluation", "rescoring")
 """Purposes of runs that have a dashboard."""
+_HOME = Path(".nightshift")
 _LEAST_SLOTS = 2
 """One for trials with a judge, one for those without."""
 
@@ -71,6 +75,8 @@ class _ScoreContext:
     drawer: PageDrawer | None
     """None: no pictures of pages are wanted."""
     listener: Listener
+    reader: PictureReader | None
+    """None: no judge sees pictures."""
     judge: RunPanel | None
 
 
@@ -110,13 +116,14 @@ def score_trials(
     run_id: str,
     trial_ids: Sequence[str],
     endpoints: Mapping[str, Sequence[str]] | None = None,
+    home: Path = _HOME,
 ) -> int:
     """Score trials in this process, which is the only worker of the run.
 
     The arguments and errors are those of `score_until_empty`.
     """
     backlog = Backlog.of(by_judge(store, run_id, trial_ids))
-    failed = score_until_empty(store, run_id, backlog.exchange, endpoints or {})
+    failed = score_until_empty(store, run_id, backlog.exchange, endpoints or {}, home=home)
     record_given_up(store, backlog.given_up)
     return failed + sum(len(given_up) for given_up in backlog.given_up.values())
 
@@ -128,6 +135,7 @@ def score_until_empty(
     endpoints: Mapping[str, Sequence[str]],
     exchange: Exchange | None = None,
     ends: StageEnd = NO_DEADLINE,
+    home: Path = _HOME,
 ) -> int:
     """Score trials of a backlog until it has none; return how many failed for our reasons.
 
@@ -140,6 +148,7 @@ def score_until_empty(
         exchange: Carries messages to the coordinator of the run's limits and money, which hold for
             the judge; None: this worker is the only one.
         ends: The stage's deadline, in seconds since the epoch: no trial is begun after it.
+        home: Where files are that take long to make, such as a database server's.
 
     Raises:
         Misuse: The run, its sandbox or its judge cannot be used.
@@ -150,14 +159,17 @@ def score_until_empty(
     @asynccontextmanager
     async def opened(worker: WorkerContext) -> AsyncIterator[WorkOnTrial]:
         prepare_to_check()
-        shared = _shared(worker, endpoints)
+        shared = _shared(worker, endpoints, home)
 
         async def score(trial_id: str) -> None:
             nonlocal failed
             was_scored = await _score(shared, trial_id)
             failed += not was_scored
 
-        yield score
+        try:
+            yield score
+        finally:
+            await shared.renderer.close()
 
     slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
     run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends=ends)
@@ -172,13 +184,17 @@ def record_given_up(store: Store, given_up: Mapping[str, Sequence[str]]) -> None
 
 
 def do(
-    store: Store, run_id: str, round_: int, endpoints: Mapping[str, Sequence[str]] | None = None
+    store: Store,
+    run_id: str,
+    round_: int,
+    endpoints: Mapping[str, Sequence[str]] | None = None,
+    home: Path = _HOME,
 ) -> StageReport:
     """Score the round's due trials in this process and report."""
     started = time.monotonic()
     trial_ids = due(store, run_id, round_)
     if trial_ids:
-        score_trials(store, run_id, trial_ids, endpoints)
+        score_trials(store, run_id, trial_ids, endpoints, home)
     done = report(store, run_id, round_, len(trial_ids))
     return done.model_copy(update={"seconds": time.monotonic() - started})
 
@@ -198,26 +214,34 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
     )
 
 
-def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _ScoreContext:
+def _shared(
+    worker: WorkerContext, endpoints: Mapping[str, Sequence[str]], home: Path
+) -> _ScoreContext:
     store, run, provider, folder = worker.store, worker.run, worker.provider, worker.folder
     kinds = _drawn(run.config)
     return _ScoreContext(
         worker=worker,
         renderer=Renderer(provider, store.artifacts, folder, run.id),
-        scripts=ScriptRunner(provider, store.artifacts, folder, run.id),
+        scripts=ScriptRunner(ServiceHost(store.artifacts, provider, folder, home, run.id)),
         drawer=PageDrawer(provider, store, folder, run.id, kinds) if kinds else None,
         listener=Listener(provider, store, folder, run.id),
+        reader=PictureReader(provider, store, folder, run.id) if _is_seen(run.config) else None,
         judge=_judge(worker, endpoints),
     )
 
 
 def _drawn(config: RunConfig) -> frozenset[str]:
     """Return the endings of the files of which pictures are wanted."""
-    sights = (sight_of(one.model, one.base_url, config.judging) for one in config.every_judge)
-    if any(sight.sees for sight in sights):
+    if _is_seen(config):
         return DRAWN
     has_viewers = config.page_pictures and config.purpose in _PUBLISHED
     return PAGED if has_viewers else frozenset()
+
+
+def _is_seen(config: RunConfig) -> bool:
+    """Return whether a judge sees pictures."""
+    sights = (sight_of(one.model, one.base_url, config.judging) for one in config.every_judge)
+    return any(sight.sees for sight in sights)
 
 
 def _judge(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> RunPanel | None:
@@ -284,9 +308,11 @@ async def _score_trial(
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     task = with_found_files(task, [file.name for file in outcome.deliverables])
     asked = {spec.name for spec in task.deliverables} | task.state_files
-    listener = shared.listener if shared.judge is not None and _has_judged_leaves(task) else None
+    is_judged = shared.judge is not None and _has_judged_leaves(task)
+    listener, reader = (shared.listener, shared.reader) if is_judged else (None, None)
+    renderer, drawer, artifacts = shared.renderer, shared.drawer, store.artifacts
     files = await render_all(
-        outcome.deliverables, asked, shared.renderer, shared.drawer, listener, store.artifacts
+        outcome.deliverables, asked, renderer, drawer, listener, reader, artifacts
     )
     evidence = TrialEvidence(
         views={item.name: item.view for item in files},
@@ -296,6 +322,7 @@ async def _score_trial(
         task=task,
         pages={item.name: item.pages for item in files if item.pages is not None},
         heard={item.name: item.heard for item in files if item.heard is not None},
+        lettering={item.name: item.lettering for item in files if item.lettering is not None},
     )
     judge = None
     if shared.judge is not None:

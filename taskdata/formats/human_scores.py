@@ -1,12 +1,13 @@
 """Scores of people and judges as CSV: read from anybody, written for anybody's spreadsheet.
 
 Columns `task`, `leaf`, `annotator` and `score`; where they matter `agent`, `repetition`,
-`occasion`, `weight`, `position` and `words`. An annotator named `judge:NAME` is a judge; a column
-named `judge:NAME` holds that judge's score beside a person's.
+`occasion`, `weight`, `path`, `position` and `words`. An annotator named `judge:NAME` is a judge; a
+column named `judge:NAME` holds that judge's score beside a person's.
 """
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,9 +20,10 @@ from taskdata.schema.agreement import Rating
 
 JUDGE = "judge:"
 REQUIRED = ("task", "leaf", "annotator", "score")
-OPTIONAL = ("agent", "repetition", "occasion", "weight", "position", "words")
+OPTIONAL = ("agent", "repetition", "occasion", "weight", "path", "position", "words")
 MAX_BYTES = 50_000_000
 _MAX_CELL = 500
+_MAX_PATH = 5000
 _FAULTS_TOLD = 20
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _NEUTRALISED = re.compile(r"'+[=+\-@\t\r\n]")
@@ -68,7 +70,8 @@ def write_ratings(ratings: Iterable[Rating], path: Path) -> None:
         writer.writerow([*REQUIRED, *OPTIONAL])
         for one in ratings:
             rater = f"{JUDGE}{one.rater}" if one.is_judge else one.rater
-            facts = [getattr(one, name) for name in OPTIONAL]
+            facts = [getattr(one, name) for name in OPTIONAL if name != "path"]
+            facts.insert(OPTIONAL.index("path"), json.dumps(one.path) if one.path else "")
             cells = [one.task, one.leaf, rater, one.score, *facts]
             writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in cells])
 
@@ -128,8 +131,8 @@ def _ratings(cells: Mapping[str, str]) -> Iterator[Rating | str]:
     if "" in cells:
         yield cells[""]
         return
-    if long := [name for name, cell in cells.items() if len(cell) > _MAX_CELL]:
-        yield f"{long[0]}: more than {_MAX_CELL} characters"
+    if long := [name for name, cell in cells.items() if len(cell) > _longest(name)]:
+        yield f"{long[0]}: more than {_longest(long[0])} characters"
         return
     if empty := [name for name in REQUIRED if not cells[name]]:
         yield f"{empty[0]}: is empty"
@@ -140,6 +143,10 @@ def _ratings(cells: Mapping[str, str]) -> Iterator[Rating | str]:
     for name, cell in cells.items():
         if name.startswith(JUDGE) and cell:
             yield _rating(facts | {"occasion": "1"}, name.removeprefix(JUDGE), cell, True)
+
+
+def _longest(column: str) -> int:
+    return _MAX_PATH if column == "path" else _MAX_CELL
 
 
 def _rating(facts: Mapping[str, str], rater: str, score: str, is_judge: bool) -> Rating | str:

@@ -1,14 +1,32 @@
 """Scores that people and judges gave to the same leaves, and what their agreement amounts to."""
 
 from datetime import datetime
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic_core import from_json
 
 from taskdata.schema.base import Value
+from taskdata.schema.checkpoint import Rule
 from taskdata.schema.summary import Estimate
 
 PUBLISHED_KAPPA, PUBLISHED_ICC, PUBLISHED_MAE = 0.8, 0.9, 0.75
 """What the published judge reaches, rounded (GTA-2, section 6.4.2): 0.812, 0.928 and 0.74."""
+
+
+class PathNode(NamedTuple):
+    """A node of a checkpoint tree, on the way from the root to a leaf."""
+
+    id: str
+    share: float = 1.0
+    """Of the weight of all children of the node above it, 0-1."""
+    rule: Rule = "weighted_mean"
+    passes_from: float = 10.0
+
+
+def _from_cell(value: Any) -> Any:
+    """Return a path that a file holds as JSON in the shape that is validated."""
+    return from_json(value) if isinstance(value, str) else value
 
 
 class Rating(Value):
@@ -26,6 +44,9 @@ class Rating(Value):
     """2 and more: the same rater scored the same leaf again (test and retest)."""
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """Of the leaf in its output's score."""
+    path: Annotated[tuple[PathNode, ...], BeforeValidator(_from_cell)] = ()
+    """From the root down to the leaf, where a node on the way requires all of its children; empty:
+    the output's score is the mean by `weight`."""
     position: int | None = Field(default=None, ge=0)
     """Place of the leaf among those that the judge was asked."""
     words: int | None = Field(default=None, ge=0)

@@ -273,6 +273,8 @@ class Morning(Value):
     """Expected share (0-1), at most, of nights without any real change that raise an alarm."""
     judge_notice: str | None = None
     """What the night's judge has not shown yet, as known when the page is written."""
+    judge_cards: tuple[str, ...] = ()
+    """Judges of the night that have a card, as known when the page is written."""
     notes: tuple[str, ...] = ()
     """What keeps the comparison from being made, or limits it, in whole sentences."""
 

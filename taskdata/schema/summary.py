@@ -100,8 +100,11 @@ class ToolSelection(Value):
 
     f1: float
     """As published: can pass 1, and is 0 where the references have no such call."""
+    f1_ci95: tuple[float, float] | None = None
+    """From a bootstrap over tasks; None below five of them, or without such a reference."""
     f1_mended: float | None
     """Calls matched one to one, faulty ones left out; None: no such call was made or asked for."""
+    f1_mended_ci95: tuple[float, float] | None = None
     reference: int
     """Calls in the references."""
     predicted: int
@@ -145,6 +148,14 @@ class TurnGroup(Value):
     root_sr: Estimate
 
 
+class VerificationGroup(Value):
+    """Trials of one level of self-verification (TOBench, section 5)."""
+
+    trials: Estimate
+    """Share of the trials whose level is known."""
+    root_sr: Estimate
+
+
 class AgentDetail(Value):
     """What `results --detail` shows of an agent's first attempts, every figure with its interval.
 
@@ -179,6 +190,8 @@ class AgentDetail(Value):
     """wrong_tool_name, call_error, overlong_output."""
     turn_groups: dict[str, TurnGroup]
     """easy, medium, hard; empty below three tasks with known turns."""
+    self_verification: dict[str, VerificationGroup] = Field(default_factory=dict)
+    """none, existence, looked; empty where no trial delivered anything that has a look."""
 
 
 class EndToEndAccuracy(Value):

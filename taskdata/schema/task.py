@@ -313,7 +313,7 @@ class Task(GrowingValue):
             elif isinstance(verifier, Judge):
                 asked = set(verifier.deliverables)
             elif isinstance(verifier, ScriptCheck):
-                self._require_program(leaf.id, verifier.entry)
+                self._require_program(leaf.id, verifier)
                 continue
             else:
                 continue
@@ -325,18 +325,30 @@ class Task(GrowingValue):
                 )
         return self
 
-    def _require_program(self, leaf_id: str, entry: str) -> None:
+    def _require_program(self, leaf_id: str, script: ScriptCheck) -> None:
         programs = {f.path for f in self.environment.evaluation} if self.environment else set()
-        if entry not in programs:
+        if script.entry not in programs:
             raise ValueError(
-                f"checkpoint {leaf_id!r} runs {entry!r}, which is not among the evaluation files "
-                f"{sorted(programs)}"
+                f"checkpoint {leaf_id!r} runs {script.entry!r}, which is not among the evaluation "
+                f"files {sorted(programs)}"
+            )
+        names = {service.name for service in self.services}
+        if unknown := sorted(set(script.services) - names):
+            raise ValueError(
+                f"checkpoint {leaf_id!r} needs the services {unknown}, which are not among the "
+                f"task's {sorted(names)}"
             )
 
     @property
     def services(self) -> tuple[Service, ...]:
         """What is started for each trial."""
         return self.environment.services if self.environment else ()
+
+    @property
+    def services_of_programs(self) -> frozenset[str]:
+        """Names of the services that are started again for programs that score the task."""
+        scripts = (leaf.verifier for leaf in self.checkpoints.leaves())
+        return frozenset(n for s in scripts if isinstance(s, ScriptCheck) for n in s.services)
 
     @property
     def state_files(self) -> frozenset[str]:

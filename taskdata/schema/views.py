@@ -322,6 +322,15 @@ class Heard(Value):
     """A WAV recording of its beginning, 16 kHz and mono, for models that hear."""
 
 
+class PictureTexts(Value):
+    """What a text recogniser read in the pictures of a file."""
+
+    texts: tuple[str, ...] = ()
+    """Of the first pictures, in order."""
+    reason: str = ""
+    """Why not all of it was read."""
+
+
 class RenderedDeliverable(Value):
     """A deliverable's view, with a small picture where one can be made."""
 
@@ -335,3 +344,5 @@ class RenderedDeliverable(Value):
     """None of files without pages, and where nothing could draw them."""
     heard: Heard | None = None
     """None of files without sound, and where no judge wants to know."""
+    lettering: PictureTexts | None = None
+    """None of files without pictures, and where no judge sees them."""

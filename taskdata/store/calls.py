@@ -25,6 +25,7 @@ _IS_JUDGES = _CALLS.c.purpose == CallPurpose.JUDGE.value
 _OF_AGENT, _OF_JUDGE = _OF_TRIAL.where(~_IS_JUDGES), _OF_TRIAL.where(_IS_JUDGES)
 _IS_ANSWERED = _CALLS.c.model != NO_REPLY
 _OF_ITS_TRIAL = col(TrialRow.id) == _CALLS.c.trial_id
+_RUN_OF_TRIAL: sa.Column[str] = TrialRow.__table__.c.run_id  # type: ignore[attr-defined]
 _TOKENS = _CALLS.c.input_tokens + _CALLS.c.output_tokens
 _TOKENS_AT_MOST = sa.func.coalesce(_CALLS.c.tokens_at_most, _TOKENS)
 _USD_AT_MOST = sa.func.coalesce(_CALLS.c.cost_usd, _CALLS.c.cost_at_most_usd)
@@ -87,14 +88,42 @@ class CallStore(StoreConnection):
         return {trial_id: _effort(*_known(*sums)) for trial_id, *sums in rows}
 
     def past_judging(self, judge: ModelSpec) -> JudgeEffort:
-        """Return what that judge's calls took together, in all runs."""
+        """Return what that judge's calls took together, in all runs, panels included."""
         named = [col(RunRow.config)[("judge", name)].as_string() for name in ("provider", "model")]
         query = (
             _judging()
             .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
             .where(named[0] == judge.provider, named[1] == judge.model)
         )
-        return _effort(*self._sum(query))
+        return _effort(*self._sum(query)) + self._past_on_panels(judge)
+
+    def _past_on_panels(self, judge: ModelSpec) -> JudgeEffort:
+        """Return what that judge's calls took in the runs that had it on a panel.
+
+        A call says which model answered, and the run which judges it may have been.
+        """
+        has_panel = col(RunRow.config)[("judges", 0, "model", "model")].as_string().is_not(None)
+        by = (_RUN_OF_TRIAL, _CALLS.c.model)
+        with self._plainly_reading() as connection:
+            rows = connection.execute(
+                _judging(*by)
+                .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
+                .where(has_panel)
+                .group_by(*by)
+            ).all()
+            of_runs = sa.select(col(RunRow.id), col(RunRow.config)).where(
+                col(RunRow.id).in_({row[0] for row in rows})
+            )
+            panels = {
+                run_id: [ModelSpec.model_validate(one["model"]) for one in config["judges"]]
+                for run_id, config in connection.execute(of_runs)
+            }
+        own = [
+            _effort(*_known(*sums))
+            for run_id, answered_by, *sums in rows
+            if _who_answered(panels[run_id], answered_by) == judge
+        ]
+        return sum(own, JudgeEffort())
 
     def spent_usd(self, run_id: str) -> float | None:
         """Return what the run has paid models for in USD; None: unknown.
@@ -119,6 +148,14 @@ class CallStore(StoreConnection):
     def _sum(self, query: sa.Select[Any]) -> tuple[int, int, float | None]:
         with self._plainly_reading() as connection:
             return _known(*connection.execute(query).one())
+
+
+def _who_answered(panel: Sequence[ModelSpec], model: str) -> ModelSpec | None:
+    """Return the judge that a provider's model id stands for, such as a dated snapshot of it."""
+    fitting = [
+        judge for judge in panel if model == judge.model or model.startswith(f"{judge.model}-")
+    ]
+    return max(fitting, key=lambda judge: len(judge.model), default=None)
 
 
 def _sums(

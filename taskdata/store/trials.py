@@ -15,7 +15,7 @@ from taskdata.schema.diagnosis import Diagnosis
 from taskdata.schema.run import OutcomeStatus, Trial, TrialOutcome
 from taskdata.schema.scores import NodeScore, TrialScore
 from taskdata.schema.transcript import Transcript
-from taskdata.schema.views import Heard, PagePictures, RenderedDeliverable
+from taskdata.schema.views import Heard, PagePictures, PictureTexts, RenderedDeliverable
 from taskdata.store.attempts import (
     FINISHED,
     OUTCOMES,
@@ -250,6 +250,24 @@ class TrialStore(AttemptStore, CallStore):
         clips = [] if heard.clip_sha256 is None else [heard.clip_sha256]
         kept = PagePictures(pictures=(transcript, *clips), reason=heard.reason)
         self.keep_page_pictures(sha256, ending, listener, kept)
+
+    def picture_texts(self, sha256: str, ending: str, reader: str) -> PictureTexts | None:
+        """Return what `reader` read in the pictures of a file, or None.
+
+        It stands in the table of pictures, so that it is kept as long as these.
+        """
+        kept = self.page_pictures(sha256, ending, reader)
+        if kept is None:
+            return None
+        return PictureTexts.model_validate_json(self.artifacts.read_bytes(kept.pictures[0]))
+
+    def keep_picture_texts(
+        self, sha256: str, ending: str, reader: str, texts: PictureTexts
+    ) -> None:
+        """Store what `reader` read in the pictures of a file, for all trials that deliver it."""
+        written = self.artifacts.put_bytes(texts.model_dump_json().encode())
+        kept = PagePictures(pictures=(written,), reason=texts.reason)
+        self.keep_page_pictures(sha256, ending, reader, kept)
 
     def record_diagnosis(self, diagnosis: Diagnosis) -> bool:
         """Store a trial's labels; return False, changing nothing, if it has some."""

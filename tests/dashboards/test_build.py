@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 
 import dashboards.build
 from dashboards.build import PAGE_BYTES, build
+from dashboards.pages.detail_tables import detail_tables
 from dashboards.pages.trial_rows import trials_on_page
 from quality.summary import summarise
 from taskdata.errors import Misuse
@@ -54,6 +55,27 @@ def test_agents_stand_side_by_side_with_errors_beside_their_scores(dashboard, ni
     assert (scored, errors) == ("2 of 2", "0")
     scored, errors = (c.get_text(" ", strip=True) for c in cells["nop"][2:4])
     assert (scored, errors) == ("0 of 2 1 due", "1")
+
+
+def test_every_group_of_results_detail_is_on_the_page_with_interval_and_n(dashboard, night, store):
+    page = soup(dashboard(night))
+    found = {d.summary.get_text(): d.table for d in page.select("#groups details")}
+    agents = summarise(night, store.results(night.id), store.tasks_of_run(night.id)).agents
+    assert set(found) == set(detail_tables(agents))
+    assert {"By category", "By group of types", "By leaves of the tree"} < set(found)
+    assert "Harness and model, per trial" in found
+    competing, apart = found["Root SR above k"].find_all("tbody")
+    assert AGENT in competing.get_text()
+    assert "Controls" in apart.get_text()
+    assert [AGENT in apart.get_text(), "nop" in apart.get_text()] == [False, True]
+    table = found["By category"]
+    columns = [cell.get_text() for cell in table.thead.find_all("th")]
+    (row,) = [r for r in table.tbody.find_all("tr") if AGENT in r.get_text()]
+    cells = dict(zip(columns, row.find_all(["td", "th"]), strict=True))
+    figures = [small.get_text() for small in cells["root SR"].find_all("small")]
+    assert cells["root SR"].get_text(" ", strip=True).startswith("50")
+    assert figures[-1] == "n 2"
+    assert " to " in figures[0]
 
 
 def test_agents_are_ranked_and_controls_stand_apart(

@@ -62,6 +62,7 @@ function trialArticle(trial) {
     trial.errors.length ? section("Error", trial.errors.map((text) => block(text))) : null,
     trial.lost.length ? section("Missing artifacts", sentences(trial.lost)) : null,
     section("Scores", trial.tree ? element("ul", { class: "tree" }, scoreNode(trial.tree)) : aside("Not scored.")),
+    trial.end_to_end.length ? section("End to end, atomic tier", factList(trial.end_to_end)) : null,
     trial.steps.length ? section("Steps", comparison(trial.steps)) : null,
     trial.diagnosis
       ? section("Diagnosis", factList(trial.diagnosis.facts), sentences(trial.diagnosis.evidence)) : null,

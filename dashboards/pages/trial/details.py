@@ -10,6 +10,7 @@ from typing import Any
 
 from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, shown
+from dashboards.pages.trial.end_to_end import end_to_end_facts
 from dashboards.pages.trial.files import deliverable, input_file, left_out
 from dashboards.pages.trial.predictions import compared
 from dashboards.pages.trial.transcript import entries
@@ -61,6 +62,7 @@ def details(
         "later": list(later),
         "errors": [shown(text, cap.text) for text in _errors(result)],
         "tree": None if result.score is None else _Tree(cap).node(result.score.root),
+        "end_to_end": _end_to_end(result, cap),
         "diagnosis": _diagnosis(result, cap),
     }
     return found | _work(store, result, task, cap)
@@ -180,6 +182,13 @@ def _bounds(node: NodeScore) -> str:
     if node.leaf is not None or node.lower == node.upper:
         return ""
     return f"{formats.score_range(node.lower, node.upper)}: verdicts are missing"
+
+
+def _end_to_end(result: TrialResult, cap: Cap) -> list[list[Any]]:
+    found = None if result.score is None else result.score.root.end_to_end
+    if found is None:
+        return []
+    return [[name, shown(value, cap.reason)] for name, value in end_to_end_facts(found)]
 
 
 def _diagnosis(result: TrialResult, cap: Cap) -> Details | None:

@@ -1,4 +1,4 @@
-"""A PostgreSQL server with one database, from initdb to the final state as CSV.
+"""A PostgreSQL server with one database, from initdb to the final state, as CSV and as a cluster.
 
 Nothing survives a trial, so nothing is ever flushed to disk. Until the host has been told that the
 server is ready, nobody else can know its socket, and the server trusts every connection; from then
@@ -7,6 +7,7 @@ on every user needs a password, and only this program knows the superuser's.
 
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -19,10 +20,14 @@ import psycopg
 from psycopg import sql
 
 from environments.services.inside.lines import (
+    ALIVE,
     FAILED,
     INPUT,
+    KEEP,
+    KEPT,
     LOST,
     OUTPUT,
+    RENEW,
     SOCKETS,
     STATE,
     last_lines,
@@ -31,7 +36,15 @@ from environments.services.inside.lines import (
     say,
     settings,
 )
-from environments.services.inside.template import TEMPLATE, TEMPLATE_MOUNT
+from environments.services.inside.packing import pack, unpack
+from environments.services.inside.script_access import (
+    ScriptAccess,
+    close_off,
+    copied_as_files,
+    drop_templates,
+    renew,
+)
+from environments.services.inside.template import KEPT_MOUNT, TEMPLATE, TEMPLATE_MOUNT
 from environments.services.postgresql_binaries import MISSING, newest_binaries
 
 _SUPERUSER = "postgres"
@@ -60,6 +73,8 @@ _OPTIONS = {
     # Parallel workers would need more shared memory than a sandbox has.
     "max_parallel_workers": "0",
     "log_min_messages": "fatal",
+    # What is asked is nobody's business, see `script_access`.
+    "track_activities": "off",
 }
 # Before PostgreSQL 15 every user may create functions where the superuser would find them.
 _OWN_NAMES_ONLY = "-c search_path=pg_catalog"
@@ -96,9 +111,14 @@ def main() -> int:
         return _reported(lambda: _make_template(binaries))
     server = _Server(binaries, given)
     code = _reported(server.start)
+    work = {
+        STATE: server.write_state,
+        KEEP: server.keep,
+        RENEW: server.renew,
+        ALIVE: server.answer,
+    }
     for order in orders() if code == 0 else ():
-        if order == STATE:
-            code = _reported(server.write_state, lambda: LOST if server.is_lost() else FAILED)
+        code = _reported(work[order], lambda: LOST if server.is_lost() else FAILED)
     return code
 
 
@@ -154,12 +174,14 @@ class _Server:
         self._database: str = given["database"]
         self._user: str = given["user"]
         self._user_password: str = given["password"]
+        self._access = ScriptAccess(**given["access"]) if "access" in given else None
+        self._is_kept = bool(given.get("is_kept"))
         self._password = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> dict[str, str]:
         """Start and fill the server, then require passwords; return the facts for the host."""
-        _run(("tar", "--extract", "--file", TEMPLATE_MOUNT, "--directory", OUTPUT))
+        self._make_data()
         options = [part for name, value in _OPTIONS.items() for part in ("-c", f"{name}={value}")]
         with _LOG.open("wb") as log:
             self._process = subprocess.Popen(
@@ -169,19 +191,91 @@ class _Server:
                 stderr=log,
             )
         with closing(self._first_connection()) as connection:
-            role, database = sql.Identifier(self._user), sql.Identifier(self._database)
-            for statement in (
-                sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, self._user_password),
-                sql.SQL("CREATE DATABASE {} OWNER {}").format(database, role),
+            if not self._is_kept:
+                self._make_database(connection)
+            if self._access is not None:
+                self._give_to_scripts(connection, self._access)
+            (_DATA / "pg_hba.conf").write_text("local all all scram-sha-256\n")
+            connection.execute(
                 sql.SQL("ALTER ROLE {} PASSWORD {}").format(
                     sql.Identifier(_SUPERUSER), self._password
-                ),
-            ):
-                connection.execute(statement)
-            self._fill()
-            (_DATA / "pg_hba.conf").write_text("local all all scram-sha-256\n")
+                )
+            )
             connection.execute("SELECT pg_reload_conf()")
         return {"ready": self._asked_as_the_agent()}
+
+    def _make_data(self) -> None:
+        if not self._is_kept:
+            _run(("tar", "--extract", "--file", TEMPLATE_MOUNT, "--directory", OUTPUT))
+            return
+        unpack(Path(KEPT_MOUNT), Path(TEMPLATE_MOUNT), _DATA)
+        kept, ours = (_DATA / "PG_VERSION").read_text().strip(), _version(self._binaries)
+        if ours.split(".")[0] != kept.split(".")[0]:
+            raise _Failed(
+                f"its final state was kept by PostgreSQL {kept}, and here is {ours}: "
+                f"install PostgreSQL {kept} and score again"
+            )
+        (_DATA / "pg_hba.conf").write_text("local all all trust\n")
+
+    def _make_database(self, connection: "psycopg.Connection[Any]") -> None:
+        role, database = sql.Identifier(self._user), sql.Identifier(self._database)
+        for statement in (
+            sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, self._user_password),
+            sql.SQL("CREATE DATABASE {} OWNER {} {}").format(
+                database, role, copied_as_files(connection)
+            ),
+        ):
+            connection.execute(statement)
+        self._fill()
+
+    def _give_to_scripts(self, connection: "psycopg.Connection[Any]", access: ScriptAccess) -> None:
+        left = None
+        if self._made_readable(connection):
+            where = self._where(self._database)
+            left = psycopg.connect(
+                **where, user=_SUPERUSER, options=_OWN_NAMES_ONLY, autocommit=True
+            )
+        close_off(connection, left, access)
+
+    def renew(self) -> dict[str, str]:
+        """Give the next program the final state; return the facts for the host."""
+        if self._access is None:
+            raise _Failed("no program was announced")
+        with closing(self._above()) as connection:
+            renew(connection, self._access)
+        return {"done": "renewed"}
+
+    def answer(self) -> dict[str, str]:
+        """Ask the server anything; return the facts for the host."""
+        self._above().close()
+        return {"alive": "yes"}
+
+    def keep(self) -> dict[str, str]:
+        """Stop the server and pack what it holds; return the facts for the host."""
+        shutil.rmtree(OUTPUT / STATE, ignore_errors=True)
+        folder = OUTPUT / KEPT
+        folder.mkdir()
+        server = self._process
+        if server is None:
+            raise _Failed("the server has not been started")
+        with closing(self._above()) as connection:
+            drop_templates(connection)
+        server.send_signal(signal.SIGINT)
+        if code := server.wait():
+            raise _Failed(f"the server ended with code {code}")
+        # After a clean end nothing in the log is needed, and the log is most of what has changed.
+        _run((self._binaries / "pg_resetwal", "-D", _DATA))
+        pack(_DATA, Path(TEMPLATE_MOUNT), folder / KEPT)
+        return {"kept": _version(self._binaries)}
+
+    def _above(self) -> "psycopg.Connection[Any]":
+        return psycopg.connect(
+            **self._where(_SUPERUSER),
+            user=_SUPERUSER,
+            password=self._password,
+            options=_OWN_NAMES_ONLY,
+            autocommit=True,
+        )
 
     def write_state(self) -> dict[str, str]:
         """Write every table to a CSV file; return the facts for the host.
@@ -192,11 +286,7 @@ class _Server:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         who: dict[str, Any] = {"user": _SUPERUSER, "password": self._password}
-        with closing(
-            psycopg.connect(
-                **self._where(_SUPERUSER), **who, options=_OWN_NAMES_ONLY, autocommit=True
-            )
-        ) as above:
+        with closing(self._above()) as above:
             if not self._made_readable(above):
                 return {"done": "no database"}
         with closing(
@@ -267,7 +357,8 @@ class _Server:
 
     def _asked_as_the_agent(self) -> str:
         """Connect as the agent will and ask for the version; this is the health check."""
-        where = self._where(self._database)
+        # Programs get the database later, each a copy of its own.
+        where = self._where(self._database if self._access is None else _SUPERUSER)
         # The server applies new access rules a moment after it is told to.
         deadline = time.monotonic() + _START_SECONDS
         while _lets_in_without_password(where, self._user):

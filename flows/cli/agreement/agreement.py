@@ -41,6 +41,7 @@ def agreement(
     as_json: JsonOption = False,
 ) -> None:
     """Measure how far judges agree with people, and keep it as a card for each judge."""
+    from flows.agreement.cards import write_card
     from flows.config import load_settings
     from taskdata.store import Store
 
@@ -55,7 +56,9 @@ def agreement(
             write_ratings(ratings, export)
             console.note(f"{len(ratings)} scores are in {export}")
         cards = _cards(ratings, judge, threshold or passing, evidence)
-        pages = {card.judge: _kept(settings, store, card) for card in cards}
+        for card in cards:
+            store.save_judge_card(card)
+        pages = {card.judge: write_card(settings, card) for card in cards}
     if as_json:
         minima = settings.agreement
         found = [
@@ -106,17 +109,6 @@ def _cards(
     now, version = datetime.now(UTC), code_version()
     wanted = judges if judge is None else [judge]
     return [judge_card(ratings, one, threshold, evidence, version, now) for one in wanted]
-
-
-def _kept(settings: "Settings", store: "Store", card: "JudgeCard") -> Path:
-    """Keep the card in the store and as a page; return where the page is."""
-    from dashboards.judge_card import build_judge_card, card_page
-
-    store.save_judge_card(card)
-    page = settings.judges_folder / card_page(card.judge)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(build_judge_card(card, settings.agreement), encoding="utf-8")
-    return page
 
 
 def _write(settings: "Settings", card: "JudgeCard", page: Path) -> None:

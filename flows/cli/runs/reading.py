@@ -163,6 +163,7 @@ def _write_page(settings: "Settings", store: "Store", run: "Run") -> Path:
     """Write the run's page in the site, with its Data Docs; return where it is."""
     from dashboards.gate_docs import write_gate_docs
     from dashboards.run_folder import write_run_folder
+    from flows.agreement.cards import listed_judges
     from flows.summaries import summary_of
 
     results = store.results(run.id)
@@ -170,11 +171,12 @@ def _write_page(settings: "Settings", store: "Store", run: "Run") -> Path:
     folder, site = settings.run_folder(run.id), settings.site_folder
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
     morning = store.find_morning(run.id)
-    return write_run_folder(folder, site, store, summary, data_docs, morning, results)
+    cards = listed_judges(settings, store, run.id)
+    return write_run_folder(folder, site, store, summary, data_docs, morning, results, cards)
 
 
 def _write_one_file(store: "Store", run: "Run", page: Path) -> None:
-    """Write the dashboard as a file of the user's own choice, which links to no Data Docs."""
+    """Write the dashboard as a file of its own, which links to no Data Docs and to no card."""
     from dashboards.build import build
     from flows.summaries import summary_of
 

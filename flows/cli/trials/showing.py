@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flows.cli.trials.saving import Saved
+    from taskdata.schema.atomic import EndToEndScore
     from taskdata.schema.diagnosis import Diagnosis
     from taskdata.schema.run import TrialOutcome, TrialResult
     from taskdata.schema.scores import LeafScore, StepScore, TrialScore
@@ -188,12 +189,21 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
         ]
         console.table(leaves, title="Leaves")
         _show_panels(result.score.leaves)
+        if result.score.root.end_to_end is not None:
+            _show_end_to_end(result.score.root.end_to_end)
         if result.score.root.steps is not None:
             console.table(_marks(result.score.root.steps), title="Predicted steps")
     if result.diagnosis is not None and result.diagnosis.stage is not None:
         console.say(f"{_failure(result.diagnosis)}:")
         for sentence in result.diagnosis.evidence:
             console.block(f"- {sentence}")
+
+
+def _show_end_to_end(score: "EndToEndScore") -> None:
+    from dashboards.pages.trial.end_to_end import end_to_end_facts
+
+    rows = [{"metric": name, "of this trial": told} for name, told in end_to_end_facts(score)]
+    console.table(rows, title="End to end, atomic tier")
 
 
 def _show_panels(leaves: "Sequence[LeafScore]") -> None:

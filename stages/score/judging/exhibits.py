@@ -1,6 +1,6 @@
 """The files of a trial as a judge is shown them, and what it is not shown of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -26,6 +26,7 @@ MAX_PICTURES = 24
 MAX_RECORDINGS = 4
 """The same, of models that hear."""
 FROM_TEXT_ONLY = "judged from text only"
+_UNSEARCHED = "not all its pictures were searched for text that speaks to the judge"
 _LOOKS = frozenset({"docx", "xlsx", "pptx", "pdf", "html", "image", "video", "svg"})
 """Kinds of views whose files a person would look at."""
 _NOT_PUBLISHED = frozenset({"docx", "xlsx", "pptx", "csv"})
@@ -44,6 +45,10 @@ class Sensed:
     no_pictures: str = ""
     """Why there are none of a file that has a look."""
     sound: Media | None = None
+    speaking: frozenset[int] = frozenset()
+    """Places of the pictures in which text speaks to the judge."""
+    unread: str = ""
+    """Why text in pictures was not looked for, or not in all of them."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Exhibit:
     frame: Frame
     unseen: tuple[str, ...] = ()
     """What a judge with eyes and ears could have seen and this one cannot, in words."""
+    unsearched: tuple[str, ...] = ()
+    """In what of it nobody has looked for text that speaks to the judge, in words."""
 
 
 def exhibits(
@@ -84,7 +91,9 @@ def _exhibit(name: str, trial: TrialEvidence, made: Sensed, sight: Sight, most: 
     pictures, unseen = _pictures(name, view, made, sight, most)
     said, words = without_addresses([*_heard(name, trial, made, sight), *parts_of(view)])
     left_out = (f"{name}: {words} words that speak to the judge were left out",) if words else ()
-    return Exhibit(Frame(heading, [*pictures, *said]), (*unseen, *left_out))
+    is_shown = any(part.media is not None for part in pictures)
+    unsearched = (f"{name}: {_UNSEARCHED}: {made.unread}",) if is_shown and made.unread else ()
+    return Exhibit(Frame(heading, [*pictures, *said]), (*unseen, *left_out), unsearched)
 
 
 def without_addresses(parts: Sequence[Part]) -> tuple[list[Part], int]:
@@ -123,14 +132,33 @@ def _pictures(
         reason = made.no_pictures or "no picture of it could be made"
         return [], (f"{name}: {FROM_TEXT_ONLY}: {reason}",)
     shown = list(zip(made.captions, made.pictures, strict=True))[:most]
-    parts = [Part(caption, "", media) for caption, media in shown]
+    parts, spoken = _silent(shown, made.speaking)
+    told = (f"{name}: {_left_out(spoken)}",) if spoken else ()
     hidden = len(made.pictures) - len(shown) + made.more_pages
     if not hidden:
-        return parts, ()
+        return parts, told
     noun = "moments" if isinstance(view, VideoView) else "pages"
-    return [*parts, Part(f"{hidden} more {noun} are not shown as pictures")], (
-        f"{name}: {hidden} more {noun} were not shown as pictures",
-    )
+    parts.append(Part(f"{hidden} more {noun} are not shown as pictures"))
+    return parts, (*told, f"{name}: {hidden} more {noun} were not shown as pictures")
+
+
+def _silent(
+    shown: Sequence[tuple[str, Media]], speaking: Collection[int]
+) -> tuple[list[Part], int]:
+    """Return the pictures without those that speak to the judge, and how many these are."""
+    parts, spoken = [], 0
+    for place, (caption, media) in enumerate(shown):
+        if place in speaking:
+            spoken += 1
+            parts.append(Part(f"{caption}: left out, for text in it speaks to you as the judge"))
+        else:
+            parts.append(Part(caption, "", media))
+    return parts, spoken
+
+
+def _left_out(pictures: int) -> str:
+    noun = "picture" if pictures == 1 else "pictures"
+    return f"{pictures} {noun} with text that speaks to the judge left out"
 
 
 def _heard(name: str, trial: TrialEvidence, made: Sensed, sight: Sight) -> Iterator[Part]:

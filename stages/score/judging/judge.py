@@ -24,7 +24,7 @@ from stages.score.evidence import TrialEvidence
 from stages.score.judging.exhibits import MAX_PICTURES, MAX_RECORDINGS
 from stages.score.judging.frames import MARK_LENGTH
 from stages.score.judging.senses import SOUND_TOKENS_PER_SECOND, sense
-from stages.score.judging.shown import ShownTrial, prompt, question, show, unseen_of
+from stages.score.judging.shown import ShownTrial, prompt, question, show, told_of
 from stages.score.judging.sight import REPLY_TOKENS, Sight, sight_of
 from stages.score.judging.tokens import MOST_BYTES_PER_TOKEN
 from stages.score.matching import quote, storable
@@ -151,7 +151,7 @@ class LeafJudge:
         shown = await self._show(leaf)
         request = judge_request(shown, leaf.requirement, verifier)
         scored = await self._ask(leaf.id, request)
-        return scored.model_copy(update={"unseen": unseen_of(shown, verifier)})
+        return scored.model_copy(update={"unseen": told_of(shown, verifier)})
 
     async def _ask(self, leaf_id: str, request: ModelRequest) -> LeafScore:
         fault, model = "", self.model

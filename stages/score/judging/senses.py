@@ -7,14 +7,19 @@ from environments.ports import Media
 from environments.renderers.pages.formats import BROWSED, CONVERTED, ending
 from environments.renderers.sound.formats import CLIP_BYTES_PER_SECOND
 from stages.score.evidence import TrialEvidence
+from stages.score.judging.addressed import speaks_to_the_judge
 from stages.score.judging.exhibits import Sensed, captions
 from stages.score.judging.shown import judged_names
 from stages.score.judging.sight import Sight
 from taskdata.artifacts import ArtifactStore
 from taskdata.schema.checkpoint import Checkpoint
+from taskdata.schema.views import PictureTexts
 
 SOUND_TOKENS_PER_SECOND = 50
 """More than any provider counts for a second of sound."""
+
+
+_NOBODY_READ = "nothing read them"
 
 
 async def sense(
@@ -49,8 +54,21 @@ def _sensed(name: str, trial: TrialEvidence, artifacts: ArtifactStore, sight: Si
         Media("image/png", artifacts.read_bytes(sha256), f"{number}.png", sight.picture_tokens)
         for number, sha256 in enumerate(pages.pictures, start=1)
     )
-    more = max(0, pages.page_count - len(pictures))
-    return Sensed(pictures, captions(view, len(pictures)), more, pages.reason, sound)
+    lettering = trial.lettering.get(name)
+    return Sensed(
+        pictures,
+        captions(view, len(pictures)),
+        more_pages=max(0, pages.page_count - len(pictures)),
+        no_pictures=pages.reason,
+        sound=sound,
+        speaking=_speaking(lettering),
+        unread=_NOBODY_READ if lettering is None else lettering.reason,
+    )
+
+
+def _speaking(lettering: PictureTexts | None) -> frozenset[int]:
+    texts = () if lettering is None else lettering.texts
+    return frozenset(place for place, text in enumerate(texts) if speaks_to_the_judge(text))
 
 
 def _why_none(name: str) -> str:

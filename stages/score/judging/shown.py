@@ -6,7 +6,7 @@ the files and never the leaf.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -46,6 +46,8 @@ class ShownTrial:
     opening: Opening
     unseen: Mapping[str, tuple[str, ...]]
     """What is not shown, in words, by the file's name or `final answer`."""
+    unsearched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """In which pictures nobody looked for text that speaks to the judge, by the file's name."""
 
 
 def show(
@@ -70,7 +72,8 @@ def show(
     begin, end = f"BEGIN UNTRUSTED {block.mark}\n", f"\nEND UNTRUSTED {block.mark}\n\n"
     system = Message(role="system", text=prompt().format(mark=block.mark))
     opening = Opening(_joined([begin, *block.pieces, end]))
-    return ShownTrial(block.mark, system, opening, unseen)
+    unsearched = {name: one.unsearched for name, one in shown.items()}
+    return ShownTrial(block.mark, system, opening, unseen, unsearched)
 
 
 def question(shown: ShownTrial, requirement: str, verifier: Judge) -> str:
@@ -88,6 +91,12 @@ def unseen_of(shown: ShownTrial, verifier: Judge) -> tuple[str, ...]:
     """Return what the judge was not shown of the files that a leaf is about, in words."""
     names = verifier.deliverables or (_ANSWER,)
     return tuple(said for name in names for said in shown.unseen.get(name, ()))
+
+
+def told_of(shown: ShownTrial, verifier: Judge) -> tuple[str, ...]:
+    """Return what a reader of the leaf's score must know of what the judge was shown."""
+    searched = (said for name in verifier.deliverables for said in shown.unsearched.get(name, ()))
+    return (*unseen_of(shown, verifier), *searched)
 
 
 def judged_names(trial: TrialEvidence, leaves: Sequence[Checkpoint]) -> list[str]:

@@ -79,8 +79,14 @@ def test_facts_begin_anew_when_the_task_is_another(new_night):
 @pytest.mark.parametrize(
     ("scores", "suspicion"),
     [
-        ({"reference": {"a": [6.0]}}, "The control reference last had 6.00 and must have 10."),
-        ({"nop": {"a": [4.0]}}, "The control nop last had 4.00 and must have at most 1."),
+        (
+            {"reference": {"a": [6.0, 9.0]}},
+            "When last scored, the control reference succeeded in 1 of 2 trials and must in all.",
+        ),
+        (
+            {"nop": {"a": [4.0]}},
+            "When last scored, the control nop has 4.00 and must have at most 1.",
+        ),
         (
             {"one": {"a": [1.0, 2.0]}, "two": {"a": [0.0]}},
             "No agent has ever solved it: 2 agents failed in 3 trials.",
@@ -93,7 +99,7 @@ def test_a_task_that_may_be_broken_is_named_with_its_reason(new_night, scores, s
 
 
 def test_a_sound_task_is_under_no_suspicion(new_night):
-    scores = {"reference": {"a": [10.0]}, "nop": {"a": [0.5]}, "one": {"a": [1]}, "two": {"a": [9]}}
+    scores = {"reference": {"a": [9.0]}, "nop": {"a": [0.5]}, "one": {"a": [1]}, "two": {"a": [9]}}
     history = gather([new_night(0, scores)])
     assert task_facts(history, history.tasks["a"]).suspicions == ()
 

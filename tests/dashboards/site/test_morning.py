@@ -108,15 +108,23 @@ def test_a_first_night_has_nothing_to_compare_with_and_says_so(page, new_night):
 
 
 def test_errors_gates_and_controls_are_the_nights_own_trouble(page, new_night):
-    scores = {"solver": {"a": [None], "b": [8.0]}, "reference": {"a": [9.0], "b": [10.0]}}
+    scores = {"solver": {"a": [None], "b": [8.0]}, "reference": {"a": [6.0], "b": [10.0]}}
     night = new_night(0, scores, gates={"scores": False}, error_causes={"503": 1})
     worked = card(
         page([night], Morning(run_id="night-0", false_alarm_rate=0)), "Did the night itself work?"
     )
     assert text(worked) == (
         "Did the night itself work? No 1 trial of 4 lost to infrastructure errors "
-        "gate scores does not hold control reference has 9.50, must be 10"
+        "gate scores does not hold control reference succeeded in 1 of 2 trials and must in all"
     )
+
+
+def test_a_judge_who_gives_the_reference_nine_of_ten_is_no_trouble(page, new_night):
+    night = new_night(0, {"reference": {"a": [9.0], "b": [7.1]}, "nop": {"a": [0.0]}})
+    worked = card(
+        page([night], Morning(run_id="night-0", false_alarm_rate=0)), "Did the night itself work?"
+    )
+    assert "good" in worked["class"]
 
 
 def test_causes_and_efforts_stand_beside_what_they_were(page, nights):

@@ -27,7 +27,8 @@ import asyncio, sys
 from pathlib import Path
 from environments.reaper.owner import working_folder
 from environments.sandbox.providers import sandbox_provider
-from environments.services.running import ServiceHost, running_services
+from environments.services.running import running_services
+from environments.services.starting import ServiceHost
 from taskdata.artifacts import ArtifactStore
 from taskdata.schema.service import PostgresqlService
 

@@ -78,10 +78,12 @@ def stored_run(home, new_task) -> Callable[..., dict[str, list[str]]]:
         scores: Mapping[str, tuple[float | str | tuple[float | Unscored, ...] | None, ...]],
         run_id: str = "run-1",
         created_at: datetime = NOW,
+        checkpoints: Checkpoint = LEAVES,
     ) -> dict[str, list[str]]:
         store = Store.open(load_settings().address)
         tasks = [
-            new_task(f"task-{n}", checkpoints=LEAVES) for n in range(max(map(len, scores.values())))
+            new_task(f"task-{n}", checkpoints=checkpoints)
+            for n in range(max(map(len, scores.values())))
         ]
         agents = tuple(AgentSpec.parse(name) for name in scores)
         run = Run(

@@ -9,7 +9,7 @@ import pytest
 from quality.agreement.card import judge_card
 from quality.agreement.scored import scored
 from taskdata.errors import Misuse
-from taskdata.schema.agreement import Minima, Rating
+from taskdata.schema.agreement import Minima, PathNode, Rating
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 JUDGE = "openai/judge@1"
@@ -96,6 +96,56 @@ def test_root_scores_are_weighted_means_of_the_same_leaves():
     assert made.agreement.task.mae.mean == pytest.approx(1)
     assert made.agreement.task.mae.ci95 is None  # of one task nothing can be drawn
     assert made.leaves == 2
+
+
+def required(*path):
+    """The path through nodes given as id, share and rule."""
+    return tuple(PathNode(*node) for node in path)
+
+
+def test_root_scores_follow_the_rule_that_the_task_declares():
+    """Root: half a mean of `a` and `b`, half a group that passes where `c` and `d` reach 7."""
+    mean = [("root", 1.0), ("mean", 0.5)]
+    group = [("root", 1.0), ("group", 0.5, "all_required", 7.0)]
+    paths = {
+        "a": required(*mean, ("a", 0.75)),
+        "b": required(*mean, ("b", 0.25)),
+        "c": required(*group, ("c", 1.0)),
+        "d": required(*group, ("d", 0.0)),
+    }
+
+    def rating(leaf, rater, score):
+        is_judge = rater == JUDGE
+        return Rating(
+            task="t", leaf=leaf, rater=rater, score=score, is_judge=is_judge, path=paths[leaf]
+        )
+
+    people = {"a": 8, "b": 4, "c": 6, "d": 10}
+    judge = {"a": 8, "b": 4, "c": 7, "d": 0}
+    ratings = [rating(leaf, "p", score) for leaf, score in people.items()]
+    ratings += [rating(leaf, JUDGE, score) for leaf, score in judge.items()]
+    found = scored(ratings, JUDGE)
+    assert found.by_output(found.human) == pytest.approx([3.5]), "c fails: half of 7"
+    assert found.by_output(found.judge) == pytest.approx([8.5]), "d has no weight"
+    assert card(ratings).agreement.task.mae.mean == pytest.approx(5)
+    only_a = scored([r for r in ratings if r.leaf in "ac"], JUDGE)
+    # Leaf b, which nobody scored, takes a quarter off what the mean weighs.
+    assert only_a.by_output(only_a.judge) == pytest.approx([(0.375 * 8 + 0.5 * 10) / 0.875])
+
+
+def test_paths_that_make_no_tree_are_refused():
+    rule = ("root", 1.0, "all_required", 10.0)
+    leaves = {"a": required(rule, ("x", 1.0)), "b": required(rule, ("x", 1.0), ("b", 1.0)), "c": ()}
+    for other in ("b", "c"):
+        ratings = [
+            Rating(
+                task="t", leaf=leaf, rater=who, score=5, is_judge=who == JUDGE, path=leaves[leaf]
+            )
+            for leaf in (other, "a")
+            for who in ("p", JUDGE)
+        ]
+        with pytest.raises(Misuse, match="make no tree"):
+            card(ratings)
 
 
 def test_judges_are_compared_by_how_they_rank_agents():

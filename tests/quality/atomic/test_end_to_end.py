@@ -44,3 +44,18 @@ def test_what_was_not_compared_is_counted_and_in_no_mean():
     assert (found.ans_acc.mean, found.ans_acc.n, found.answers_unscored) == (1, 1, 1)
     assert found.encoder is None
     assert end_to_end_accuracy([]) is None
+
+
+def test_f1_has_an_interval_over_tasks_and_not_over_trials(monkeypatch):
+    monkeypatch.setattr("quality.statistics.bootstrap.RESAMPLES", 199)
+    right = {"reference": 2, "found": 2, "predicted": 2, "matched": 2}
+    wrong = {"reference": 2, "found": 0, "predicted": 2}
+    tasks = [(f"t{n}", score(1.0, **(right if n % 2 else wrong))) for n in range(12)]
+    once = end_to_end_accuracy(tasks).tool_selection["logic"]
+    assert once.f1 == pytest.approx(0.5, abs=1e-4)
+    assert once.f1_ci95[0] < 0.35 < 0.65 < once.f1_ci95[1]
+    assert once.f1_mended_ci95 == pytest.approx(once.f1_ci95, abs=1e-4)
+    thrice = end_to_end_accuracy(tasks * 3).tool_selection["logic"]
+    assert thrice.f1_ci95 == pytest.approx(once.f1_ci95, abs=1e-6), "repetitions tell no more"
+    few = end_to_end_accuracy(tasks[:4]).tool_selection
+    assert (few["logic"].f1_ci95, few["creativity"].f1_ci95) == (None, None)

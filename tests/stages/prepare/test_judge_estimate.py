@@ -134,3 +134,32 @@ def test_a_panel_asks_every_judge(store, tasks, judged_before):
     assert (found.likely, found.calls_seen) == (None, 2)
     capped = estimate_judge(store, panel.model_copy(update={"max_usd": 0.5}), tasks)
     assert capped.at_most.cost_usd == 0.5
+
+
+def test_a_panel_learns_from_earlier_panels(store, new_run, new_task, plan_trial, tasks):
+    """Both judges sat on a panel before; ids of dated models and of larger names are told apart."""
+    mini = ModelSpec.parse("openai/gpt-5.2-mini")
+    judges = (JudgeSpec(model=JUDGE), JudgeSpec(model=mini))
+    before = new_run(new_task("one"), judges=judges)
+    trial = plan_trial(before, new_task("one"))
+    paid = {"gpt-5.2-2026-01-09": 0.02, "gpt-5.2-mini": 0.001, "gpt-5.2-mini-2026-01-09": 0.003}
+    store.record_calls(
+        [
+            ModelCall(
+                trial_id=trial.id,
+                purpose=CallPurpose.JUDGE,
+                key="a" * 64,
+                model=model,
+                usage=Usage(input_tokens=900, output_tokens=100),
+                cost_usd=cost_usd,
+                at=datetime.now(UTC),
+            )
+            for model, cost_usd in paid.items()
+        ]
+    )
+    assert store.past_judging(JUDGE).cost_usd == pytest.approx(0.02)
+    assert store.past_judging(mini).calls == 2
+    panel = config(None).model_copy(update={"judges": judges})
+    found = estimate_judge(store, panel, tasks)
+    assert (found.leaves, found.calls_seen, found.likely.model_calls) == (6, 3, 12)
+    assert found.likely.cost_usd == pytest.approx(6 * 0.02 + 6 * 0.002)

@@ -4,7 +4,7 @@ import pytest
 
 from taskdata.errors import BadTaskData
 from taskdata.formats.human_scores import read_ratings, write_ratings
-from taskdata.schema.agreement import Rating
+from taskdata.schema.agreement import PathNode, Rating
 
 HEADER = "task,leaf,annotator,score"
 
@@ -96,3 +96,16 @@ def test_formulas_are_neutralised_and_read_back(tmp_path):
     written = path.read_text()
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in written.split(","))
     assert read_ratings(path) == given
+
+
+def test_the_path_to_a_leaf_is_written_and_read(tmp_path):
+    path = (PathNode("root", 1.0, "all_required", 7.0), PathNode("a", 0.5))
+    rating = Rating(task="t", leaf="a", rater="ada", score=3, path=path)
+    write_ratings([rating], tmp_path / "scores.csv")
+    assert read_ratings(tmp_path / "scores.csv") == [rating]
+
+
+@pytest.mark.parametrize("path", ["root/a", "[" * 4000, '"[[""root"", 1, ""any""]]"', "[[]]"])
+def test_a_path_that_is_none_is_named_with_its_line(read, path):
+    with pytest.raises(BadTaskData, match="line 2: field path"):
+        read(f"{HEADER},path\nt,a,ada,1,{path}\n")

@@ -1,16 +1,23 @@
 """`nightshift agreement` makes a judge's card, and runs say what their judge has not shown."""
 
 import json
+from contextlib import closing
+from urllib.parse import quote, unquote
 
 import pytest
+from bs4 import BeautifulSoup
 from sqlmodel import select
 
+from dashboards.index import build_index
+from flows.agreement.cards import listed_judges
 from flows.config import load_settings
+from flows.site import write_all
 from taskdata.schema.agreement import Annotation
 from taskdata.schema.panel import JudgeOpinion
 from taskdata.schema.scores import NodeScore
 from taskdata.store import Store
 from taskdata.tables import ScoreRow
+from tests.flows.cli.conftest import LEAVES as LEAVES_OF_A_TASK
 
 JUDGE = "some/model@1"
 AGENT, OTHER = "react:openai/one", "react:some/two"
@@ -28,14 +35,14 @@ def judged(stored_run):
     return stored_run({AGENT: tuple(LEAVES), OTHER: tuple(LEAVES)})
 
 
-def annotate(trials, error=0.5, annotator="ada", score=None):
+def annotate(trials, error=0.5, annotator="ada", score=None, given=LEAVES):
     with_store = Store.open(load_settings().address)
-    for trial, leaves in zip(trials, LEAVES, strict=True):
+    for trial, leaves in zip(trials, given, strict=True):
         for number, own in enumerate(leaves):
-            given = min(10.0, own + error) if score is None else score
+            said = min(10.0, own + error) if score is None else score
             with_store.save_annotation(
                 Annotation(
-                    trial_id=trial, leaf_id=f"leaf-{number}", annotator=annotator, score=given
+                    trial_id=trial, leaf_id=f"leaf-{number}", annotator=annotator, score=said
                 )
             )
     with_store.close()
@@ -69,6 +76,33 @@ def test_a_run_says_first_that_its_judge_has_no_card_or_falls_short(command, jud
     command("agreement", "--run", "run-1")
     told = json.loads(command("results", "--json").stdout)["judge_notice"]
     assert "falls short against people (run-1): 12 leaves of 30; kappa" in told
+
+
+def test_pages_lead_to_the_cards(command, judged, home):
+    annotate(judged[AGENT], score=5)
+    command("agreement", "--run", "run-1")
+    command("report")
+    page = BeautifulSoup((home / "runs" / "run-1" / "dashboard.html").read_text(), "html.parser")
+    first = page.select_one("p.notice.bad a")
+    assert first.text == "Card of judge some/model@1"
+    assert (home / "runs" / "run-1" / unquote(first["href"])).resolve().is_file()
+    assert [a["href"] for a in page.select("dd a")] == [first["href"]]
+
+    settings = load_settings()
+    with closing(Store.open(settings.address)) as store:
+        write_all(settings, store)
+        (home / "judges" / "some-model@1.html").unlink()
+        (listed,) = listed_judges(settings, store)
+    assert (home / "judges" / listed.page).is_file(), "a page that is gone is written again"
+    site = home / "site"
+    for name, selector in (("nights.html", "#judges a"), ("index.html", "p.notice a")):
+        link = BeautifulSoup((site / name).read_text(), "html.parser").select_one(selector)
+        assert (site / unquote(link["href"])).resolve() == (home / "judges" / listed.page).resolve()
+    of_night = BeautifulSoup((site / "nights" / "run-1.html").read_text(), "html.parser")
+    assert of_night.select_one("p.notice a")["href"] == f"../../judges/{quote(listed.page)}"
+    served = build_index([], [], [listed])
+    assert f'href="judges/{quote(listed.page)}"' in served
+    assert "falls short, over 12 leaves" in served
 
 
 def test_minima_are_settings(command, judged, tmp_path):
@@ -113,6 +147,21 @@ def test_scores_are_exported_and_read_back(command, judged, tmp_path):
     again = json.loads(command("agreement", str(out), "--json").stdout)
     assert again["cards"][0]["agreement"] == first["cards"][0]["agreement"]
     assert again["cards"][0]["probes"] == first["cards"][0]["probes"]
+
+
+def test_an_output_passes_or_fails_where_its_task_requires_all(command, stored_run, tmp_path):
+    """Each leaf is half a point off, which decides one output of three (leaves from 7 pass)."""
+    leaves = [(9.0, 8.0, 8.0, 7.0), (1.0, 0.0, 10.0, 3.0), (7.5, 6.8, 8.0, 9.0)]
+    required = LEAVES_OF_A_TASK.model_copy(update={"rule": "all_required", "passes_from": 7.0})
+    trials = stored_run({AGENT: tuple(leaves)}, checkpoints=required)
+    annotate(trials[AGENT], given=leaves)
+
+    out = tmp_path / "scores.csv"
+    done = command("agreement", "--run", "run-1", "--export", str(out), "--json")
+    (card,) = json.loads(done.stdout)["cards"]
+    assert card["agreement"]["task"]["mae"]["mean"] == pytest.approx(10 / 3)
+    (again,) = json.loads(command("agreement", str(out), "--json").stdout)["cards"]
+    assert again["agreement"] == card["agreement"]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """What `show` and `results` say where verdicts are missing, or too few leaves have a verifier."""
 
 import json
+from contextlib import closing
 
 import pytest
 
 from flows.config import load_settings
+from taskdata.schema.atomic import AnswerKind, EndToEndScore, ToolMatch
 from taskdata.schema.panel import JudgeOpinion
 from taskdata.schema.scores import NodeScore, Unscored
 from taskdata.store import Store
@@ -116,3 +118,21 @@ def test_a_trial_of_a_panel_says_what_each_judge_said(command, stored_run, home)
     command("report", "--output", str(page))
     assert "points apart on a leaf" in page.read_text()
     store.close()
+
+
+def test_a_trial_of_the_atomic_tier_shows_what_it_earned_end_to_end(command, trials):
+    earned = EndToEndScore(
+        tools={"logic": ToolMatch(reference=1, found=1, predicted=1, matched=1)},
+        tool_calls=1,
+        kind=AnswerKind.OBJECTIVE,
+        score=1,
+        score_mended=1,
+    )
+    with closing(Store.open(load_settings().address)) as store, store._writing() as session:
+        row = session.get(ScoreRow, trials[2])
+        tree = NodeScore.model_validate(row.tree).model_copy(update={"end_to_end": earned})
+        row.tree = tree.model_dump(mode="json")
+    told = " ".join(command("show", trials[2]).stdout.split())
+    assert "End to end, atomic tier" in told
+    assert "AnsAcc │ 1.00" in told or "AnsAcc 1.00" in told
+    assert "End to end" not in command("show", trials[1]).stdout

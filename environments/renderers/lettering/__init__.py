@@ -1,0 +1,1 @@
+"""The text in pictures of deliverables, read by a text recogniser."""
