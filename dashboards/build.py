@@ -73,8 +73,7 @@ def build(
     Raises:
         Misuse: if the run is not in the store.
     """
-    context, data, files = _contents(store, summary, morning, results, None)
-    context |= {"data_docs": data_docs, "judge_cards": judge_cards}
+    context, data, files = _contents(store, summary, data_docs, morning, results, judge_cards, None)
     return page(context, data | files)
 
 
@@ -102,8 +101,9 @@ def build_beside(
         Misuse: if the run is not in the store.
     """
     plotly = f"{site}/{PLOTLY}"
-    context, data, files = _contents(store, summary, morning, results, plotly)
-    context |= {"data_docs": data_docs, "judge_cards": judge_cards}
+    context, data, files = _contents(
+        store, summary, data_docs, morning, results, judge_cards, plotly
+    )
     if morning is not None:
         context["morning_page"] = f"{site}/{morning_page(summary.run.id)}"
     beside = {
@@ -118,8 +118,10 @@ def build_beside(
 def _contents(
     store: Store,
     summary: RunSummary,
+    data_docs: Collection[str],
     morning: Morning | None,
     results: Sequence[TrialResult] | None,
+    judge_cards: Sequence[ListedJudge],
     plotly: str | None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, dict[str, str]]]:
     """Return what the template shows, what the scripts read, and packed files by kind."""
@@ -146,8 +148,8 @@ def _contents(
         "rows": trial_rows(listed, tasks, summary.run.success),
         "trials": len(results),
         "gates": summary.gates,
-        "data_docs": (),
-        "judge_cards": (),
+        "data_docs": data_docs,
+        "judge_cards": judge_cards,
         "detail_tables": detail_tables(ordered),
         "heights": {name: figure.layout.height for name, figure in drawn.items()},
     }

@@ -35,7 +35,7 @@ def write_run_folder(
         data_docs: Gates whose Data Docs are in the folder.
         morning: What the run means against the nights before; None: nobody has compared it.
         results: Of all its trials; None: they are read from the store.
-        judge_cards: Of the run's judges, whose pages are in `judges/` beside `runs/`.
+        judge_cards: Of the run's judges.
 
     Returns:
         The page.
@@ -44,8 +44,9 @@ def write_run_folder(
         Misuse: if the run is not in the store.
     """
     Site(site).write_assets()
-    seen = _from(folder, site)
-    page = build_beside(store, summary, seen, data_docs, morning, results, judge_cards)
+    page = build_beside(
+        store, summary, _from(folder, site), data_docs, morning, results, judge_cards
+    )
     for path, script in page.beside.items():
         if not (folder / path).exists():  # named by the hash of what it holds
             replace_file(folder / path, script.encode())

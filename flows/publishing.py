@@ -90,8 +90,8 @@ def _write_dashboard(
     folder = settings.run_folder(summary.run.id)
     folder.mkdir(parents=True, exist_ok=True)
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
-    site = settings.site_folder
     cards = listed_judges(settings, store, summary.run.id)
+    site = settings.site_folder
     return write_run_folder(folder, site, store, summary, data_docs, morning, results, cards)
 
 

@@ -28,7 +28,7 @@ def release_composition(
         Misuse: if there is nothing to release.
         StageFailed: if the bank was released by somebody else meanwhile.
     """
-    proofs = prove_bank(store, composition.tasks, composition.files, sandbox)
+    proofs = prove_bank(store, composition.tasks, composition.files, sandbox, home=settings.home)
     _require_played(composition, proofs)
     hold_bank_gate(store, composition, proofs)
     notes = release(store, composition, {h: _proof(proof) for h, proof in proofs.items()})

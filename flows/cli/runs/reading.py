@@ -176,7 +176,7 @@ def _write_page(settings: "Settings", store: "Store", run: "Run") -> Path:
 
 
 def _write_one_file(store: "Store", run: "Run", page: Path) -> None:
-    """Write the dashboard as a file of its own, which links to no Data Docs and to no card."""
+    """Write the dashboard as a file of the user's own choice, which links to no Data Docs."""
     from dashboards.build import build
     from flows.summaries import summary_of
 
