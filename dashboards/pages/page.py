@@ -127,7 +127,8 @@ def source_hash(script: str) -> str:
 
 def _policy(scripts: Sequence[str], plotly: str | None) -> str:
     allowed = [source_hash(script) for script in scripts]
-    # A script that is loaded from a file cannot be named by its hash: Chromium checks none.
+    # A script that is loaded from a file cannot be named by its hash: Chromium checks none. What
+    # our scripts load may run, then; what markup brings along may not.
     plotlys = "'strict-dynamic'" if plotly else source_hash(plotly_source())
     allowed.append(plotlys if scripts else "'none'")
     return (

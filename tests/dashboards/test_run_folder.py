@@ -28,7 +28,7 @@ def written(store, tmp_path):
 def test_plotly_is_the_one_of_the_site(written, night, tmp_path):
     page = written(night)
     document = BeautifulSoup(page.read_text("utf-8"), "html.parser")
-    shared = page.parent / document.body["data-plotly"]
+    shared = page.parent / document.html["data-plotly"]
     assert shared.resolve() == (tmp_path / "site" / "assets" / "plotly.js").resolve()
     assert shared.read_text("utf-8") == plotly_source()
     assert document.find(id="plotly") is None

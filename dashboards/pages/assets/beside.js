@@ -21,7 +21,7 @@ function loaded(path) {
   return loading.get(path);
 }
 
-const withPlotly = () => loaded(document.body.dataset.plotly);
+const withPlotly = () => loaded(document.documentElement.dataset.plotly);
 
 async function partBeside(path) {
   await loaded(path);
