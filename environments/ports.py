@@ -72,7 +72,7 @@ class Message:
     """Id of the call that a tool message answers."""
     is_error: bool = False
     media: tuple[Media, ...] = ()
-    """Attachments of a user message, shown before its text."""
+    """Attachments of a user message, shown before its text, or pictures of a tool's result."""
     replay: tuple[dict[str, Any], ...] = ()
     """For an assistant message: `ModelReply.replay` of its reply, unchanged."""
     opening: Opening | None = None
@@ -81,8 +81,8 @@ class Message:
     """The message encoded per wire format: clients cache it, as each turn sends it again."""
 
     def __post_init__(self) -> None:
-        if self.media and self.role != "user":
-            raise Misuse(f"a {self.role} message carries media: only a user message can")
+        if self.media and self.role not in ("user", "tool"):
+            raise Misuse(f"a {self.role} message carries media: only a user's or a tool's can")
         if self.opening is not None and (self.media or self.role != "user"):
             raise Misuse("an opening is of a user message, which has its media in it")
 

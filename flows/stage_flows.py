@@ -251,7 +251,8 @@ def score_flow(run_id: str, round: int = 0, night_seconds_left: float | None = N
             night_seconds_left,
         )
         with local_model_servers(models, settings.home) as endpoints:
-            went = shared.spread(scoring.by_judge(store, run_id, due), {"endpoints": endpoints})
+            extra = {"endpoints": endpoints, "home": str(settings.home.resolve())}
+            went = shared.spread(scoring.by_judge(store, run_id, due), extra)
         scoring.record_given_up(store, went.given_up)
         for trial_id in scoring.due(store, run_id, round) if went.was_late else ():
             store.record_scoring_error(trial_id, shared.too_late)

@@ -50,6 +50,7 @@ def detail_tables(agents: Sequence[AgentSummary]) -> dict[str, list[DetailRow]]:
         "Runs of all tasks": _one_each(known, _runs),
         "Faults of tool calls, and Root SR with and without": _several_each(known, _faults),
         "Root SR by thirds of the tasks, by turns": _several_each(known, _turn_groups),
+        "Self-verification, and Root SR by it": _several_each(known, _verification),
     }
     return {title: rows for title, rows in tables.items() if rows}
 
@@ -166,6 +167,15 @@ def _turn_groups(detail: AgentDetail) -> Iterable[dict[str, Cell]]:
         yield {
             "tasks": f"{group.tasks} {name}",
             "turns": f"{group.least_turns:.1f} to {group.most_turns:.1f}",
+            "root SR": _share(group.root_sr),
+        }
+
+
+def _verification(detail: AgentDetail) -> Iterable[dict[str, Cell]]:
+    for level, group in detail.self_verification.items():
+        yield {
+            "level": level,
+            "trials": _share(group.trials),
             "root SR": _share(group.root_sr),
         }
 

@@ -1,6 +1,7 @@
 """The catalogue as an MCP server: any client can call our tools, each call in the sandbox."""
 
 import asyncio
+import base64
 import logging
 import os
 import socket
@@ -15,6 +16,8 @@ from mcp.server.stdio import stdio_server
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
+    ContentBlock,
+    ImageContent,
     ListToolsResult,
     PaginatedRequestParams,
     TextContent,
@@ -25,6 +28,7 @@ from environments.ports import Sandbox, Tool
 from environments.tool_runtime.catalogue import catalogue
 from environments.tool_runtime.registry import MODULES
 from environments.toolkit.definition import cut_text
+from environments.tools.looking.view_file import VIEW_FILE
 from taskdata.errors import Misuse, NightshiftError
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.version import code_version
@@ -50,7 +54,7 @@ def servable_tools(names: Sequence[str]) -> Mapping[str, Tool]:
     Raises:
         Misuse: a name is not among these tools.
     """
-    known = {name: catalogue()[name] for name in MODULES}
+    known = {name: catalogue()[name] for name in (*MODULES, VIEW_FILE)}
     unknown = [name for name in names if name not in known]
     if unknown:
         raise Misuse(
@@ -167,7 +171,11 @@ async def _result(
 
 def _answer(result: ToolResult) -> CallToolResult:
     """Return a result in MCP's form: the text, and the files that the call wrote."""
-    content = [TextContent(text=result.text)]
+    content: list[ContentBlock] = [TextContent(text=result.text)]
+    content += [
+        ImageContent(data=base64.b64encode(p.data).decode(), mime_type=p.media_type)
+        for p in result.pictures
+    ]
     if result.files:
         content.append(TextContent(text="Files written: " + ", ".join(result.files)))
     structured = {
@@ -176,5 +184,5 @@ def _answer(result: ToolResult) -> CallToolResult:
         "seconds": round(result.seconds, 3),
     }
     return CallToolResult(
-        content=[*content], structured_content=structured, is_error=result.error is not None
+        content=content, structured_content=structured, is_error=result.error is not None
     )

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from environments.ports import Mount, Sandbox, Workspace
-from environments.services.server import Variables
+from environments.services.inside.template import KEPT_MOUNT
+from environments.services.server import ScriptSettings, Variables
 from taskdata.installing import extra_command
 from taskdata.schema.service import HOST, MailService
 
@@ -41,6 +42,23 @@ class Mail:
             (("IMAP_HOST", HOST), ("IMAP_PORT", imap)),
         )
 
-    async def mounts(self, sandbox: Sandbox, workspace: Workspace, home: Path) -> Sequence[Mount]:
+    async def mounts(
+        self, service: MailService, sandbox: Sandbox, workspace: Workspace, home: Path
+    ) -> Sequence[Mount]:
         """Return nothing."""
         return ()
+
+    def for_scripts(
+        self, service: MailService, ports: Sequence[int], seconds: int, *, is_kept: bool
+    ) -> ScriptSettings:
+        """Return the accounts, which programs use like the agent."""
+        settings = self.settings(service) | {"is_kept": is_kept}
+        return ScriptSettings(settings, self.variables(service, ports))
+
+    def base(self, mounts: Sequence[Mount]) -> Path | None:
+        """Return nothing: all mailboxes are kept."""
+        return None
+
+    def kept_mounts(self, kept: Path, base: Path | None) -> Sequence[Mount]:
+        """Return the kept mailboxes."""
+        return (Mount(kept, KEPT_MOUNT),)

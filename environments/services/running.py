@@ -2,37 +2,31 @@
 
 import asyncio
 import logging
-import time
-from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from environments.ports import ExposedPort, Mount, SandboxProvider, Workspace
+from environments.ports import ExposedPort, Mount
 from environments.sandbox.collect import CollectedFile, collect
-from environments.sandbox.identity import give_to_programs
-from environments.sandbox.workspace import new_workspace
-from environments.services.inside.lines import SOCKETS, STATE
-from environments.services.kinds import KINDS, READY, service_state
-from environments.services.program import Program, ServiceStopped, ServiceUnable
+from environments.services.inside.lines import KEEP, KEPT, STATE
+from environments.services.kinds import KINDS
+from environments.services.program import ServiceStopped, ServiceUnable
+from environments.services.server import Server
+from environments.services.starting import ServiceHost, Started, all_of, started
 from taskdata.artifacts import ArtifactStore
-from taskdata.errors import SandboxFailed, ServiceFailed
-from taskdata.schema.limits import ServiceFacts
+from taskdata.schema.limits import KeptState, ServiceFacts
 from taskdata.schema.service import FOLDER, Service, ports_of
 from taskdata.schema.task import Resources
 
 _logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 READY_SECONDS = 120.0
 """A service that is not healthy after this time has failed."""
 
 STATE_SECONDS = 120.0
-
-_SOCKETS = "sockets"
-"""Folder beside a service's workspace folders that holds a folder for each of its sockets."""
+"""Time to write its final state down, and again to keep it."""
 
 RESOURCES = Resources(
     cpu_seconds=3600,
@@ -45,6 +39,16 @@ RESOURCES = Resources(
 """What one service may use, and how large its final state may be."""
 
 
+_stored_bases: dict[tuple[str, str, int, int], str] = {}
+"""Hashes of files that do not change: the trials of a pool share one large base."""
+
+NO_STATE = "there is no final state"
+"""Is told of a service that wrote none down because of how it had been used."""
+
+NOT_KEPT = "it cannot be started again"
+"""Is told of a service that was not kept because of how it had been used."""
+
+
 @dataclass(frozen=True)
 class FinalState:
     """What the services held when the agent had stopped."""
@@ -53,6 +57,8 @@ class FinalState:
     """Named `services/<name>/...`."""
     missing: tuple[str, ...]
     """One line for each file or service without a final state, and why."""
+    kept: Mapping[str, KeptState] = field(default_factory=dict)
+    """What services can be started again from, by name."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,16 @@ class _Running:
     service: Service
     facts: ServiceFacts
     exposed_ports: tuple[ExposedPort, ...]
-    workspace: Workspace
-    program: Program
+    started: Started
+    keeping: "_Keeping | None"
+
+
+@dataclass(frozen=True)
+class _Keeping:
+    """How a service is kept."""
+
+    room: ServiceHost
+    base_sha256: str | None
 
 
 class RunningServices:
@@ -82,34 +96,30 @@ class RunningServices:
 
         Raises:
             ServiceFailed: a service was lost for another reason.
+            NightshiftError: what is to be kept cannot be stored.
         """
-        states = await _all(_state(one) for one in self._running)
+        states = await all_of(_state(one) for one in self._running)
+        kept = {name: found for state in states for name, found in state.kept.items()}
+        self.facts = tuple(
+            facts.model_copy(update={"kept": kept.get(facts.name)}) for facts in self.facts
+        )
         return FinalState(
             tuple(file for state in states for file in state.files),
             tuple(line for state in states for line in state.missing),
+            kept,
         )
-
-
-@dataclass(frozen=True)
-class ServiceHost:
-    """What it takes to run services."""
-
-    artifacts: ArtifactStore
-    """Store of the services' files."""
-    provider: SandboxProvider
-    folder: Path
-    """Folder for their workspaces."""
-    home: Path
-    """Folder for files that take long to make and are reused."""
-    label: str
-    """Label of their sandboxes."""
 
 
 @asynccontextmanager
 async def running_services(
-    services: Sequence[Service], room: ServiceHost
+    services: Sequence[Service], room: ServiceHost, keep: Collection[str] = ()
 ) -> AsyncIterator[RunningServices]:
     """Yield the services once each is healthy; when the block ends, nothing of them is left.
+
+    Args:
+        services: The services.
+        room: What it takes to run them.
+        keep: Names of those that shall be started again from their final state.
 
     Raises:
         ServiceFailed: a service did not become healthy in time; the message says which and why.
@@ -118,22 +128,18 @@ async def running_services(
     async with AsyncExitStack() as stack:
         ports = ports_of(services)
         yield RunningServices(
-            await _all(
-                _started(service, ports[position], _is_first(position, services), room, stack)
+            await all_of(
+                _started(
+                    service,
+                    ports[position],
+                    _is_first(position, services),
+                    room,
+                    stack,
+                    service.name in keep,
+                )
                 for position, service in enumerate(services)
             )
         )
-
-
-async def _all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return all results; after the first failure the rest is cancelled and waited for."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _is_first(position: int, services: Sequence[Service]) -> bool:
@@ -147,73 +153,77 @@ async def _started(
     is_first: bool,
     room: ServiceHost,
     stack: AsyncExitStack,
+    is_kept: bool,
 ) -> _Running:
-    state = service_state(service.kind, room.provider.name)
-    if state != READY:
-        raise ServiceFailed(f"service {service.name!r}: {state}")
-    server = KINDS[service.kind]
-    began = time.monotonic()
-    files = {
-        file.path: await asyncio.to_thread(room.artifacts.read_bytes, file.sha256)
-        for file in service.files
-    }
-    workspace = await asyncio.to_thread(stack.enter_context, new_workspace(room.folder, files))
-    sandbox = await stack.enter_async_context(room.provider.open(workspace, RESOURCES, room.label))
-    mounts = await server.mounts(sandbox, workspace, room.home)
-    sockets = await asyncio.to_thread(_socket_folders, workspace, server.sockets)
-    settings = server.settings(service)
-    program = await Program.started(
-        service.name, sandbox, server.program, settings, (*mounts, *sockets)
-    )
-    try:
-        version = await program.answer("ready", READY_SECONDS)
-    except ServiceStopped as error:
-        raise ServiceFailed(f"service {service.name!r}: {error} while it started") from error
-    seconds = time.monotonic() - began
+    server: Server[Any] = KINDS[service.kind]
+    one = await started(service, room, stack, server.settings(service), RESOURCES, READY_SECONDS)
     variables = server.variables(service, ports)
-    exposed_ports = tuple(
-        ExposedPort(port, workspace.root / _SOCKETS / socket, named if is_first else ())
-        for port, socket, named in zip(ports, server.sockets, variables, strict=True)
-    )
-    facts = ServiceFacts(name=service.name, kind=service.kind, version=version, seconds=seconds)
-    return _Running(service, facts, exposed_ports, workspace, program)
+    exposed_ports = one.exposed(ports, variables if is_first else ((),) * len(ports))
+    keeping = await _keeping(server, one.mounts, room) if is_kept else None
+    return _Running(service, one.facts, exposed_ports, one, keeping)
 
 
-def _socket_folders(workspace: Workspace, sockets: Sequence[str]) -> tuple[Mount, ...]:
-    """Make the folders of a service's sockets, which the service may fill but not replace.
+async def _keeping(server: Server[Any], mounts: Sequence[Mount], room: ServiceHost) -> _Keeping:
+    base = server.base(mounts)
+    if base is None:
+        return _Keeping(room, None)
+    # Now, because later the file may be another one.
+    return _Keeping(room, await asyncio.to_thread(_stored, base, room.artifacts))
 
-    Other sandboxes see these folders, so they lie outside of what the service can change.
-    """
-    mounts = []
-    for socket in sockets:
-        name = Path(socket).parent
-        folder = workspace.root / _SOCKETS / name
-        try:
-            folder.mkdir(parents=True)
-            # Whatever our umask is: programs run as another user.
-            for made in (folder.parent, folder):
-                made.chmod(0o755)
-        except OSError as error:
-            raise SandboxFailed(f"cannot make {folder}: {error.strerror}") from error
-        give_to_programs(folder, workspace.output)
-        mounts.append(Mount(folder, str(SOCKETS / name), writable=True))
-    return tuple(mounts)
+
+def _stored(base: Path, artifacts: ArtifactStore) -> str:
+    """Return the hash of a base that is in the store; blocks."""
+    status = base.stat()
+    key = (artifacts.url, str(base), status.st_ino, status.st_mtime_ns)
+    if key not in _stored_bases or not artifacts.renew(_stored_bases[key]):
+        _stored_bases[key] = artifacts.put_file(base)
+    return _stored_bases[key]
 
 
 async def _state(one: _Running) -> FinalState:
-    place = f"{FOLDER}/{one.service.name}"
+    place, program = f"{FOLDER}/{one.service.name}", one.started.program
     try:
-        await one.program.ask(STATE, "done", STATE_SECONDS)
-    except (ServiceStopped, ServiceUnable) as error:
-        reason = f"{place}: there is no final state, for {error}"
-        _logger.warning("%s", reason)
-        return FinalState((), (reason,))
+        try:
+            await program.ask(STATE, "done", STATE_SECONDS)
+        except (ServiceStopped, ServiceUnable) as error:
+            reason = f"{place}: {NO_STATE}, for {error}"
+            _logger.warning("%s", reason)
+            return FinalState((), (reason,))
+        workspace = one.started.workspace
+        collected = await asyncio.to_thread(
+            collect, workspace.output / STATE, RESOURCES, workspace.root / "collected"
+        )
+        files = tuple(CollectedFile(f"{place}/{f.name}", f.path) for f in collected.files)
+        missing = tuple(f"{place}: {reason}" for reason in collected.rejected)
+        if one.keeping is None:
+            return FinalState(files, missing)
+        try:
+            kept = await _kept(one, one.keeping)
+        except (ServiceStopped, ServiceUnable) as error:
+            reason = f"{place}: {NOT_KEPT}, for {error}"
+            _logger.warning("%s", reason)
+            return FinalState(files, (*missing, reason))
+        return FinalState(files, missing, {one.service.name: kept})
     finally:
-        await one.program.close()
-    root = one.workspace.root
-    state, copies = one.workspace.output / STATE, root / "collected"
-    collected = await asyncio.to_thread(collect, state, RESOURCES, copies)
-    return FinalState(
-        tuple(CollectedFile(f"{place}/{file.name}", file.path) for file in collected.files),
-        tuple(f"{place}: {reason}" for reason in collected.rejected),
+        await program.close()
+
+
+async def _kept(one: _Running, keeping: _Keeping) -> KeptState:
+    """Return the packed final state, which is in the store; the service has ended by then.
+
+    Raises:
+        ServiceFailed: the service was lost.
+        ServiceUnable: the service cannot pack it, or it is too large.
+        ServiceStopped: the service was stopped at a limit.
+    """
+    await one.started.program.ask(KEEP, KEPT, STATE_SECONDS)
+    workspace = one.started.workspace
+    collected = await asyncio.to_thread(
+        collect, workspace.output / KEPT, RESOURCES, workspace.root / KEPT
     )
+    if not collected.files:
+        raise ServiceUnable(f"it left nothing: {'; '.join(collected.rejected)}")
+    path = collected.files[0].path
+    sha256 = await asyncio.to_thread(keeping.room.artifacts.put_file, path)
+    size = path.stat().st_size
+    return KeptState(sha256=sha256, size_bytes=size, base_sha256=keeping.base_sha256)

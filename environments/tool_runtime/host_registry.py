@@ -22,6 +22,7 @@ HOST_MODULES: Mapping[str, str] = {
     "TextToVideoTool": f"{_MODELS}.making",
     "GoogleSearch": "environments.tools.session.searching",
     "web_search": "environments.tools.session.searching",
+    "view_file": "environments.tools.looking.view_file",
     "sleep": f"{_SESSION}.waiting",
     "history": f"{_SESSION}.looking_back",
     "handle_overlong_tool_outputs": f"{_SESSION}.overlong",

@@ -228,11 +228,11 @@ def execute_shift(store: Store, run_id: str, take: TakeTrials, extra: dict[str, 
 def score_shift(store: Store, run_id: str, take: TakeTrials, extra: dict[str, Any]) -> None:
     """Score trials.
 
-    `extra` holds the `endpoints` for a local judge, the address of the run's `limits`, and
-    when it `ends`.
+    `extra` holds the `endpoints` for a local judge, the `home` of this installation, the address
+    of the run's `limits`, and when it `ends`.
     """
     from flows.workers.limits import exchange_at
     from stages.score.work import score_until_empty
 
-    exchange = exchange_at(extra["limits"])
-    score_until_empty(store, run_id, take, extra["endpoints"], exchange, extra["ends"])
+    exchange, home = exchange_at(extra["limits"]), Path(extra["home"])
+    score_until_empty(store, run_id, take, extra["endpoints"], exchange, extra["ends"], home)

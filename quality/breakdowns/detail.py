@@ -6,6 +6,7 @@ from statistics import fmean, stdev
 from quality.breakdowns import groups
 from quality.breakdowns.tools import tool_faults, tool_sr
 from quality.breakdowns.turns import turn_groups
+from quality.breakdowns.verification import verification_groups
 from quality.statistics.intervals import clustered_mean
 from quality.success import SUCCESS_THRESHOLDS, root_sr, successes_by_repetition
 from taskdata.schema.agent import AgentSpec
@@ -64,6 +65,7 @@ def agent_detail(
         pass_at_1=_spread(results, rule),
         tool_faults=tool_faults(results, rule),
         turn_groups=turn_groups(results, turns, rule),
+        self_verification=verification_groups(results, rule),
     )
 
 

@@ -14,7 +14,7 @@ from environments.models.faults import one_line
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
 from environments.models.wire.arguments import clean_text
-from environments.services.running import ServiceHost
+from environments.services.starting import ServiceHost
 from environments.toolkit.services import ToolServices
 from stages.execute.dialogue.journal import Journal
 from stages.workers.deadline import Deadline
@@ -24,9 +24,10 @@ from taskdata.schema.agent import AgentSpec
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.model_call import ModelCall
 from taskdata.schema.run import Deliverable, OutcomeStatus, Trial, TrialOutcome
+from taskdata.schema.self_verification import SelfVerification
 from taskdata.schema.task import Task
 from taskdata.schema.tool_use import tool_uses
-from taskdata.schema.transcript import ModelEvent, ToolEvent, Transcript
+from taskdata.schema.transcript import ModelEvent, ShownFile, ToolEvent, Transcript
 from taskdata.schema.usage import Usage
 from taskdata.store import Store
 from taskdata.version import code_version
@@ -73,6 +74,9 @@ class Stored:
     deliverables: tuple[Deliverable, ...]
     rejected: tuple[str, ...]
     """Files that were refused, with reasons."""
+    pictures: tuple[ShownFile, ...] = ()
+    """Of the results of its tools."""
+    verified: SelfVerification | None = None
 
 
 @dataclass
@@ -101,6 +105,8 @@ class OutcomeDraft:
             final_answer=stored.transcript.final_answer,
             transcript_sha256=stored.transcript_sha256,
             tool_uses=tool_uses(stored.transcript),
+            tool_pictures=stored.pictures,
+            self_verification=stored.verified,
             deliverables=stored.deliverables,
             rejected_files=stored.rejected,
             prompt_version=prompt_version,
@@ -118,7 +124,12 @@ class OutcomeDraft:
 
         If the outcome cannot hold everything that is known, it holds at least the cause.
         """
-        facts = {"error": error, "error_detail": error_detail, "wall_seconds": wall_seconds}
+        facts: dict[str, Any] = {
+            "error": error,
+            "error_detail": error_detail,
+            "wall_seconds": wall_seconds,
+        }
+        facts |= {"tool_pictures": journal.pictures.stored}
         try:
             return self._outcome(OutcomeStatus.INFRASTRUCTURE, Counts.of(journal), **facts)
         # Without an outcome the trial would stay due for ever, and nobody would learn why.
@@ -151,6 +162,7 @@ def detail_of(store: Store, journal: Journal, exc: Exception) -> str:
         return detail
     try:
         lines = "\n".join(event.model_dump_json() for event in journal.events)
+        journal.pictures.store(store.artifacts)
         kept = store.artifacts.put_bytes(lines.encode())
     # Failing to store the events must not hide the cause.
     except Exception as error:  # noqa: BLE001

@@ -5,10 +5,12 @@ from functools import partial
 
 from environments.sandbox.collect import Collected, collect
 from stages.execute.attempt import RunningAttempt, Stored
+from stages.execute.dialogue.journal import Journal
 from stages.execute.imported.taking import taken_in
 from stages.execute.preparing import Prepared, Surroundings
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import Deliverable, TrialOutcome
+from taskdata.schema.self_verification import self_verification
 from taskdata.schema.service import FOLDER
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Ending, Transcript
@@ -25,7 +27,7 @@ async def collect_work(
         SandboxFailed: the deliverables cannot be read.
     """
     task, deadline = prepared.task, attempt.deadline
-    store = partial(_store, attempt.shared.worker.store, transcript)
+    store = partial(_store, attempt.shared.worker.store, attempt.journal, task, transcript)
     deadline.step = "collecting and storing what the agent left"
     if prepared.kind.predicts:
         # In this mode the files were written by the reference solution, not by the agent.
@@ -53,12 +55,15 @@ def take_in_results(attempt: RunningAttempt, agent: AgentSpec, task: Task) -> Tr
     with taken_in(agent, task, worker.folder) as result:
         closed = attempt.journal.close(Ending.FINISHED, result.final_answer)
         transcript = closed.model_copy(update={"is_outcome_only": True})
-        stored = _store(worker.store, transcript, _without_state(result.files, task))
+        own = _without_state(result.files, task)
+        stored = _store(worker.store, attempt.journal, task, transcript, own)
     return draft.finished(stored, result.effort.counts, wall_seconds=result.effort.seconds)
 
 
-def _store(store: Store, transcript: Transcript, collected: Collected) -> Stored:
-    """Store a transcript and the collected files; blocks."""
+def _store(
+    store: Store, journal: Journal, task: Task, transcript: Transcript, collected: Collected
+) -> Stored:
+    """Store a transcript, the pictures that it refers to, and the collected files; blocks."""
     deliverables = tuple(
         Deliverable(
             name=file.name,
@@ -67,8 +72,21 @@ def _store(store: Store, transcript: Transcript, collected: Collected) -> Stored
         )
         for file in collected.files
     )
+    journal.pictures.store(store.artifacts)
     written = store.artifacts.put_bytes(transcript.model_dump_json().encode())
-    return Stored(transcript, written, deliverables, collected.rejected)
+    asked = [
+        f"output/{file.name}"
+        for file in deliverables
+        if any(spec.matches(file.name) for spec in task.deliverables)
+    ]
+    return Stored(
+        transcript,
+        written,
+        deliverables,
+        collected.rejected,
+        journal.pictures.stored,
+        self_verification(transcript, asked),
+    )
 
 
 async def _with_final_state(collected: Collected, task: Task, around: Surroundings) -> Collected:

@@ -14,10 +14,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from environments.models.limits.coordinator import Exchange
 from environments.models.retry import is_silence
 from environments.renderers.pages.formats import DRAWN, PAGED
+from environments.services.starting import ServiceHost
 from stages.execute.harness import harness_kind
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
@@ -58,6 +60,7 @@ _logger = logging.getLogger(__name__)
 _MAX_CAUSE = 500
 _PUBLISHED = ("evaluation", "rescoring")
 """Purposes of runs that have a dashboard."""
+_HOME = Path(".nightshift")
 _LEAST_SLOTS = 2
 """One for trials with a judge, one for those without."""
 
@@ -113,13 +116,14 @@ def score_trials(
     run_id: str,
     trial_ids: Sequence[str],
     endpoints: Mapping[str, Sequence[str]] | None = None,
+    home: Path = _HOME,
 ) -> int:
     """Score trials in this process, which is the only worker of the run.
 
     The arguments and errors are those of `score_until_empty`.
     """
     backlog = Backlog.of(by_judge(store, run_id, trial_ids))
-    failed = score_until_empty(store, run_id, backlog.exchange, endpoints or {})
+    failed = score_until_empty(store, run_id, backlog.exchange, endpoints or {}, home=home)
     record_given_up(store, backlog.given_up)
     return failed + sum(len(given_up) for given_up in backlog.given_up.values())
 
@@ -131,6 +135,7 @@ def score_until_empty(
     endpoints: Mapping[str, Sequence[str]],
     exchange: Exchange | None = None,
     ends: StageEnd = NO_DEADLINE,
+    home: Path = _HOME,
 ) -> int:
     """Score trials of a backlog until it has none; return how many failed for our reasons.
 
@@ -143,6 +148,7 @@ def score_until_empty(
         exchange: Carries messages to the coordinator of the run's limits and money, which hold for
             the judge; None: this worker is the only one.
         ends: The stage's deadline, in seconds since the epoch: no trial is begun after it.
+        home: Where files are that take long to make, such as a database server's.
 
     Raises:
         Misuse: The run, its sandbox or its judge cannot be used.
@@ -153,14 +159,17 @@ def score_until_empty(
     @asynccontextmanager
     async def opened(worker: WorkerContext) -> AsyncIterator[WorkOnTrial]:
         prepare_to_check()
-        shared = _shared(worker, endpoints)
+        shared = _shared(worker, endpoints, home)
 
         async def score(trial_id: str) -> None:
             nonlocal failed
             was_scored = await _score(shared, trial_id)
             failed += not was_scored
 
-        yield score
+        try:
+            yield score
+        finally:
+            await shared.renderer.close()
 
     slots = max(_LEAST_SLOTS, len(os.sched_getaffinity(0)))
     run_shift(store, run, take, opened, slots=slots, exchange=exchange, ends=ends)
@@ -175,13 +184,17 @@ def record_given_up(store: Store, given_up: Mapping[str, Sequence[str]]) -> None
 
 
 def do(
-    store: Store, run_id: str, round_: int, endpoints: Mapping[str, Sequence[str]] | None = None
+    store: Store,
+    run_id: str,
+    round_: int,
+    endpoints: Mapping[str, Sequence[str]] | None = None,
+    home: Path = _HOME,
 ) -> StageReport:
     """Score the round's due trials in this process and report."""
     started = time.monotonic()
     trial_ids = due(store, run_id, round_)
     if trial_ids:
-        score_trials(store, run_id, trial_ids, endpoints)
+        score_trials(store, run_id, trial_ids, endpoints, home)
     done = report(store, run_id, round_, len(trial_ids))
     return done.model_copy(update={"seconds": time.monotonic() - started})
 
@@ -201,13 +214,15 @@ def report(store: Store, run_id: str, round_: int, were_due: int) -> StageReport
     )
 
 
-def _shared(worker: WorkerContext, endpoints: Mapping[str, Sequence[str]]) -> _ScoreContext:
+def _shared(
+    worker: WorkerContext, endpoints: Mapping[str, Sequence[str]], home: Path
+) -> _ScoreContext:
     store, run, provider, folder = worker.store, worker.run, worker.provider, worker.folder
     kinds = _drawn(run.config)
     return _ScoreContext(
         worker=worker,
         renderer=Renderer(provider, store.artifacts, folder, run.id),
-        scripts=ScriptRunner(provider, store.artifacts, folder, run.id),
+        scripts=ScriptRunner(ServiceHost(store.artifacts, provider, folder, home, run.id)),
         drawer=PageDrawer(provider, store, folder, run.id, kinds) if kinds else None,
         listener=Listener(provider, store, folder, run.id),
         reader=PictureReader(provider, store, folder, run.id) if _is_seen(run.config) else None,

@@ -47,7 +47,7 @@ class ScriptCheck(GrowingValue):
     """
 
     added_later: ClassVar[frozenset[str]] = frozenset(
-        {"verdict", "full_score", "seconds", "memory_mb"}
+        {"verdict", "full_score", "seconds", "memory_mb", "services"}
     )
 
     kind: Literal["script"] = "script"
@@ -61,6 +61,8 @@ class ScriptCheck(GrowingValue):
     seconds: int = Field(default=120, ge=1, le=3600)
     """CPU time that it may use; it may take three times as long and a minute more."""
     memory_mb: int = Field(default=2048, ge=64, le=65536)
+    services: tuple[Slug, ...] = ()
+    """Names of the task's services that run beside it, each in its final state."""
 
 
 Verifier = Annotated[Check | Judge | ToolResultCheck | ScriptCheck, Field(discriminator="kind")]

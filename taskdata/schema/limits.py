@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from taskdata.schema.base import Value
+from taskdata.schema.base import Sha256, Value
 from taskdata.schema.network import RefusedTarget
 from taskdata.schema.task import Resources
 
@@ -35,6 +35,16 @@ class EnforcedLimit(Value):
     by: tuple[Enforcer, ...]
 
 
+class KeptState(Value):
+    """What a service held at the end, packed so that the service can be started again from it."""
+
+    sha256: Sha256
+    """The artifact."""
+    size_bytes: int
+    base_sha256: Sha256 | None = None
+    """The artifact that holds what had not changed since the service was started."""
+
+
 class ServiceFacts(Value):
     """A service that ran for a trial."""
 
@@ -44,6 +54,8 @@ class ServiceFacts(Value):
     """Of its server, as that says itself."""
     seconds: float
     """Until it was healthy."""
+    kept: KeptState | None = None
+    """None: no program of the task asks for it, or it could not be kept."""
 
 
 class SandboxLimits(Value):

@@ -16,10 +16,11 @@ from taskdata.schema.judging import JudgeSettings
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.panel import JudgeSpec, NamedJudge, PanelRule
 from taskdata.schema.scores import TrialScore
+from taskdata.schema.self_verification import SelfVerification
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.tool_backends import NamedModel, ToolBackends
 from taskdata.schema.tool_use import ToolUse
-from taskdata.schema.transcript import Ending, Usage
+from taskdata.schema.transcript import Ending, ShownFile, Usage
 
 Feedback = Literal["checkpoint", "coarse"]
 SandboxName = Literal["bubblewrap", "docker"]
@@ -273,6 +274,10 @@ class TrialOutcome(Value):
     tool_errors: int | None = Field(default=0, ge=0)
     tool_uses: tuple[ToolUse, ...] | None = None
     """By tool; None: unknown, as of programs, imported results and outcomes of earlier versions."""
+    tool_pictures: tuple[ShownFile, ...] = ()
+    """The pictures of its tools' results, each content once; the transcript refers to them."""
+    self_verification: SelfVerification | None = None
+    """Of the pictures and documents that it delivered; None: unknown, or it delivered none."""
     model_id: str | None = None
     """As reported by the provider."""
     sandbox: str

@@ -21,6 +21,12 @@ HOST = "127.0.0.1"
 FOLDER = "services"
 """Folder of deliverables that hold the final state: `services/<name>/...`."""
 
+OWN = "nightshift_"
+"""How the names of the roles and databases begin that Nightshift makes for itself."""
+
+SCRIPT_ROLE = f"{OWN}script"
+"""The role in which programs that score a task log in to its databases."""
+
 MAX_SERVICES = 8
 """Of one task; their ports lie side by side."""
 
@@ -61,6 +67,9 @@ class PostgresqlService(Value):
             raise ValueError(f"the role {self.user!r} is PostgreSQL's own; choose another name")
         if self.database in ("postgres", "template0", "template1"):
             raise ValueError(f"the database {self.database!r} is PostgreSQL's own; choose another")
+        for name in (self.user, self.database):
+            if name.startswith(OWN):
+                raise ValueError(f"{name!r}: names with {OWN} are Nightshift's; choose another")
         return self
 
     def description(self, ports: Sequence[int]) -> str:

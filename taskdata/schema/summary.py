@@ -148,6 +148,14 @@ class TurnGroup(Value):
     root_sr: Estimate
 
 
+class VerificationGroup(Value):
+    """Trials of one level of self-verification (TOBench, section 5)."""
+
+    trials: Estimate
+    """Share of the trials whose level is known."""
+    root_sr: Estimate
+
+
 class AgentDetail(Value):
     """What `results --detail` shows of an agent's first attempts, every figure with its interval.
 
@@ -182,6 +190,8 @@ class AgentDetail(Value):
     """wrong_tool_name, call_error, overlong_output."""
     turn_groups: dict[str, TurnGroup]
     """easy, medium, hard; empty below three tasks with known turns."""
+    self_verification: dict[str, VerificationGroup] = Field(default_factory=dict)
+    """none, existence, looked; empty where no trial delivered anything that has a look."""
 
 
 class EndToEndAccuracy(Value):

@@ -1,7 +1,7 @@
 """Tools as agents see them, and what a call gives back."""
 
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -31,10 +31,24 @@ class ToolErrorKind(StrEnum):
     """Time, memory, output or process limit of the sandbox."""
 
 
-class ToolResult(GrowingValue):
-    """Result of one tool call: text, files written, or an error."""
+class ToolPicture(Value):
+    """A picture that a tool result shows beside its text."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"usage", "cost_usd"})
+    name: str
+    """What it shows, such as `output/deck.pptx, page 2`."""
+    media_type: Literal["image/png", "image/jpeg"]
+    data: bytes = Field(repr=False)
+    width: int = Field(ge=1)
+    """In pixels."""
+    height: int = Field(ge=1)
+    words: str = ""
+    """The text on it, as far as it is known, for models that cannot see."""
+
+
+class ToolResult(GrowingValue):
+    """Result of one tool call: text, pictures, files written, or an error."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"usage", "cost_usd", "pictures"})
 
     text: str
     """The observation; on error it says what went wrong and what would work."""
@@ -46,3 +60,5 @@ class ToolResult(GrowingValue):
     """Of the models that the tool itself asked."""
     cost_usd: float | None = 0.0
     """Of the same; None: a price is unknown."""
+    pictures: tuple[ToolPicture, ...] = ()
+    """In the order in which the model is shown them."""

@@ -18,6 +18,7 @@ __all__ = [
     "MessageEvent",
     "ModelEvent",
     "Prediction",
+    "ResultPicture",
     "ShownFile",
     "ToolCall",
     "ToolEvent",
@@ -48,6 +49,17 @@ class ShownFile(Value):
     """Path in the workspace."""
     sha256: Sha256
     media_type: str
+
+
+class ResultPicture(ShownFile):
+    """A picture of a tool's result; its bytes are in the artifact store."""
+
+    size_bytes: int = Field(ge=0)
+    width: int = Field(ge=1)
+    """In pixels."""
+    height: int = Field(ge=1)
+    was_shown: bool
+    """Whether the model was given it as a picture; otherwise it read a description."""
 
 
 class GivenStep(Value):
@@ -108,7 +120,7 @@ class ModelEvent(GrowingValue):
 class ToolEvent(GrowingValue):
     """One tool call and its result."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"usage", "cost_usd"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"usage", "cost_usd", "pictures"})
 
     kind: Literal["tool"] = "tool"
     call: ToolCall
@@ -119,6 +131,8 @@ class ToolEvent(GrowingValue):
     """Of the models that the tool itself asked."""
     cost_usd: float | None = 0.0
     """Of the same; None: a price is unknown."""
+    pictures: tuple[ResultPicture, ...] = ()
+    """Those of the result that were kept, in order."""
     started_at: datetime
     seconds: float = Field(ge=0)
 

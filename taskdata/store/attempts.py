@@ -105,11 +105,14 @@ class AttemptStore(StoreConnection):
 
     def record_outcome(self, outcome: TrialOutcome) -> bool:
         """Store an outcome; return False, changing nothing, if the trial has finished before."""
-        fields = outcome.model_dump(exclude={"deliverables", "usage", "limits", "tool_uses"})
+        apart = {"deliverables", "usage", "limits", "tool_uses", "tool_pictures"}
+        fields = outcome.model_dump(exclude=apart)
         fields["limits"] = outcome.limits.model_dump(mode="json") if outcome.limits else None
         fields["rejected_files"] = list(outcome.rejected_files)
         uses = outcome.tool_uses
         fields["tool_uses"] = None if uses is None else [u.model_dump(mode="json") for u in uses]
+        pictures = outcome.tool_pictures
+        fields["tool_pictures"] = [p.model_dump(mode="json") for p in pictures] or None
         fields |= _counts(outcome.usage)
         try:
             with self._plainly_writing() as connection:
@@ -178,4 +181,5 @@ def outcome_of(row: sa.RowMapping, deliverables: Sequence[Deliverable]) -> Trial
     del fields["id"]
     counts = {name: fields.pop(name) for name in Usage.model_fields}
     fields["usage"] = None if counts["input_tokens"] is None else Usage(**counts)
+    fields["tool_pictures"] = fields["tool_pictures"] or ()
     return TrialOutcome.model_validate(fields | {"deliverables": tuple(deliverables)})

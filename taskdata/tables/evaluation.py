@@ -114,6 +114,8 @@ class OutcomeRow(SQLModel, table=True):
     tool_calls: int | None = None
     tool_errors: int | None = None
     tool_uses: list[dict[str, Any]] | None = json_column(nullable=True)
+    tool_pictures: list[dict[str, Any]] | None = json_column(nullable=True)
+    self_verification: str | None = None
     model_id: str | None = None
     sandbox: str
     sandbox_image: str | None = None

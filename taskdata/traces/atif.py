@@ -163,6 +163,7 @@ def _add_result(step: dict[str, Any], event: ToolEvent) -> None:
     extra: dict[str, Any] = {"seconds": event.seconds}
     extra |= {} if event.error is None else {"error": event.error.value}
     extra |= {"files": list(event.files)} if event.files else {}
+    extra |= {"pictures": [p.model_dump() for p in event.pictures]} if event.pictures else {}
     if event.usage.total:
         extra["metrics"] = _metrics(event.usage, event.cost_usd)
     results = step.setdefault("observation", {"results": []})["results"]

@@ -165,6 +165,9 @@ class _Children:
             attributes["gen_ai.tool.description"] = self._descriptions[call.tool]
         if event.files:
             attributes["nightshift.tool.files"] = list(event.files)
+        if event.pictures:
+            pictures = [picture.model_dump() for picture in event.pictures]
+            attributes["nightshift.tool.pictures"] = _json(pictures)
         if event.usage.total or event.cost_usd is None:
             attributes |= {**_usage(event.usage), **_cost(event.cost_usd)}
         if event.error is not None:

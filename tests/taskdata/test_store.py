@@ -25,8 +25,9 @@ from taskdata.schema.run import (
     TrialOutcome,
 )
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
+from taskdata.schema.self_verification import SelfVerification
 from taskdata.schema.tool_use import ToolUse
-from taskdata.schema.transcript import Ending, Transcript, Usage
+from taskdata.schema.transcript import Ending, ShownFile, Transcript, Usage
 from taskdata.schema.views import RenderedDeliverable, TextView
 from taskdata.store import Store, StoreAddress
 from tests.paid import paid
@@ -171,6 +172,8 @@ def test_an_outcome_comes_back_as_it_went_in(store, planned):
         cost_usd=None,
         rejected_files=("evil: a symbolic link",),
         tool_uses=(ToolUse(tool="OCR", category="perception", calls=3, errors={"refused": 2}),),
+        tool_pictures=(ShownFile(name="a.png", sha256="c" * 64, media_type="image/png"),),
+        self_verification=SelfVerification.LOOKED,
         transcript_sha256=store.artifacts.put_bytes(transcript.model_dump_json().encode()),
     )
     store.record_outcome(outcome)

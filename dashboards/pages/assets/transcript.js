@@ -26,7 +26,7 @@ function partOf([name, shown], entry) {
 }
 
 const filesShown = (entry) => [
-  element("p", { class: "part" }, "Shown to the model itself: ", entry.files.map((file) =>
+  element("p", { class: "part" }, entry.unseen ? "Described to the model, which was not shown it: " : "Shown to the model itself: ", entry.files.map((file) =>
     element("span", { class: "chip" }, textOf(file.name), element("small", {}, textOf(file.type)))),
     entry.more_files ? ` and ${entry.more_files} more` : null),
   entry.files.map(mediumOf),

@@ -7,11 +7,12 @@ from typing import Any
 
 from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, Shown, shown, shown_json
-from dashboards.pages.trial.files import named
+from dashboards.pages.trial.files import named, save_as
 from taskdata.schema.transcript import (
     Event,
     MessageEvent,
     ModelEvent,
+    ResultPicture,
     ToolCall,
     ToolEvent,
     Transcript,
@@ -128,7 +129,7 @@ def _model(event: ModelEvent, answered: set[str], cap: Cap) -> Entry:
 def _tool(event: ToolEvent, cap: Cap) -> Entry:
     facts = [formats.duration(event.seconds)]
     facts += [f"wrote {', '.join(event.files)}"] if event.files else []
-    return {
+    entry: Entry = {
         "who": "tool",
         "title": shown(event.call.tool, cap.reason),
         "facts": shown(" · ".join(facts), cap.reason),
@@ -137,6 +138,27 @@ def _tool(event: ToolEvent, cap: Cap) -> Entry:
             ["arguments", shown_arguments(event.call, cap)],
             _part("result", event.text, cap),
         ],
+    }
+    return entry | (_pictures(event.pictures, cap) if event.pictures else {})
+
+
+def _pictures(pictures: Sequence[ResultPicture], cap: Cap) -> Entry:
+    """Return the pictures of a result; the page embeds those that it has room for."""
+    kept = pictures[: cap.deliverables]
+    return {
+        "files": [
+            {
+                "name": shown(picture.name, cap.reason),
+                "type": f"{picture.width:,} × {picture.height:,} pixels",
+                "sha256": picture.sha256,
+                "size": picture.size_bytes,
+                "save_as": save_as(f"{picture.name}.{picture.media_type.rpartition('/')[2]}"),
+                "recording": None,
+            }
+            for picture in kept
+        ],
+        "more_files": len(pictures) - len(kept),
+        "unseen": not any(picture.was_shown for picture in pictures),
     }
 
 

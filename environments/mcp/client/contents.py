@@ -19,6 +19,7 @@ from mcp_types import (
 
 from environments.mcp.client.schemas import shortened
 from environments.toolkit.definition import MAX_RESULT_CHARS
+from environments.toolkit.media_types import media_type_of
 
 MAX_ATTACHMENT_BYTES = 4 << 20
 
@@ -33,8 +34,22 @@ _SUFFIXES = {
     "audio/wav": ".wav",
     "audio/x-wav": ".wav",
     "audio/mpeg": ".mp3",
+    "image/jpg": ".jpg",
+    "image/svg+xml": ".svg",
+    "video/mp4": ".mp4",
+    "video/webm": ".webm",
     "application/pdf": ".pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/json": ".json",
+    "application/zip": ".zip",
+    "text/csv": ".csv",
+    "text/html": ".html",
+    "text/plain": ".txt",
 }
+_PICTURES = {".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
+"""Endings of the pictures that are shown to models, and what their content must be."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +59,11 @@ class Attachment:
     data: bytes
     suffix: str
     media_type: str
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether a model can be shown it."""
+        return self.suffix in _PICTURES
 
 
 Part = str | Attachment
@@ -106,4 +126,8 @@ def _media(encoded: str, media_type: str) -> Part:
         data = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         return f"[{kind}: not readable]"
+    expected, found = _PICTURES.get(suffix), media_type_of(data)
+    if expected is not None and found != expected:
+        is_ = "no picture that can be shown" if found is None else found
+        return f"[{kind}, {len(data)} bytes: not shown, because its content is {is_}]"
     return Attachment(data, suffix, kind)

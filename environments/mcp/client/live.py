@@ -4,9 +4,9 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult
@@ -19,8 +19,10 @@ from environments.mcp.client.schemas import explain_bad_arguments, shortened
 from environments.mcp.servers import RemoteServer, Server
 from environments.ports import Sandbox, Workspace
 from environments.toolkit.definition import MAX_RESULT_CHARS, cut_text
+from environments.tools.looking.forms import LookRequest
+from environments.tools.looking.look import look_at, pictures_of
 from taskdata.errors import ToolUnavailable
-from taskdata.schema.tool import ToolErrorKind, ToolResult, ToolSpec
+from taskdata.schema.tool import ToolErrorKind, ToolPicture, ToolResult, ToolSpec
 
 _logger = logging.getLogger(__name__)
 
@@ -32,6 +34,14 @@ _MAX_MESSAGE_CHARS = 2_000
 _SAVE = ("/bin/sh", "-c", 'mkdir -p "${1%/*}" && cat >"$1"', "sh")
 
 Connect = Callable[[], Awaitable[Connection]]
+
+
+class _Answer(NamedTuple):
+    """What became of a call."""
+
+    text: str
+    error: ToolErrorKind | None = None
+    pictures: tuple[ToolPicture, ...] = ()
 
 
 class LiveServer:
@@ -63,12 +73,13 @@ class LiveServer:
         """
         began = time.monotonic()
         before = await asyncio.to_thread(stamps, self._workspace.output)
-        text, error = await self._answer(tool, arguments, sandbox)
+        found = await self._answer(tool, arguments, sandbox)
         after = await asyncio.to_thread(stamps, self._workspace.output)
         return ToolResult(
-            text=cut_text(text, _PAGING, MAX_RESULT_CHARS),
+            text=cut_text(found.text, _PAGING, MAX_RESULT_CHARS),
             files=changed(before, after),
-            error=error,
+            error=found.error,
+            pictures=found.pictures,
             seconds=time.monotonic() - began,
         )
 
@@ -76,9 +87,7 @@ class LiveServer:
         """End the server."""
         await self._connection.close()
 
-    async def _answer(
-        self, tool: str, arguments: dict[str, Any], sandbox: Sandbox
-    ) -> tuple[str, ToolErrorKind | None]:
+    async def _answer(self, tool: str, arguments: dict[str, Any], sandbox: Sandbox) -> _Answer:
         name = self._connection.name
         try:
             connection = await self._living()
@@ -87,18 +96,19 @@ class LiveServer:
             # A call that timed out must not go on unnoticed, so its server is ended.
             await self._connection.close()
             waited = f"{self._call_seconds:.0f} s"
-            return f"{name} did not answer within {waited}. {self._outlook()}", ToolErrorKind.LIMIT
+            text = f"{name} did not answer within {waited}. {self._outlook()}"
+            return _Answer(text, ToolErrorKind.LIMIT)
         except (Lost, ToolUnavailable) as exc:
             if self._is_remote and isinstance(exc, ToolUnavailable):
                 raise
             _logger.warning("MCP server %s was lost: %s", name, exc)
-            return f"{name} stopped: {exc}. {self._outlook()}", ToolErrorKind.LIMIT
+            return _Answer(f"{name} stopped: {exc}. {self._outlook()}", ToolErrorKind.LIMIT)
         except MCPError as exc:
             return _refusal(name, exc)
         except ValidationError as exc:
             _logger.info("MCP server %s: %s", name, exc)
             text = f"{name} answered {tool} with something that is no result."
-            return text, ToolErrorKind.REFUSED
+            return _Answer(text, ToolErrorKind.REFUSED)
         return await self._shown(result, sandbox)
 
     async def _living(self) -> Connection:
@@ -117,25 +127,46 @@ class LiveServer:
             return "It starts afresh with the next call: what it held in memory is gone."
         return "It cannot be used any more: go on without it."
 
-    async def _shown(
-        self, result: CallToolResult, sandbox: Sandbox
-    ) -> tuple[str, ToolErrorKind | None]:
-        shown = [
-            part if isinstance(part, str) else await self._saved(part, sandbox)
-            for part in parts_of(result)
-        ]
+    async def _shown(self, result: CallToolResult, sandbox: Sandbox) -> _Answer:
+        lines: list[str] = []
+        pictures: dict[str, int] = {}
+        for part in parts_of(result):
+            if isinstance(part, str):
+                lines.append(part)
+                continue
+            path = f"output/attachments/{self._connection.name}-{next(self._numbers)}{part.suffix}"
+            is_saved = await _is_saved(part, path, sandbox)
+            size = f"{part.media_type}, {len(part.data)} bytes"
+            if is_saved and part.is_picture:
+                pictures[path] = len(lines)
+            how = f", saved as {path}" if is_saved else f": could not be saved as {path}"
+            lines.append(f"[{size}{how}]")
+        shown = await self._drawn(pictures, lines, sandbox) if pictures else ()
         error = ToolErrorKind.REFUSED if result.is_error else None
-        return "\n".join(shown) or ("It gave no reason." if error else "Done."), error
+        text = "\n".join(lines) or ("It gave no reason." if error else "Done.")
+        return _Answer(text, error, shown)
 
-    async def _saved(self, attachment: Attachment, sandbox: Sandbox) -> str:
-        """Save a file from inside the sandbox, where the agent's links cannot lead out of it."""
-        number = next(self._numbers)
-        path = f"output/attachments/{self._connection.name}-{number}{attachment.suffix}"
-        done = await sandbox.run([*_SAVE, path], stdin=attachment.data)
-        size = f"{attachment.media_type}, {len(attachment.data)} bytes"
-        if done.exit_code != 0 or done.limit:
-            return f"[{size}: could not be saved as {path}]"
-        return f"[{size}, saved as {path}]"
+    async def _drawn(
+        self, saved: Mapping[str, int], lines: list[str], sandbox: Sandbox
+    ) -> tuple[ToolPicture, ...]:
+        """Return the saved pictures; the line of one that cannot be decoded says why.
+
+        They are decoded in the sandbox, and scaled to what models read.
+        """
+        found: list[ToolPicture] = []
+        viewed = await look_at(sandbox, LookRequest(paths=tuple(saved)))
+        for (path, line), one in zip(saved.items(), viewed, strict=True):
+            drawn = pictures_of(path, one)
+            if not drawn:
+                lines[line] += f" [not shown: {one.refused or 'it could not be decoded'}]"
+            found += drawn
+        return tuple(found)
+
+
+async def _is_saved(attachment: Attachment, path: str, sandbox: Sandbox) -> bool:
+    """Save a file from inside the sandbox, where the agent's links cannot lead out of it."""
+    done = await sandbox.run([*_SAVE, path], stdin=attachment.data)
+    return done.exit_code == 0 and not done.limit
 
 
 @dataclass(frozen=True)
@@ -155,10 +186,10 @@ class McpTool:
         return await self.server.call(self.name_there, arguments, sandbox)
 
 
-def _refusal(server: str, error: MCPError) -> tuple[str, ToolErrorKind]:
+def _refusal(server: str, error: MCPError) -> _Answer:
     text = shortened(error.message, _MAX_MESSAGE_CHARS) or f"it gave no reason (code {error.code})"
     kind = ToolErrorKind.BAD_ARGUMENTS if error.code == INVALID_PARAMS else ToolErrorKind.REFUSED
-    return f"{server} refused: {text}", kind
+    return _Answer(f"{server} refused: {text}", kind)
 
 
 async def all_closed(servers: Sequence[LiveServer]) -> None:

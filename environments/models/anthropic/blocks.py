@@ -71,7 +71,9 @@ def _block(piece: str | Media) -> dict[str, Any]:
 def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
         result: dict[str, Any] = {"type": "tool_result", "tool_use_id": message.call_id}
-        if message.text:
+        if message.media:
+            result["content"] = _result_blocks(message)
+        elif message.text:
             result["content"] = message.text
         return [result | ({"is_error": True} if message.is_error else {})]
     if kept := _kept_blocks(message):
@@ -82,6 +84,12 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.text.strip() or not (calls or shown):
         shown.append({"type": "text", "text": message.text.rstrip() or "(no text)"})
     return shown + calls
+
+
+def _result_blocks(message: Message) -> list[dict[str, Any]]:
+    """Return a tool's result, text before its pictures."""
+    text = [_block(message.text)] if message.text.strip() else []
+    return [*text, *map(_media_block, message.media)]
 
 
 def _kept_blocks(message: Message) -> list[dict[str, Any]]:

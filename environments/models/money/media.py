@@ -7,8 +7,15 @@ import re
 import zlib
 from collections.abc import Iterator
 
+from taskdata.schema.agent import ModelSpec
+
 PICTURE_TOKENS = 50_000
 """More than one picture has by any provider's published rate."""
+_PREPARED_TOKENS = 6_000
+"""Most that a picture of ours counts, which was scaled to what models read, at the published rates
+of current models."""
+_PREPARED_TOKENS_OF_MINI = 40_000
+"""The same for gpt-4o-mini, which counts more tokens for a picture and charges less for each."""
 _PAGE_TOKENS = 10_000
 """Per page, as a picture and as text: at most 4,784 tokens for the picture at Anthropic (fewer at
 OpenAI since GPT-5), and up to 3,000 for the text."""
@@ -21,6 +28,12 @@ _HEADER_BYTES = 2_000
 _MOST_PACKED, _MOST_UNPACKED = 1024 * 1024, 4 * 1024 * 1024
 """Bytes of one object stream, which holds about 100 objects."""
 _UNPACKED_TOGETHER = 64 * 1024 * 1024
+
+
+def picture_tokens(spec: ModelSpec) -> int:
+    """Return the most tokens of a picture that was scaled for models, such as a drawn page."""
+    is_mini = spec.model.startswith("gpt-4o-mini")
+    return _PREPARED_TOKENS_OF_MINI if is_mini else _PREPARED_TOKENS
 
 
 def page_tokens(document: bytes) -> int:

@@ -5,7 +5,7 @@ variants are parsed, and anything else is a failed attempt.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -36,6 +36,7 @@ from taskdata.schema.transcript import ToolCall
 
 _FORMAT = "chat"
 _THOUGHTLESS = "chat without reasoning"
+_PICTURES = "chat, pictures of a result"
 _STOP = "stop"
 _MAX_TOKENS = "max_tokens"
 _MAX_COMPLETION_TOKENS = "max_completion_tokens"
@@ -119,9 +120,9 @@ class OpenAIClient(ProviderClient):
         if self._is_openai:
             fields["prompt_cache_key"] = cache_key(request)
         if _REASONING in self._without:
-            turns = [_encoded(m, _THOUGHTLESS, _thoughtless) for m in request.messages]
+            turns = _turns(request.messages, _THOUGHTLESS, _thoughtless)
         else:
-            turns = [_encoded(m, _FORMAT, _message) for m in request.messages]
+            turns = _turns(request.messages, _FORMAT, _message)
         parts: dict[str, bytes | Sequence[bytes]] = {"messages": list_in_pieces(turns)}
         if request.tools:
             parts["tools"] = in_list(self._tools.json(request.tools))
@@ -157,6 +158,39 @@ class OpenAIClient(ProviderClient):
             if written.extra
         }
         return ParsedReply.of(reply, calls, _replay(body["choices"][0]["message"], signed))
+
+
+def _turns(
+    messages: Sequence[Message], wire_format: str, write: Callable[[Message], Any]
+) -> Iterator[tuple[bytes, ...]]:
+    """Yield the messages as JSON in pieces.
+
+    A tool's message has no place for pictures in this format. They follow in a message of the user,
+    after the results of all calls, because nothing may stand between a call and its result.
+    """
+    pictures: list[bytes] = []
+    for message in messages:
+        if pictures and message.role != "tool":
+            yield _of_user(pictures)
+            pictures = []
+        yield _encoded(message, wire_format, write)
+        if message.role == "tool" and message.media:
+            pictures.append(message_json(message, _PICTURES, _labelled)[1:-1])
+    if pictures:
+        yield _of_user(pictures)
+
+
+def _of_user(parts: Sequence[bytes]) -> tuple[bytes, ...]:
+    return (b'{"role":"user","content":', in_list(parts), b"}")
+
+
+def _labelled(message: Message) -> list[dict[str, Any]]:
+    """Return the pictures of a tool's message as parts, each after a line that says what it is."""
+    return [
+        _part(piece)
+        for media in message.media
+        for piece in (f"From the result of call {message.call_id}: {media.name}", media)
+    ]
 
 
 def _encoded(

@@ -155,9 +155,8 @@ def _encoded(message: Message) -> tuple[bytes, ...]:
 
 def _items(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
-        return [
-            {"type": "function_call_output", "call_id": message.call_id, "output": message.text}
-        ]
+        output = _output(message)
+        return [{"type": "function_call_output", "call_id": message.call_id, "output": output}]
     if message.role != "assistant":
         return [{"role": message.role, "content": _content(message)}]
     if (kept := replayed(message.replay, _FORMAT).get("output")) is not None:
@@ -199,6 +198,14 @@ def _function_call(call: ToolCall) -> dict[str, Any]:
 def _listed(items: bytes) -> bytes:
     """Return the items of an encoded array without its brackets: a turn may be several items."""
     return items[1:-1]
+
+
+def _output(message: Message) -> str | list[dict[str, Any]]:
+    """Return a tool's result, text before its pictures."""
+    if not message.media:
+        return message.text
+    text = [_part(message.text)] if message.text else []
+    return [*text, *map(_part, message.media)]
 
 
 def _content(message: Message) -> str | list[dict[str, Any]]:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from environments.ports import Completed, Sandbox
 from environments.renderers.pages.formats import (
     BROWSED,
+    BROWSER_FLAGS,
     BROWSERS,
     DRAWN,
     MAX_DRAWN_PAGES,
     MAX_PAGE_BYTES,
     NO_CONVERTER,
     PAGE_PIXELS,
-    SCREEN,
     SCREENSHOT,
     ending,
 )
@@ -72,15 +72,10 @@ async def draw(sandbox: Sandbox, name: str) -> DrawnPages:
 
 
 async def _browsed(sandbox: Sandbox, name: str) -> bool:
-    """Have Chromium draw `input/<name>`; return whether Chromium is there.
-
-    It draws in a sandbox without network, so it needs none of its own, which could not start there.
-    """
-    width, height = SCREEN
+    """Have Chromium draw `input/<name>`; return whether Chromium is there."""
     flags = (
-        *("--headless", "--no-sandbox", "--in-process-gpu", "--disable-gpu", "--no-first-run"),
-        *("--disable-dev-shm-usage", "--hide-scrollbars", "--user-data-dir=/tmp/profile"),
-        *(f"--window-size={width},{height}", "--virtual-time-budget=3000"),
+        *BROWSER_FLAGS,
+        "--user-data-dir=/tmp/profile",
         f"--screenshot=/workspace/output/{SCREENSHOT}",
     )
     program = f'for b in {" ".join(BROWSERS)}; do [ -x "$b" ] && exec "$b" "$@"; done; exit 127'

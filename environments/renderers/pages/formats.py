@@ -32,6 +32,13 @@ SCREENSHOT = "screen.png"
 """Name below `output/` of what a browser has drawn."""
 SCREEN = (1200, 3600)
 """Size of the window in which a page is drawn, in pixels; it is cut into pictures."""
+BROWSER_FLAGS = (
+    *("--headless", "--no-sandbox", "--in-process-gpu", "--disable-gpu", "--no-first-run"),
+    *("--disable-dev-shm-usage", "--hide-scrollbars", "--virtual-time-budget=3000"),
+    f"--window-size={SCREEN[0]},{SCREEN[1]}",
+)
+"""How a browser draws: in a sandbox without network, so that it needs none of its own, which could
+not start there."""
 MAX_DRAWN_PAGES = 6
 PAGE_PIXELS = 1200
 """Longer side of a picture."""

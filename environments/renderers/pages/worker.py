@@ -64,10 +64,10 @@ def _drawn(path: Path) -> dict[str, Any]:
         if ending(path.name) in PICTURES:
             return _of([_picture(path)])
         if ending(path.name) in BROWSED:
-            return _of(_screens(Path("output") / SCREENSHOT))
+            return _of(screens(Path("output") / SCREENSHOT))
         if ending(path.name) in VIDEOS:
             return _of(_moments(path))
-        document = pypdfium2.PdfDocument(_as_pdf(path))
+        document = pypdfium2.PdfDocument(as_pdf(path))
         pictures = list(_pictures(document, is_sheet=ending(path.name) == ".xlsx"))
         return {"page_count": len(document), "pictures": pictures, "reason": ""}
     except Exception as exc:  # noqa: BLE001 - a malformed file can raise anything in a parser
@@ -95,7 +95,7 @@ def _moments(path: Path) -> Iterator[Image.Image]:
         yield image
 
 
-def _screens(path: Path) -> Iterator[Image.Image]:
+def screens(path: Path) -> Iterator[Image.Image]:
     """Yield what a browser has drawn, cut into pieces, without the blank space below it."""
     with open_image(path) as image:
         whole = on_white(image)
@@ -110,7 +110,12 @@ def _nothing(reason: str) -> dict[str, Any]:
     return {"page_count": 0, "pictures": [], "reason": reason}
 
 
-def _as_pdf(path: Path) -> Path:
+def as_pdf(path: Path) -> Path:
+    """Return a PDF of the document: itself, or what LibreOffice made of it.
+
+    Raises:
+        ValueError: LibreOffice could not convert it; `CalledProcessError` if it failed.
+    """
     if ending(path.name) not in CONVERTED:
         return path
     subprocess.run(
@@ -139,16 +144,22 @@ def _as_pdf(path: Path) -> Path:
 def _pictures(document: pypdfium2.PdfDocument, *, is_sheet: bool) -> Iterator[str]:
     for number in range(min(len(document), MAX_DRAWN_PAGES)):
         page = document[number]
-        width, height = page.get_size()
-        right, bottom = 0.0, 0.0
-        if is_sheet:
-            tall, wide = _SHEET_POINTS
-            right = max(0.0, width - wide)
-            bottom = max(0.0, height - max(tall, _LONGEST_SHEET * (width - right)))
-        scale = min(_MOST_ENLARGED, PAGE_PIXELS / max(width - right, height - bottom, 1))
-        image = page.render(scale=scale, crop=(0, bottom, right, 0)).to_pil()
-        yield base64.b64encode(_png(image.convert("RGB"), dither=False)).decode()
+        image = page_image(page, is_sheet=is_sheet)
+        yield base64.b64encode(_png(image, dither=False)).decode()
         page.close()
+
+
+def page_image(page: pypdfium2.PdfPage, *, is_sheet: bool) -> Image.Image:
+    """Return a page as it looks; of the page of a long or wide sheet, its top left part."""
+    width, height = page.get_size()
+    right, bottom = 0.0, 0.0
+    if is_sheet:
+        tall, wide = _SHEET_POINTS
+        right = max(0.0, width - wide)
+        bottom = max(0.0, height - max(tall, _LONGEST_SHEET * (width - right)))
+    scale = min(_MOST_ENLARGED, PAGE_PIXELS / max(width - right, height - bottom, 1))
+    drawn: Image.Image = page.render(scale=scale, crop=(0, bottom, right, 0)).to_pil()
+    return drawn.convert("RGB")
 
 
 def _png(image: Image.Image, *, dither: bool = True) -> bytes:

@@ -52,7 +52,9 @@ _AROUND = (
     "{ kill -9 -1; find /tmp /dev/shm -mindepth 1 -delete; } 2>/dev/null; exit $code"
 )
 
-_AFTER_A_LINE = 'read -r go && "$@"; exit $?'
+# The shell is replaced by the program: it would hold the program's streams open, where other
+# processes of the container find them.
+_AFTER_A_LINE = 'read -r go && exec "$@"; exit $?'
 
 
 def own_processes(exposed_ports: Sequence[ExposedPort]) -> int:

@@ -11,7 +11,19 @@ OUTPUT = Path("/workspace/output")
 INPUT = Path("/workspace/input")
 
 STATE = "state"
-"""Folder below the output that holds the final state."""
+"""Order to write the final state to files, and the folder below the output that holds them."""
+
+KEEP = "keep"
+"""Order to stop and to pack what the server holds, so that it can be started again from it."""
+
+KEPT = "kept"
+"""Answer to `KEEP`; a folder of this name below the output holds one file of this name."""
+
+RENEW = "renew"
+"""Order to give the next of a task's programs the state that the service was started with."""
+
+ALIVE = "alive"
+"""Order to say whether the server still answers, and the key of the answer."""
 
 SOCKETS = Path("/run/nightshift/sockets")
 """Holds one folder for each socket, made by the host; other sandboxes see it read-only."""

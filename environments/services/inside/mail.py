@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from email.utils import parseaddr
+from pathlib import Path
 
 from aiosmtpd import __version__ as aiosmtpd_version
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
@@ -27,8 +28,22 @@ from pymap.imap import IMAPServer
 from pymap.user import UserMetadata
 from pysasl.hashing import Cleartext
 
-from environments.services.inside.lines import INPUT, OUTPUT, SOCKETS, STATE, orders, say, settings
+from environments.services.inside import kept_mail
+from environments.services.inside.lines import (
+    ALIVE,
+    INPUT,
+    KEEP,
+    KEPT,
+    OUTPUT,
+    RENEW,
+    SOCKETS,
+    STATE,
+    orders,
+    say,
+    settings,
+)
 from environments.services.inside.mailboxes import OUTBOX, Mailboxes, connected, write_state
+from environments.services.inside.template import KEPT_MOUNT
 
 _SMTP = SOCKETS / "smtp" / "socket"
 _IMAP = SOCKETS / "imap" / "socket"
@@ -95,7 +110,8 @@ def _smtp(boxes: Mailboxes) -> SMTP:
 
 
 @asynccontextmanager
-async def _imap(accounts: dict[str, str]) -> AsyncIterator[None]:
+async def _imap(accounts: dict[str, str]) -> AsyncIterator[Callable[[], None]]:
+    """Serve mailboxes, and yield what removes all of them."""
     config = Config(
         # Options that pymap's command line would set.
         Namespace(proxy_protocol=None, passlib_cfg=None),
@@ -120,7 +136,7 @@ async def _imap(accounts: dict[str, str]) -> AsyncIterator[None]:
 
     server = await asyncio.start_unix_server(converse, path=_IMAP, limit=1 << 20)
     async with server:
-        yield
+        yield config.set_cache.clear
 
 
 async def _serve() -> int:
@@ -128,17 +144,28 @@ async def _serve() -> int:
     accounts: dict[str, str] = given["accounts"]
     outbox_password = secrets.token_hex(16)
     boxes = Mailboxes(_IMAP, accounts, outbox_password)
-    async with _imap(accounts | {OUTBOX: outbox_password}):
+    kept = Path(KEPT_MOUNT) if given.get("is_kept") else None
+    async with _imap(accounts | {OUTBOX: outbox_password}) as forget:
+
+        def renewed() -> str:
+            forget()
+            return _filled(boxes, kept)
+
+        work = {
+            STATE: ("done", lambda: write_state(boxes, OUTPUT / STATE)),
+            KEEP: (KEPT, lambda: kept_mail.keep(boxes, OUTPUT / KEPT / KEPT)),
+            RENEW: ("done", renewed),
+            ALIVE: (ALIVE, lambda: _healthy(boxes)),
+        }
         loop = asyncio.get_running_loop()
         async with await loop.create_unix_server(lambda: _smtp(boxes), path=_SMTP):
             for place in (_SMTP, _IMAP):
                 # Client programs run as another user.
                 place.chmod(0o777)
-            code = await _reported("ready", lambda: _filled(boxes))
+            code = await _reported("ready", lambda: _filled(boxes, kept))
             waiting = orders()
             while code == 0 and (order := await asyncio.to_thread(next, waiting, None)):
-                if order == STATE:
-                    code = await _reported("done", lambda: write_state(boxes, OUTPUT / STATE))
+                code = await _reported(*work[order])
     return code
 
 
@@ -152,8 +179,16 @@ async def _reported(key: str, work: Callable[[], str]) -> int:
     return 0
 
 
-def _filled(boxes: Mailboxes) -> str:
-    """Add the task's messages, check the health of both servers, and return their versions."""
+def _filled(boxes: Mailboxes, kept: Path | None) -> str:
+    """Add what was kept, or the task's messages; return the versions of the healthy servers."""
+    if kept is None:
+        _fill(boxes)
+    else:
+        kept_mail.fill(boxes, kept)
+    return _healthy(boxes)
+
+
+def _fill(boxes: Mailboxes) -> None:
     for address in boxes.accounts:
         for mailbox in _USUAL:
             boxes.create(address, mailbox)
@@ -163,6 +198,11 @@ def _filled(boxes: Mailboxes) -> str:
         messages[address, "/".join(folders)].append(path.read_bytes())
     for (address, mailbox), found in messages.items():
         boxes.append(address, mailbox, found)
+
+
+def _healthy(boxes: Mailboxes) -> str:
+    """Ask both servers anything and return their versions."""
+    boxes.names(OUTBOX)
     with _UnixSMTP() as client:
         client.noop()
     return f"aiosmtpd {aiosmtpd_version}, pymap {pymap_version}"

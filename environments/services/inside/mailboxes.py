@@ -68,7 +68,9 @@ class Mailboxes:
         with self._logged_in(account) as client:
             _create(client, mailbox)
 
-    def append(self, account: str, mailbox: str, messages: Sequence[bytes]) -> None:
+    def append(
+        self, account: str, mailbox: str, messages: Sequence[bytes], flags: Sequence[str] = ()
+    ) -> None:
         """Add messages in this order to a mailbox, which is made if it does not exist.
 
         Raises:
@@ -78,7 +80,16 @@ class Mailboxes:
             _create(client, mailbox)
             for message in messages:
                 now = imaplib.Time2Internaldate(time.time())
-                _require(client.append(_quoted(mailbox), "", now, message))
+                _require(client.append(_quoted(mailbox), " ".join(flags), now, message))
+
+    def names(self, account: str) -> list[str]:
+        """Return the names of an account's mailboxes.
+
+        Raises:
+            imaplib.IMAP4.error: the server refuses.
+        """
+        with self._logged_in(account) as client:
+            return sorted(_names(client))
 
     def messages(self, account: str) -> Iterator[tuple[str, tuple[str, ...], bytes]]:
         """Yield mailbox, flags and bytes of each message, in order of arrival in its mailbox.

@@ -1,4 +1,4 @@
-"""A PostgreSQL server with one database, from initdb to the final state as CSV.
+"""A PostgreSQL server with one database, from initdb to the final state, as CSV and as a cluster.
 
 Nothing survives a trial, so nothing is ever flushed to disk. Until the host has been told that the
 server is ready, nobody else can know its socket, and the server trusts every connection; from then
@@ -7,10 +7,11 @@ on every user needs a password, and only this program knows the superuser's.
 
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, LiteralString
@@ -18,11 +19,24 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
+from environments.services.inside.cluster import (
+    DATA,
+    SUPERUSER,
+    Failed,
+    fill,
+    make_empty,
+    pack_template,
+    run,
+    version,
+)
 from environments.services.inside.lines import (
+    ALIVE,
     FAILED,
-    INPUT,
+    KEEP,
+    KEPT,
     LOST,
     OUTPUT,
+    RENEW,
     SOCKETS,
     STATE,
     last_lines,
@@ -31,24 +45,24 @@ from environments.services.inside.lines import (
     say,
     settings,
 )
-from environments.services.inside.template import TEMPLATE, TEMPLATE_MOUNT
+from environments.services.inside.packing import pack, unpack
+from environments.services.inside.script_access import (
+    ScriptAccess,
+    close_off,
+    drop_templates,
+    renew,
+)
+from environments.services.inside.template import EMPTY, FILLED, KEPT_MOUNT, TEMPLATE_MOUNT
 from environments.services.postgresql_binaries import MISSING, newest_binaries
 
-_SUPERUSER = "postgres"
 _PORT = 5432
-_DATA = OUTPUT / "data"
 _SOCKETS = SOCKETS / "postgresql"
 _LOG = OUTPUT / "server.log"
-# The script is part of the task, and psql starts programs for it (`\!`, `\copy ... program`), which
-# could go on running unnoticed. Unlike psql's --restrict, which dumps of newer versions set for
-# themselves, this limit works in every version.
-_FORKS_NOTHING = ("/usr/bin/prlimit", "--nproc=0:0")
 _START_SECONDS = 60.0
 _END_SECONDS = 1.0
 
 _OPTIONS = {
     "listen_addresses": "",
-    "unix_socket_directories": str(_SOCKETS),
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
@@ -60,6 +74,8 @@ _OPTIONS = {
     # Parallel workers would need more shared memory than a sandbox has.
     "max_parallel_workers": "0",
     "log_min_messages": "fatal",
+    # What is asked is nobody's business, see `script_access`.
+    "track_activities": "off",
 }
 # Before PostgreSQL 15 every user may create functions where the superuser would find them.
 _OWN_NAMES_ONLY = "-c search_path=pg_catalog"
@@ -92,13 +108,18 @@ def main() -> int:
     if binaries is None:
         say(failed=MISSING)
         return 1
-    if given.get("make") == "template":
-        return _reported(lambda: _make_template(binaries))
     server = _Server(binaries, given)
+    if "make" in given:
+        return _reported(lambda: server.make(filled=given["make"] == FILLED))
     code = _reported(server.start)
+    work = {
+        STATE: server.write_state,
+        KEEP: server.keep,
+        RENEW: server.renew,
+        ALIVE: server.answer,
+    }
     for order in orders() if code == 0 else ():
-        if order == STATE:
-            code = _reported(server.write_state, lambda: LOST if server.is_lost() else FAILED)
+        code = _reported(work[order], lambda: LOST if server.is_lost() else FAILED)
     return code
 
 
@@ -108,42 +129,10 @@ def _reported(
     """Do the work and tell the host the result, or a failure under the key `failure` returns."""
     try:
         say(**work())
-    except (psycopg.Error, OSError, subprocess.SubprocessError, _Failed) as error:
+    except (psycopg.Error, OSError, subprocess.SubprocessError, Failed) as error:
         say(**{failure(): " ".join(str(error).split())[:500], "log": last_lines(_LOG)})
         return 1
     return 0
-
-
-class _Failed(Exception):
-    """The server, or a script that fills it, failed."""
-
-
-def _make_template(binaries: Path) -> dict[str, str]:
-    """Make an empty cluster and pack it; return the facts for the host."""
-    who = ("--username", _SUPERUSER, "--auth", "trust")
-    how = ("--encoding", "UTF8", "--locale", "C.UTF-8", "--wal-segsize", "1", "--no-sync")
-    _run((binaries / "initdb", "-D", _DATA, *who, *how))
-    _run(("tar", "--create", "--file", OUTPUT / TEMPLATE, "--directory", OUTPUT, _DATA.name))
-    shutil.rmtree(_DATA)
-    return {"ready": _version(binaries)}
-
-
-def _version(binaries: Path) -> str:
-    done = _run((binaries / "postgres", "--version"))
-    return done.stdout.decode().split(") ")[-1].split()[0]
-
-
-def _run(
-    argv: Sequence[str | Path], *, before: Sequence[str] = ()
-) -> "subprocess.CompletedProcess[bytes]":
-    done = subprocess.run([*before, *argv], capture_output=True, check=False)
-    if done.returncode != 0:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise _Failed(
-            f"{Path(argv[0]).name} ended with code {done.returncode}: "
-            f"{lines[0] if lines else 'no message'}"
-        )
-    return done
 
 
 class _Server:
@@ -154,34 +143,136 @@ class _Server:
         self._database: str = given["database"]
         self._user: str = given["user"]
         self._user_password: str = given["password"]
+        self._access = ScriptAccess(**given["access"]) if "access" in given else None
+        self._sockets = OUTPUT if given.get("make") else _SOCKETS
+        self._is_kept = bool(given.get("is_kept"))
+        self._is_filled = bool(given.get("is_filled"))
         self._password = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> dict[str, str]:
         """Start and fill the server, then require passwords; return the facts for the host."""
-        _run(("tar", "--extract", "--file", TEMPLATE_MOUNT, "--directory", OUTPUT))
-        options = [part for name, value in _OPTIONS.items() for part in ("-c", f"{name}={value}")]
-        with _LOG.open("wb") as log:
-            self._process = subprocess.Popen(
-                [self._binaries / "postgres", "-D", _DATA, *options],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+        self._make_data()
+        with closing(self._begun()) as connection:
+            if not self._is_kept and not self._is_filled:
+                self._fill_empty(connection)
+            if self._access is not None:
+                self._give_to_scripts(connection, self._access)
+            (DATA / "pg_hba.conf").write_text("local all all scram-sha-256\n")
+            connection.execute(
+                sql.SQL("ALTER ROLE {} PASSWORD {}").format(
+                    sql.Identifier(SUPERUSER), self._password
+                )
             )
-        with closing(self._first_connection()) as connection:
+            connection.execute("SELECT pg_reload_conf()")
+        return {"ready": self._asked_as_the_agent()}
+
+    def make(self, *, filled: bool) -> dict[str, str]:
+        """Make a cluster with the database and pack it; return the facts for the host."""
+        make_empty(self._binaries)
+        with closing(self._begun()) as connection:
             role, database = sql.Identifier(self._user), sql.Identifier(self._database)
             for statement in (
                 sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, self._user_password),
                 sql.SQL("CREATE DATABASE {} OWNER {}").format(database, role),
-                sql.SQL("ALTER ROLE {} PASSWORD {}").format(
-                    sql.Identifier(_SUPERUSER), self._password
-                ),
             ):
                 connection.execute(statement)
-            self._fill()
-            (_DATA / "pg_hba.conf").write_text("local all all scram-sha-256\n")
-            connection.execute("SELECT pg_reload_conf()")
-        return {"ready": self._asked_as_the_agent()}
+            drop_templates(connection)
+        where = self._where(self._database)
+        if filled:
+            fill(self._binaries, where, self._user)
+        with closing(psycopg.connect(**where, user=SUPERUSER, autocommit=True)) as connection:
+            # What differs at the end is kept, and readers of rows that are not frozen change them.
+            connection.execute("VACUUM (FREEZE, ANALYZE)")
+        self._stop()
+        pack_template()
+        return {"ready": version(self._binaries)}
+
+    def _begun(self) -> "psycopg.Connection[Any]":
+        """Start the server and return a superuser's connection."""
+        settings = _OPTIONS | {"unix_socket_directories": str(self._sockets)}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        with _LOG.open("wb") as log:
+            self._process = subprocess.Popen(
+                [self._binaries / "postgres", "-D", DATA, *options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        return self._first_connection()
+
+    def _make_data(self) -> None:
+        if not self._is_kept:
+            run(("tar", "--extract", "--file", TEMPLATE_MOUNT, "--directory", OUTPUT))
+            return
+        unpack(Path(KEPT_MOUNT), Path(TEMPLATE_MOUNT), DATA)
+        kept, ours = (DATA / "PG_VERSION").read_text().strip(), version(self._binaries)
+        if ours.split(".")[0] != kept.split(".")[0]:
+            raise Failed(
+                f"its final state was kept by PostgreSQL {kept}, and here is {ours}: "
+                f"install PostgreSQL {kept} and score again"
+            )
+        (DATA / "pg_hba.conf").write_text("local all all trust\n")
+
+    def _fill_empty(self, connection: "psycopg.Connection[Any]") -> None:
+        role, database = sql.Identifier(self._user), sql.Identifier(self._database)
+        empty = sql.Identifier(EMPTY)
+        for statement in (
+            sql.SQL("ALTER DATABASE {} RENAME TO {}").format(empty, database),
+            sql.SQL("ALTER ROLE {} RENAME TO {}").format(empty, role),
+            sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, self._user_password),
+        ):
+            connection.execute(statement)
+        fill(self._binaries, self._where(self._database), self._user)
+
+    def _give_to_scripts(self, connection: "psycopg.Connection[Any]", access: ScriptAccess) -> None:
+        left = None
+        if self._made_readable(connection):
+            where = self._where(self._database)
+            left = psycopg.connect(
+                **where, user=SUPERUSER, options=_OWN_NAMES_ONLY, autocommit=True
+            )
+        close_off(connection, left, access)
+
+    def renew(self) -> dict[str, str]:
+        """Give the next program the final state; return the facts for the host."""
+        if self._access is None:
+            raise Failed("no program was announced")
+        with closing(self._above()) as connection:
+            renew(connection, self._access)
+        return {"done": "renewed"}
+
+    def answer(self) -> dict[str, str]:
+        """Ask the server anything; return the facts for the host."""
+        self._above().close()
+        return {"alive": "yes"}
+
+    def keep(self) -> dict[str, str]:
+        """Stop the server and pack what it holds; return the facts for the host."""
+        shutil.rmtree(OUTPUT / STATE, ignore_errors=True)
+        folder = OUTPUT / KEPT
+        folder.mkdir()
+        self._stop()
+        pack(DATA, Path(TEMPLATE_MOUNT), folder / KEPT)
+        return {"kept": version(self._binaries)}
+
+    def _stop(self) -> None:
+        if self._process is None:
+            raise Failed("the server has not been started")
+        self._process.send_signal(signal.SIGINT)
+        if code := self._process.wait():
+            raise Failed(f"the server ended with code {code}")
+        # After a clean end nothing in the log is needed, and the log is most of what has changed.
+        run((self._binaries / "pg_resetwal", "-D", DATA))
+
+    def _above(self) -> "psycopg.Connection[Any]":
+        return psycopg.connect(
+            **self._where(SUPERUSER),
+            user=SUPERUSER,
+            password=self._password,
+            options=_OWN_NAMES_ONLY,
+            autocommit=True,
+        )
 
     def write_state(self) -> dict[str, str]:
         """Write every table to a CSV file; return the facts for the host.
@@ -191,12 +282,8 @@ class _Server:
         folder = OUTPUT / STATE
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        who: dict[str, Any] = {"user": _SUPERUSER, "password": self._password}
-        with closing(
-            psycopg.connect(
-                **self._where(_SUPERUSER), **who, options=_OWN_NAMES_ONLY, autocommit=True
-            )
-        ) as above:
+        who: dict[str, Any] = {"user": SUPERUSER, "password": self._password}
+        with closing(self._above()) as above:
             if not self._made_readable(above):
                 return {"done": "no database"}
         with closing(
@@ -251,28 +338,23 @@ class _Server:
         deadline = time.monotonic() + _START_SECONDS
         while True:
             if self._process is not None and self._process.poll() is not None:
-                raise _Failed(f"the server ended with code {self._process.returncode}")
+                raise Failed(f"the server ended with code {self._process.returncode}")
             try:
-                return psycopg.connect(**self._where(_SUPERUSER), user=_SUPERUSER, autocommit=True)
+                return psycopg.connect(**self._where(SUPERUSER), user=SUPERUSER, autocommit=True)
             except psycopg.OperationalError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
 
-    def _fill(self) -> None:
-        psql = (self._binaries / "psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1")
-        who = ("--host", _SOCKETS, "--username", self._user, "--dbname", self._database)
-        for script in sorted(path for path in INPUT.rglob("*") if path.is_file()):
-            _run((*psql, *who, "--file", script), before=_FORKS_NOTHING)
-
     def _asked_as_the_agent(self) -> str:
         """Connect as the agent will and ask for the version; this is the health check."""
-        where = self._where(self._database)
+        # Programs get the database later, each a copy of its own.
+        where = self._where(self._database if self._access is None else SUPERUSER)
         # The server applies new access rules a moment after it is told to.
         deadline = time.monotonic() + _START_SECONDS
         while _lets_in_without_password(where, self._user):
             if time.monotonic() > deadline:
-                raise _Failed("the server goes on trusting whoever connects")
+                raise Failed("the server goes on trusting whoever connects")
             time.sleep(0.01)
         with closing(
             psycopg.connect(**where, user=self._user, password=self._user_password)
@@ -281,7 +363,7 @@ class _Server:
         return str(row[0]).split()[0] if row else ""
 
     def _where(self, database: str) -> dict[str, Any]:
-        return {"host": str(_SOCKETS), "port": _PORT, "dbname": database}
+        return {"host": str(self._sockets), "port": _PORT, "dbname": database}
 
 
 def _lets_in_without_password(where: dict[str, Any], user: str) -> bool:

@@ -1,9 +1,8 @@
-"""Runs one call in two processes forked from the warm Python.
+"""Runs one call in a process forked from the warm Python, and watches it until it has ended.
 
-The first process is a guard, the second, its child, runs the call. The guard waits for the call and
-reports how it ended. Nobody waits for the guard, so the CPU time of calls is not added to the warm
-Python, which exits once it has used too much itself. The host resets the CPU time limit of the
-sandbox for each call, so every call has the whole limit. This code runs inside the sandbox.
+The host resets the CPU time limit of the sandbox for each call, so every call has the whole limit.
+The output of a call is kept in memory that later calls do not inherit. This code runs inside the
+sandbox.
 """
 
 import contextlib
@@ -19,11 +18,10 @@ from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from typing import Literal, NoReturn
 
-from environments.sandbox.limits import Capture
+from environments.tool_runtime.warm.private import PrivateMemory
 from environments.tool_runtime.warm.tidying import kill_others
 
 _PR_SET_DUMPABLE = 4
-_CHUNK_BYTES = 1 << 16
 
 Limit = Literal["wall", "output"]
 
@@ -48,24 +46,44 @@ class Ended:
     exit_code: int
     """Exit code; negative: the signal that killed it."""
     limit: Limit | None
-    stdout: bytes
-    stderr: bytes
+    stdout: "Kept"
+    stderr: "Kept"
     is_gone: bool
     """No process that the program started is left."""
 
 
+class Kept:
+    """One output stream, kept up to a number of bytes where later calls cannot read it."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._memory = PrivateMemory(limit_bytes + 1)
+
+    @property
+    def overflowed(self) -> bool:
+        """More bytes came than may be kept."""
+        return self._memory.left == 0
+
+    def read_from(self, descriptor: int) -> int:
+        """Keep what one read gives; return how much that was."""
+        return self._memory.read_from(descriptor)
+
+    def content(self) -> memoryview:
+        """Return what was kept."""
+        return self._memory.content(end=self._limit_bytes)
+
+    def close(self) -> None:
+        """Forget it; no view of it may be left."""
+        self._memory.close()
+
+
 class _Pipes:
-    """Pipes for the output of the call and the report of the guard."""
+    """Pipes for the output of the call."""
 
     def __init__(self, output_bytes: int) -> None:
-        self.out, self.err, self.told = os.pipe(), os.pipe(), os.pipe()
-        ends = zip(self.out, self.err, self.told, strict=True)
-        self._open = [list(descriptors) for descriptors in ends]
-        self.kept = {
-            self.out[0]: Capture(output_bytes),
-            self.err[0]: Capture(output_bytes),
-            self.told[0]: Capture(64),
-        }
+        self.out, self.err = os.pipe(), os.pipe()
+        self._open = [list(descriptors) for descriptors in zip(self.out, self.err, strict=True)]
+        self.kept = {self.out[0]: Kept(output_bytes), self.err[0]: Kept(output_bytes)}
 
     def close(self, end: Literal[0, 1]) -> None:
         while self._open[end]:
@@ -88,74 +106,65 @@ def run_forked(program: Program) -> Ended:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-        if os.fork() == 0:
-            _guard(program, pipes)
+        call = os.fork()
+        if call == 0:
+            _call(program, pipes)
         pipes.close(1)
-        limit = _watch(pipes, time.monotonic() + program.wall_seconds)
+        limit = _watch(call, pipes, time.monotonic() + program.wall_seconds)
         is_gone = kill_others()
+        code = -signal.SIGKILL
         if is_gone:
+            code = os.waitstatus_to_exitcode(os.waitpid(call, 0)[1])
             limit = _drain(pipes) or limit
     finally:
         pipes.close(0)
         pipes.close(1)
-    told = pipes.kept[pipes.told[0]].content()
-    code = int(told) if told.removeprefix(b"-").isdigit() else -signal.SIGKILL
     return Ended(
         exit_code=-signal.SIGKILL if limit else code,
         limit=limit,
-        stdout=pipes.kept[pipes.out[0]].content(),
-        stderr=pipes.kept[pipes.err[0]].content(),
+        stdout=pipes.kept[pipes.out[0]],
+        stderr=pipes.kept[pipes.err[0]],
         is_gone=is_gone,
     )
 
 
-def _watch(pipes: _Pipes, deadline: float) -> Limit | None:
-    """Collect output until the guard has ended; return the limit that was exceeded before."""
-    ready = select.poll()
-    for descriptor in pipes.kept:
-        ready.register(descriptor, select.POLLIN)
-    while (left := deadline - time.monotonic()) > 0:
-        for descriptor, _ in ready.poll(left * 1000):
-            chunk = os.read(descriptor, _CHUNK_BYTES)
-            pipes.kept[descriptor].feed(chunk)
-            if not chunk and descriptor == pipes.told[0]:
+def _watch(call: int, pipes: _Pipes, deadline: float) -> Limit | None:
+    """Collect output until the call has ended; return the limit that was exceeded before."""
+    ended = os.pidfd_open(call)
+    try:
+        ready = select.poll()
+        for descriptor in (ended, *pipes.kept):
+            ready.register(descriptor, select.POLLIN)
+        while (left := deadline - time.monotonic()) > 0:
+            found = [descriptor for descriptor, _ in ready.poll(left * 1000)]
+            if ended in found:
                 return None
-            if not chunk:
-                ready.unregister(descriptor)
-            if pipes.kept[descriptor].overflowed:
-                return "output"
-    return "wall"
+            for descriptor in found:
+                if not pipes.kept[descriptor].read_from(descriptor):
+                    ready.unregister(descriptor)
+                if pipes.kept[descriptor].overflowed:
+                    return "output"
+        return "wall"
+    finally:
+        os.close(ended)
 
 
 def _drain(pipes: _Pipes) -> Limit | None:
     """Collect the remaining output of an ended program; return the limit that it exceeded."""
     overflowed = False
-    for descriptor, capture in pipes.kept.items():
-        while not capture.overflowed and (chunk := os.read(descriptor, _CHUNK_BYTES)):
-            capture.feed(chunk)
-        overflowed |= capture.overflowed
+    for descriptor, kept in pipes.kept.items():
+        while not kept.overflowed and kept.read_from(descriptor):
+            pass
+        overflowed |= kept.overflowed
     return "output" if overflowed else None
-
-
-def _guard(program: Program, pipes: _Pipes) -> NoReturn:
-    """Wait for the call and report how it ended; its output is read after the guard has ended."""
-    try:
-        for descriptor in program.private:
-            os.close(descriptor)
-        pipes.close(0)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        call = os.fork()
-        if call == 0:
-            _call(program, pipes)
-        _, status = os.waitpid(call, 0)
-        os.write(pipes.told[1], str(os.waitstatus_to_exitcode(status)).encode())
-    finally:
-        os._exit(0)
 
 
 def _call(program: Program, pipes: _Pipes) -> NoReturn:
     code = 1
     try:
+        for descriptor in program.private:
+            os.close(descriptor)
+        pipes.close(0)
         os.dup2(pipes.out[1], 1)
         os.dup2(pipes.err[1], 2)
         pipes.close(1)

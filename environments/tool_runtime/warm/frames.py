@@ -1,7 +1,9 @@
 """Messages between the host and the warm Python: lines of JSON, and byte strings.
 
-The output of a forked call travels as plain bytes: it is as untrusted as the output of any other
-program, and is parsed in the same place.
+A request is a nonce, the length of its JSON in digits, and the JSON. An answer begins with the
+nonce, so that nothing else can pass for it: no call knows the nonce of its request, because the
+warm Python keeps it where forked processes do not have it. The output of a forked call travels as
+plain bytes: it is as untrusted as the output of any other program, and is parsed in the same place.
 """
 
 from typing import Literal
@@ -12,11 +14,12 @@ MAX_LINE_BYTES = 1_000
 """Length of the line in front of an answer."""
 
 
+NONCE_BYTES = 32
+LENGTH_DIGITS = 8
+
+
 class _Frame(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-    nonce: str
-    """Random value of each request, so that earlier output cannot pass for its answer."""
 
 
 class Request(_Frame):
@@ -31,6 +34,9 @@ class Request(_Frame):
     """How much of standard output and of standard error is kept."""
     memory_bytes: int
     """Memory that all processes together may use."""
+    unrelated: bool = False
+    """The requests are of different trials: none may leave anything to the next, so also nothing
+    in the output folder."""
 
 
 class Response(_Frame):

@@ -6,7 +6,6 @@ reach it. A call that it cannot serve gets a new Python.
 
 import asyncio
 import logging
-import secrets
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -14,16 +13,15 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
-from environments.ports import Completed, Process, Sandbox
+from environments.ports import Completed, Sandbox
 from environments.sandbox.shielding import to_the_end
-from environments.tool_runtime.warm.frames import MAX_LINE_BYTES, Request, Response
+from environments.tool_runtime.warm.frames import Request
+from environments.tool_runtime.warm.process import WarmProcess, new_request
 from taskdata.errors import SandboxFailed
 from taskdata.schema.limits import LimitName
 
 _logger = logging.getLogger(__name__)
 
-_SERVER = "environments.tool_runtime.warm.server"
-_MEGABYTE = 1024 * 1024
 _IDLE_SECONDS = 60.0
 _NEARLY_IDLE = 0.8
 _SECONDS_TO_KILL = 5.0
@@ -45,8 +43,7 @@ class WarmPython:
         """
         self._sandbox = sandbox
         self._idle_seconds = idle_seconds
-        self._process: Process | None = None
-        self._unread = bytearray()
+        self._process: WarmProcess | None = None
         self._used = 0.0
         self._turn = asyncio.Lock()
         self._calls = 0
@@ -67,7 +64,7 @@ class WarmPython:
             return await self._alone(module, stdin)
         async with self._turn:
             try:
-                completed = await self._served(self._request(module, stdin, load))
+                completed = await self._served(new_request(self._sandbox, module, stdin, load))
             except BaseException:
                 await to_the_end(self._end())
                 raise
@@ -84,18 +81,6 @@ class WarmPython:
         # call.
         return facts.image is None or self._calls > 1
 
-    def _request(self, module: str, stdin: str, load: Sequence[str]) -> Request:
-        limits = {limit.name: limit.value for limit in self._sandbox.facts().enforced}
-        return Request(
-            nonce=secrets.token_hex(16),
-            module=module,
-            load=tuple(load),
-            stdin=stdin,
-            wall_seconds=limits["wall_seconds"],
-            output_bytes=int(limits["output_kb"]) * 1024,
-            memory_bytes=int(limits["memory_mb"]) * _MEGABYTE,
-        )
-
     async def _alone(self, module: str, stdin: str) -> Completed:
         # -P: a module that the agent left in its workspace must not shadow ours.
         argv = [*self._sandbox.python(), "-P", "-m", module]
@@ -111,32 +96,24 @@ class WarmPython:
         if process is None:
             return None
         began = time.monotonic()
-        has_begun = False
         try:
             async with asyncio.timeout(request.wall_seconds + _SECONDS_TO_KILL):
-                await process.write(request.model_dump_json().encode() + b"\n")
-                answer = await self._answer(process, request)
-                has_begun = answer.state == "begun"
-                if has_begun:
-                    answer = await self._answer(process, request)
-                stdout = await self._bytes(process, answer.stdout_bytes)
-                stderr = await self._bytes(process, answer.stderr_bytes)
+                served = await process.call(request)
         except TimeoutError:
             await self._end()
             return Completed(-signal.SIGKILL, b"", b"", time.monotonic() - began, "wall")
         except (BrokenPipeError, EOFError, ValidationError) as exc:
             lost = await self._lost(exc, time.monotonic() - began)
-            return lost if has_begun else None
+            return lost if process.has_begun else None
         self._used = time.monotonic()
-        if answer.leaving:
+        if served.response.leaving:
             await self._end(_SECONDS_TO_LEAVE)
-        if answer.state != "ended":
+        if served.response.state != "ended":
             self._given_up = True
             return None
-        seconds = self._used - began
-        return Completed(answer.exit_code, stdout, stderr, seconds, answer.limit)
+        return served.completed(self._used - began)
 
-    async def _ready(self) -> Process | None:
+    async def _ready(self) -> WarmProcess | None:
         """Return the warm Python, started if needed; None if it cannot be started."""
         idle = time.monotonic() - self._used
         if self._process and idle > _NEARLY_IDLE * self._idle_seconds:
@@ -145,42 +122,13 @@ class WarmPython:
         if self._process and not await self._process.renew():
             await self._end()
         if self._process is None:
-            self._unread.clear()
             try:
-                argv = [*self._sandbox.python(), "-P", "-m", _SERVER, str(self._idle_seconds)]
-                self._process = await self._sandbox.start(argv)
+                self._process = await WarmProcess.started(self._sandbox, self._idle_seconds)
                 self._used = time.monotonic()
             except SandboxFailed as exc:
                 _logger.info("tools start one by one: %s", exc)
                 self._given_up = True
         return self._process
-
-    async def _answer(self, process: Process, request: Request) -> Response:
-        while (end := self._unread.find(b"\n", 0, MAX_LINE_BYTES)) < 0:
-            if len(self._unread) >= MAX_LINE_BYTES:
-                raise EOFError("no line where an answer begins")
-            await self._more(process)
-        line = bytes(self._unread[:end])
-        del self._unread[: end + 1]
-        answer = Response.model_validate_json(line)
-        if answer.nonce != request.nonce:
-            raise EOFError("an answer to something else")
-        if max(answer.stdout_bytes, answer.stderr_bytes) > request.output_bytes:
-            raise EOFError("an answer above the limit")
-        return answer
-
-    async def _bytes(self, process: Process, count: int) -> bytes:
-        while len(self._unread) < count:
-            await self._more(process)
-        content = bytes(self._unread[:count])
-        del self._unread[:count]
-        return content
-
-    async def _more(self, process: Process) -> None:
-        chunk = await process.read()
-        if not chunk:
-            raise EOFError("its output has ended")
-        self._unread += chunk
 
     async def _lost(self, reason: Exception, seconds: float) -> Completed:
         """Return how the warm Python, and a call with it, ended."""

@@ -14,14 +14,25 @@ from pathlib import Path
 
 _SECONDS_TO_DIE = 5.0
 _TEMPORARY = ("/tmp", "/dev/shm")  # noqa: S108 the sandbox's own
+_OUTPUT = "/workspace/output"
 _FIRST_PROCESS = 1
+_OUTSIDE = 0
+"""Parent of a process that an engine started in a container."""
 _CPU_SHARE, _MEMORY_SHARE, _ADDRESS_SHARE = 1 / 4, 1 / 4, 1 / 2
+
+
+def kills_at_once() -> bool:
+    """Return whether all other processes can be killed at the same moment: none can escape then.
+
+    One after the other, a process that forks and ends all the time may never be found.
+    """
+    return os.getppid() in (_FIRST_PROCESS, _OUTSIDE)
 
 
 def kill_others() -> bool:
     """Kill every process but init, this one and its parent; return whether all are gone."""
     kept = {_FIRST_PROCESS, os.getpid(), os.getppid()}
-    if os.getppid() == _FIRST_PROCESS:
+    if kills_at_once():
         # All at the same moment, so that none can fork in between.
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
@@ -72,6 +83,28 @@ def empty_temporary_folders(kept: Collection[str]) -> bool:
     except (OSError, RecursionError):
         return False
     return True
+
+
+def output_is_empty() -> bool:
+    """Return whether there is nothing in the output folder, as far as can be seen."""
+    try:
+        return not os.listdir(_OUTPUT)
+    except OSError:
+        return False
+
+
+def standing() -> tuple[object, ...]:
+    """Return what other processes of our user can change of this one, and forked ones inherit."""
+    kinds = sorted(name for name in dir(resource) if name.startswith("RLIMIT_"))
+    limits = [resource.getrlimit(getattr(resource, kind)) for kind in kinds]
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    return (*limits, nice, os.sched_getscheduler(0), frozenset(os.sched_getaffinity(0)))
+
+
+def shares_memory() -> bool:
+    """Return whether forked processes could write to memory of this one."""
+    maps = Path("/proc/self/maps").read_text(errors="replace")
+    return any(line.split(" ", 2)[1][1::2] == "ws" for line in maps.splitlines())
 
 
 def has_grown_large(memory_bytes: int) -> bool:

@@ -41,7 +41,8 @@ ENDINGS: Mapping[Kind, tuple[str, ...]] = {"picture": (".png", ".jpg", ".jpeg"),
 """What models make, and the endings of such files."""
 
 _MAX_SIDE = 1_568
-_MAX_PIXELS = 1_150_000
+MAX_PIXELS = 1_150_000
+"""Of a picture that is sent."""
 # Providers scale larger pictures down themselves, and coordinates would not match.
 _FRAME_PIXELS = 400_000
 _LEAST_SIDE = 64
@@ -146,7 +147,7 @@ def _picture(request: PictureRequest, workspace: Path) -> Reply:
     picture = flat(open_picture(workspace, request.path))
     if request.box is not None:
         picture = picture.crop(read_box(request.box, picture.size))
-    return Reply(shown=(_shown(picture, _MAX_PIXELS, MAX_REPLY_BYTES),))
+    return Reply(shown=(for_model(picture, MAX_PIXELS, MAX_REPLY_BYTES),))
 
 
 def _frames(request: FramesRequest, workspace: Path) -> Reply:
@@ -155,16 +156,16 @@ def _frames(request: FramesRequest, workspace: Path) -> Reply:
     for number in range(FRAMES):
         # The middle of each eighth: the ends of a video are often black.
         second = track.seconds * (number + 0.5) / FRAMES
-        frame = _frame(media.source, request.path, second)
+        frame = frame_at(media.source, request.path, second)
         if frame is not None:
-            made = _shown(frame, _FRAME_PIXELS, MAX_REPLY_BYTES // FRAMES)
+            made = for_model(frame, _FRAME_PIXELS, MAX_REPLY_BYTES // FRAMES)
             shown.append(made.model_copy(update={"second": round(second, 2)}))
     if not shown:
         raise ToolRefused(f"No picture of {request.path} could be decoded.")
     return Reply(shown=tuple(shown), seconds=media.seconds)
 
 
-def _frame(source: Path, path: str, second: float) -> "Image | None":
+def frame_at(source: Path, path: str, second: float) -> "Image | None":
     """Return the frame at a time, None if the video has none there."""
     from PIL import Image
 
@@ -177,7 +178,7 @@ def _frame(source: Path, path: str, second: float) -> "Image | None":
         return image.convert("RGB")
 
 
-def _shown(picture: "Image", max_pixels: int, max_bytes: int) -> Shown:
+def for_model(picture: "Image", max_pixels: int, max_bytes: int) -> Shown:
     """Return the picture encoded within the limits, scaled down, or up if it is tiny."""
     width, height = picture.size
     scale = min(1.0, _MAX_SIDE / max(picture.size), (max_pixels / (width * height)) ** 0.5)

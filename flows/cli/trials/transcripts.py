@@ -97,6 +97,14 @@ class _Writer:
         self._text(event.text or "(nothing)", indent=4)
         for name in event.files:
             console.block(f"[file: {name}]", indent=4)
+        for picture in event.pictures:
+            how = "shown to the model" if picture.was_shown else "described to the model"
+            size = f"{picture.width} x {picture.height} pixels"
+            console.block(
+                f"[{how}: {picture.name}, {picture.media_type}, {size}, "
+                f"sha256 {picture.sha256[:12]}]",
+                indent=4,
+            )
 
     def _call(self, call: ToolCall, indent: int) -> None:
         console.block(f"Call of {call.tool}", indent)

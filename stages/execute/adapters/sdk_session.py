@@ -75,6 +75,8 @@ class SdkSession:
         except NightshiftError as exc:
             self._failure = exc
             raise
+        # An SDK takes a result as text, so that its model reads a description of pictures.
+        result = self._assignment.journal.pictures.taken(result, sees=False)
         self._assignment.journal.tool_call(call, result, started_at, time.monotonic() - started)
         shown = self._assignment.tools.shown(result).text
         if result.error is not None:

@@ -16,7 +16,10 @@ KEPT_TURNS = 10
 _SHORTEST = 400
 _CHARS_PER_TOKEN = 3
 """A low estimate for text and code; used only for text that the provider has not counted yet."""
+_CHARS_PER_PICTURE = 1_500 * _CHARS_PER_TOKEN
+"""What a picture of a result counts beside text: about its tokens at most providers."""
 _MARK = "\n[... {count} characters left out ...]\n"
+_NOT_SHOWN = "\n[The pictures of this result are not shown any more.]"
 
 
 class ContextWindow:
@@ -142,7 +145,13 @@ class Context:
         kept = self._turns[len(self._turns) // 2 :]
         messages = sum(len(turn.messages) for turn in kept)
         longest = max(_SHORTEST, sum(turn.chars for turn in self._turns) // 4 // max(1, messages))
-        shortened = [[_shortened(message, longest) for message in turn.messages] for turn in kept]
+        shortened = [
+            [
+                _shortened(message if turn is kept[-1] else _without_pictures(message), longest)
+                for message in turn.messages
+            ]
+            for turn in kept
+        ]
         if len(kept) == len(self._turns) and shortened == [turn.messages for turn in kept]:
             return None
         self._turns = [
@@ -160,6 +169,23 @@ class Context:
         self._rebuild()
         return True
 
+    @property
+    def shows_pictures(self) -> bool:
+        """Whether a result in it shows pictures."""
+        return any(message.media for turn in self._turns for message in turn.messages)
+
+    def hide_pictures(self) -> bool:
+        """Remove the pictures of results; return whether there were any."""
+        if not self.shows_pictures:
+            return False
+        self._turns = [
+            _Turn(turn.number, parts, sum(map(_size, parts)))
+            for turn in self._turns
+            for parts in [[_without_pictures(message) for message in turn.messages]]
+        ]
+        self._rebuild()
+        return True
+
     def _rebuild(self) -> None:
         turns = (message for turn in self._turns for message in turn.messages)
         self._messages = [*self._opening, *turns]
@@ -167,7 +193,16 @@ class Context:
 
 
 def _size(message: Message) -> int:
-    return len(message.text) + sum(len(call.raw) for call in message.tool_calls)
+    # Those that the opening shows never change, so that the provider's count includes them.
+    pictures = sum(media.media_type.startswith("image/") for media in message.media)
+    said = len(message.text) + sum(len(call.raw) for call in message.tool_calls)
+    return said + pictures * _CHARS_PER_PICTURE
+
+
+def _without_pictures(message: Message) -> Message:
+    if not message.media:
+        return message
+    return replace(message, media=(), text=message.text + _NOT_SHOWN)
 
 
 def _shortened(message: Message, longest: int) -> Message:

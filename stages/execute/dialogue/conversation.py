@@ -11,7 +11,7 @@ from environments.models.capabilities import capabilities_of
 from environments.models.faults import ConversationRefused, ConversationTooLong, NoAnswerInTime
 from environments.models.money.prices import price_of
 from environments.models.retry import is_hung
-from environments.ports import Message, ModelClient, ModelReply, ModelRequest
+from environments.ports import Media, Message, ModelClient, ModelReply, ModelRequest
 from environments.toolkit.turns import TurnSize
 from environments.tools.session.finish import ENDING_TOOLS
 from environments.tools.session.looking_back import HISTORY
@@ -22,6 +22,7 @@ from stages.execute.dialogue.budget import HarnessBudget
 from stages.execute.dialogue.context import Context, ContextWindow
 from stages.execute.dialogue.corrections import missing_files
 from stages.execute.dialogue.inputs import ShownInput
+from stages.execute.dialogue.pictures import as_media, sees_pictures
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.transcript import Ending, GivenStep, Prediction, ToolCall, Transcript
@@ -43,6 +44,10 @@ _CUT_OFF = (
 _NOT_DONE = (
     "Your reply would end your work, but {files} not there. If you are not done, go on: {how}. If "
     "you are, give your final answer once more."
+)
+_PICTURES_HIDDEN = (
+    "The provider does not take the pictures of tool results: you are not shown them, and cannot "
+    "see those of later results either."
 )
 _HIDDEN = "The provider does not take the files that were shown: they are not. Tools can read them."
 
@@ -88,6 +93,9 @@ class Conversation:
         """How often the conversation was shortened since the last reply."""
         self._was_asked = False
         """Whether the agent was asked if it is done."""
+        self._sees = sees_pictures(assignment.agent)
+        self._pictures_were_taken = False
+        """Whether the provider has answered a request with pictures of results."""
         assignment.tools.attach(self)
         assignment.tools.pay_from(self._meter)
 
@@ -141,12 +149,17 @@ class Conversation:
         """Send the agent several tool results as one text; the journal has them by call."""
         shown = self._assignment.tools.shown
         text = "\n\n".join(worded(shown(result)) for result, worded in results)
-        self._context.add(Message("user", text))
+        media = tuple(media for result, _ in results for media in self._media(result))
+        self._context.add(Message("user", text, media=media))
 
     def answer_call(self, call: ToolCall, result: ToolResult) -> None:
         """Send the agent a tool's result as the answer to its native call."""
         text = self._assignment.tools.shown(result).text
-        self._context.add(Message("tool", text, call_id=call.id, is_error=result.error is not None))
+        is_error, media = result.error is not None, self._media(result)
+        self._context.add(Message("tool", text, call_id=call.id, is_error=is_error, media=media))
+
+    def _media(self, result: ToolResult) -> tuple[Media, ...]:
+        return as_media(result, self._assignment.agent) if self._sees else ()
 
     def replace_turn(self, messages: Sequence[Message], given: GivenStep) -> None:
         """Replace the model's last turn with these messages, which represent the step `given`."""
@@ -225,6 +238,8 @@ class Conversation:
         turned_down = isinstance(fault, ModelRejected) and not self._context.turns
         if turned_down and self._hide_files():
             return None
+        if isinstance(fault, ModelRejected) and self._hide_pictures():
+            return None
         raise fault
 
     def _refused(self, notice: str) -> Ending:
@@ -243,7 +258,9 @@ class Conversation:
             if limit.expired():
                 return Ending.OUT_OF_TIME
             raise
-        self._journal.tool_call(call, result, started_at, time.monotonic() - started)
+        seconds = time.monotonic() - started
+        result = self._journal.pictures.taken(result, sees=self._sees)
+        self._journal.tool_call(call, result, started_at, seconds, shows_pictures=self._sees)
         return result
 
     def cut_off(self, call: ToolCall) -> ToolResult:
@@ -264,7 +281,9 @@ class Conversation:
         if result.cost_usd != 0:
             notice = f"Played for the agent: {call.tool}, which asks a model"
             self._journal.message("system", notice, cost_usd=result.cost_usd)
-        return self._assignment.tools.shown(result)
+        # A step that is given is a text, in the transcript as well.
+        described = self._journal.pictures.taken(result, sees=False)
+        return self._assignment.tools.shown(described)
 
     @property
     def window_tokens(self) -> int | None:
@@ -303,6 +322,7 @@ class Conversation:
 
     def _take(self, request: ModelRequest, reply: ModelReply, started_at: datetime) -> None:
         self._remedies = 0
+        self._pictures_were_taken |= self._sees and self._context.shows_pictures
         self._meter.count(request, reply)
         self._journal.model_call(reply, started_at)
         self._context.begin_turn(
@@ -344,6 +364,16 @@ class Conversation:
             return False
         self._context.note(_HIDDEN)
         self._journal.message("system", _HIDDEN)
+        return True
+
+    def _hide_pictures(self) -> bool:
+        """Go on without the pictures of results that the provider has never accepted."""
+        if self._pictures_were_taken or not self._context.hide_pictures():
+            return False
+        self._sees = False
+        self._context.note(_PICTURES_HIDDEN)
+        self._journal.hide_pictures()
+        self._journal.message("system", _PICTURES_HIDDEN)
         return True
 
 

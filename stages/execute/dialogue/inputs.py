@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from environments.models.capabilities import native_inputs
 from environments.ports import Media, MediaType
+from environments.toolkit.media_types import media_type_of
 from stages.execute.assignment import Assignment
 from taskdata.schema.agent import InputKind
 from taskdata.schema.transcript import ShownFile
@@ -69,7 +70,7 @@ def _read(folder: Path, paths: Sequence[str]) -> tuple[ShownInput, ...]:
         if size > _MAX_BYTES[kind] or together + size > MAX_TOGETHER_BYTES:
             continue
         data = place.read_bytes()
-        media_type = _media_type(data)
+        media_type = media_type_of(data)
         if media_type is None or _KIND_OF_TYPE[media_type.partition("/")[0]] != kind:
             continue
         shown.append(_shown(f"input/{path}", data, media_type))
@@ -85,21 +86,3 @@ def _shown(name: str, data: bytes, media_type: MediaType) -> ShownInput:
         Media(media_type, data, PurePosixPath(name).name),
         ShownFile(name=name, sha256=digest, media_type=media_type),
     )
-
-
-def _media_type(data: bytes) -> MediaType | None:
-    """Return the media type by content: providers reject files whose declared type is wrong."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data[:6] in (b"GIF87a", b"GIF89a"):
-        return "image/gif"
-    if data.startswith(b"RIFF"):
-        forms: dict[bytes, MediaType] = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
-        return forms.get(data[8:12])
-    if data.startswith(b"%PDF-"):
-        return "application/pdf"
-    # MP3: a tag, or a frame of layer III.
-    is_mp3 = data.startswith(b"ID3") or (data[:1] == b"\xff" and data[1:2] in (b"\xfb", b"\xf3"))
-    return "audio/mpeg" if is_mp3 else None

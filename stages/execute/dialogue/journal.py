@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from environments.ports import ModelReply
+from stages.execute.dialogue.pictures import TrialPictures
 from taskdata.schema.tool import ToolResult, ToolSpec
 from taskdata.schema.transcript import (
     Ending,
@@ -38,6 +39,8 @@ class Journal:
         self.calls_are_seen = True
         """Whether every tool call of the agent is recorded; a program's own tools are not."""
         self._tools: list[ToolSpec] = []
+        self.pictures = TrialPictures()
+        """The pictures of tool results that the events refer to."""
 
     def message(
         self,
@@ -87,9 +90,23 @@ class Journal:
             )
 
     def tool_call(
-        self, call: ToolCall, result: ToolResult, started_at: datetime, seconds: float
+        self,
+        call: ToolCall,
+        result: ToolResult,
+        started_at: datetime,
+        seconds: float,
+        *,
+        shows_pictures: bool = False,
     ) -> None:
-        """Record one tool call; `seconds` is the wall time of the whole call."""
+        """Record one tool call.
+
+        Args:
+            call: What was asked for.
+            result: What came of it, as `TrialPictures.taken` returns it.
+            started_at: When the call began.
+            seconds: Wall time of the whole call.
+            shows_pictures: Whether the model is shown the result's pictures as such.
+        """
         self.events.append(
             ToolEvent(
                 call=call,
@@ -98,10 +115,18 @@ class Journal:
                 error=result.error,
                 usage=result.usage,
                 cost_usd=result.cost_usd,
+                pictures=self.pictures.recorded(result, shown=shows_pictures),
                 started_at=started_at,
                 seconds=seconds,
             )
         )
+
+    def hide_pictures(self) -> None:
+        """Record that the model was shown none of the pictures after all."""
+        for at, event in enumerate(self.events):
+            if isinstance(event, ToolEvent) and event.pictures:
+                hidden = tuple(p.model_copy(update={"was_shown": False}) for p in event.pictures)
+                self.events[at] = event.model_copy(update={"pictures": hidden})
 
     def offered(self, tools: Sequence[ToolSpec]) -> None:
         """Record tools that the model was offered, in addition to those recorded before."""

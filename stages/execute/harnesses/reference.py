@@ -36,7 +36,7 @@ class Reference:
                 raw=json.dumps(step.arguments, ensure_ascii=False),
             )
             started_at, started = datetime.now(UTC), time.monotonic()
-            result = await assignment.tools.call(call)
+            result = journal.pictures.taken(await assignment.tools.call(call), sees=False)
             journal.tool_call(call, result, started_at, time.monotonic() - started)
             # Long results are kept as for any agent, since a later step may read more of one.
             assignment.tools.shown(result)

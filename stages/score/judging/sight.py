@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from environments.models.capabilities import capabilities_of
+from environments.models.money.media import picture_tokens
 from environments.models.registry import takes_audio
 from taskdata.schema.agent import InputKind, ModelSpec
 from taskdata.schema.judging import JudgeProfile, JudgeSettings
@@ -10,10 +11,7 @@ from taskdata.schema.judging import JudgeProfile, JudgeSettings
 REPLY_TOKENS = 1024
 _LOCAL_WINDOW = 4096
 """Tokens of a conversation with a model that this installation serves itself."""
-_PICTURE_TOKENS = 6_000
-"""Most tokens of a picture of ours, at the published rates of current models."""
-_PICTURE_TOKENS_OF_MINI = 40_000
-"""The same for gpt-4o-mini, which counts more tokens for a picture and charges less for each."""
+_ANY_PICTURE_TOKENS = 6_000
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Sight:
     profile: JudgeProfile = "full"
     max_tokens: int = JudgeSettings().max_tokens
     """Of one question together, by the estimate of `tokens.py`."""
-    picture_tokens: int = _PICTURE_TOKENS
+    picture_tokens: int = _ANY_PICTURE_TOKENS
     """Most that one picture can count, for the money that a call reserves."""
     qualifier: str = ""
     """Part of the verifier's name."""
@@ -52,11 +50,10 @@ def sight_of(spec: ModelSpec, base_url: str | None, settings: JudgeSettings) -> 
         inputs = tuple(kind for kind in inputs if kind != "audio")
     window = _LOCAL_WINDOW if spec.provider == "local" else known.window_tokens
     room = settings.max_tokens if window is None else min(settings.max_tokens, window)
-    is_mini = spec.model.startswith("gpt-4o-mini")
     return Sight(
         inputs=frozenset(inputs),
         profile=settings.profile,
         max_tokens=room,
-        picture_tokens=_PICTURE_TOKENS_OF_MINI if is_mini else _PICTURE_TOKENS,
+        picture_tokens=picture_tokens(spec),
         qualifier=settings.qualifier(),
     )

@@ -1,4 +1,8 @@
-"""Has the deliverables of trials rendered: one sandbox each, each content once per process."""
+"""Has the deliverables of trials rendered, each content once per process.
+
+Ordinary files share a sandbox that stays, and each has a process of its own there; see
+`environments.renderers.warm`. All others have a sandbox of their own.
+"""
 
 import asyncio
 from collections import defaultdict
@@ -9,6 +13,7 @@ from cachetools import LRUCache
 from environments.ports import SandboxProvider
 from environments.renderers.limits import MAX_FILE_BYTES
 from environments.renderers.render import RENDER_RESOURCES, Rendered, render
+from environments.renderers.warm import WarmRenderers, is_quick
 from environments.renderers.worker import READERS
 from environments.sandbox.workspace import new_workspace
 from taskdata.artifacts import ArtifactStore
@@ -27,7 +32,7 @@ _rendered: LRUCache[_Content, Rendered] = LRUCache(
 
 
 class Renderer:
-    """Renders deliverables for one event loop."""
+    """Renders deliverables for one event loop; `close` ends the sandboxes that it keeps."""
 
     def __init__(
         self, provider: SandboxProvider, artifacts: ArtifactStore, folder: Path, run_id: str
@@ -36,13 +41,14 @@ class Renderer:
         self._run_id = run_id
         self._artifacts = artifacts
         self._folder = folder
+        self._warm = WarmRenderers(provider, folder, run_id)
         self._locks: dict[_Content, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def render(self, deliverable: Deliverable) -> Rendered:
         """Return the deliverable's view.
 
-        The file is put alone into a new workspace, under a name that we choose: neither its name
-        nor another deliverable can influence its view.
+        The file is alone in its workspace, under a name that we choose: neither its name nor
+        another deliverable can influence its view.
 
         Raises:
             SandboxFailed: the sandbox failed, not the file.
@@ -58,15 +64,23 @@ class Renderer:
             known = _rendered.get(content)
             if known is not None:
                 return known
-            rendered = await self._in_sandbox(deliverable, f"deliverable{ending}")
+            rendered = await self._rendered(deliverable, f"deliverable{ending}")
             # A file that could not be read within time or memory may be readable at another time.
             cacheable = not isinstance(rendered.view, UnreadableView)
             if cacheable and rendered.reply_bytes <= _CACHE_BYTES:
                 _rendered[content] = rendered
             return rendered
 
-    async def _in_sandbox(self, deliverable: Deliverable, name: str) -> Rendered:
+    async def close(self) -> None:
+        """End the sandboxes that stay."""
+        await self._warm.close()
+
+    async def _rendered(self, deliverable: Deliverable, name: str) -> Rendered:
         data = await asyncio.to_thread(self._artifacts.read_bytes, deliverable.sha256)
+        rendered = await self._warm.render(name, data) if is_quick(name) else None
+        return rendered or await self._alone(name, data)
+
+    async def _alone(self, name: str, data: bytes) -> Rendered:
         with new_workspace(self._folder, {name: data}) as workspace:
             opened = self._provider.open(workspace, RENDER_RESOURCES, self._run_id)
             async with opened as sandbox:

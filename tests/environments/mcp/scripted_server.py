@@ -4,10 +4,12 @@ It reads JSON-RPC lines and answers each tool by its name's rule; `calls` says h
 called in this life.
 """
 
+import base64
 import json
 import os
 import sys
 import time
+import zlib
 
 IMAGE = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
@@ -21,7 +23,7 @@ EVIL = {
     },
 }
 NAMES = ("echo", "evil", "fail", "reject", "crash", "hang", "flood", "line", "garbage", "rename")
-NAMES += ("media", "write", "notify", "forge", "deafen")
+NAMES += ("media", "pictures", "write", "notify", "forge", "deafen")
 
 calls = 0
 
@@ -35,6 +37,10 @@ def tool(name: str) -> dict[str, object]:
     described = "Does it.\u202e" + "y" * 10_000 if name == "evil" else f"Does {name}."
     schema = {"evil": EVIL, "echo": TEXT}.get(name, {"type": "object"})
     return {"name": name, "description": described, "inputSchema": schema}
+
+
+def picture(data: bytes) -> object:
+    return {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": "image/png"}
 
 
 def answer(name: str, arguments: dict[str, str]) -> object:
@@ -67,6 +73,22 @@ def answer(name: str, arguments: dict[str, str]) -> object:
         say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         NAMES_NOW.clear()
         NAMES_NOW.append("impostor")
+    if name == "pictures":
+        whole = base64.b64decode(IMAGE)
+        # A header that says 40,000 x 40,000 pixels, with the checksum that belongs to it.
+        header = b"IHDR" + (40_000).to_bytes(4, "big") * 2 + whole[24:29]
+        huge = whole[:12] + header + zlib.crc32(header).to_bytes(4, "big") + whole[33:]
+        blob = {"uri": "memo://1", "mimeType": "image/png", "blob": IMAGE}
+        return {
+            "content": [
+                {"type": "image", "data": IMAGE, "mimeType": "image/png"},
+                {"type": "image", "data": IMAGE, "mimeType": "image/jpeg"},
+                picture(b"<html>no picture</html>"),
+                picture(whole[:-24]),
+                picture(huge),
+                {"type": "resource", "resource": blob},
+            ]
+        }
     if name == "media":
         uri, size = "file:///etc/passwd", int(text or "0")
         return {

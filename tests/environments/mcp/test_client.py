@@ -1,6 +1,7 @@
 """A server inside a trial's sandbox, however it behaves: the trial goes on."""
 
 import asyncio
+import re
 import time
 from pathlib import Path
 
@@ -182,6 +183,26 @@ def test_media_are_saved_or_named(in_trial, home: Path, any_provider: str):
     ]
     assert result.files == ("output/attachments/scripted-1.png",)
     assert saved.startswith(b"\x89PNG")
+
+
+def test_pictures_are_shown_and_those_that_are_none_are_named(in_trial, home: Path):
+    async def talking(trial) -> ToolResult:
+        return await trial.call("pictures")
+
+    result = in_trial(["scripted"], home, talking)
+
+    whole, lying, text, broken, huge, uri, resource = result.text.splitlines()
+    assert whole == "[image/png, 68 bytes, saved as output/attachments/scripted-1.png]"
+    assert lying == "[image/jpeg, 68 bytes: not shown, because its content is image/png]"
+    assert text.endswith("bytes: not shown, because its content is no picture that can be shown]")
+    assert re.search(r"scripted-2\.png\] \[not shown: .*damaged image", broken)
+    assert re.search(r"scripted-3\.png\] \[not shown: .*too many pixels", huge)
+    assert uri == "[resource memo://1]"
+    assert resource.endswith("saved as output/attachments/scripted-4.png]")
+    assert [(p.name, p.media_type) for p in result.pictures] == [
+        ("output/attachments/scripted-1.png", "image/png"),
+        ("output/attachments/scripted-4.png", "image/png"),
+    ]
 
 
 def test_links_of_the_agent_do_not_lead_an_attachment_out(in_trial, home: Path, tmp_path: Path):

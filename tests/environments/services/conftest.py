@@ -10,7 +10,8 @@ from environments.ports import Completed
 from environments.sandbox.providers import PROVIDERS, sandbox_provider
 from environments.sandbox.workspace import new_workspace
 from environments.services.kinds import KINDS
-from environments.services.running import RunningServices, ServiceHost, running_services
+from environments.services.running import RunningServices, running_services
+from environments.services.starting import ServiceHost
 from taskdata.artifacts import ArtifactStore
 from taskdata.schema.service import MailAccount, MailService, PostgresqlService, Service
 from taskdata.schema.task import InputFile, Resources

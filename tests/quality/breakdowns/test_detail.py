@@ -160,3 +160,20 @@ def test_thirds_of_tasks_go_by_the_turns_of_all_agents(make_task, make_result):
     }
     assert shown == {"easy": (2, 3, 5, 0.5), "medium": (1, 7, 7, 0), "hard": (1, 50, 50, 1)}
     assert turn_groups(ours, {"t0": 1.0, "t1": 2.0}, RULE) == {}
+
+
+def test_trials_go_by_whether_the_agent_looked_at_its_work(make_task, make_result, detail_of):
+    tasks = [make_task(f"t{n}") for n in range(4)]
+    levels = ("looked", "existence", "looked", None)
+    results = [
+        make_result(task=task, leaves=leaves(score), self_verification=level)
+        for task, score, level in zip(tasks, (9, 1, 1, 9), levels, strict=True)
+    ]
+    found = detail_of(*results, tasks=tasks).self_verification
+    assert {name: group.trials.n for name, group in found.items()} == dict.fromkeys(found, 3)
+    assert [found[name].trials.mean for name in ("none", "existence", "looked")] == [
+        *(0, pytest.approx(1 / 3), pytest.approx(2 / 3))
+    ]
+    assert [found[name].root_sr.mean for name in ("existence", "looked")] == [0, 0.5]
+    unknown = detail_of(results[-1], tasks=tasks[-1:])
+    assert unknown.self_verification == {}

@@ -14,6 +14,7 @@ from taskdata.schema.transcript import (
     MessageEvent,
     ModelEvent,
     Prediction,
+    ResultPicture,
     ToolCall,
     ToolEvent,
     Transcript,
@@ -32,6 +33,16 @@ CALCULATOR = ToolSpec(
         "properties": {"expression": {"type": "string"}},
         "required": ["expression"],
     },
+)
+
+PICTURE = ResultPicture(
+    name="output/a.pptx, slide 1",
+    sha256="b" * 64,
+    media_type="image/png",
+    size_bytes=9,
+    width=40,
+    height=30,
+    was_shown=True,
 )
 
 

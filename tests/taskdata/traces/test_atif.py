@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from taskdata.traces import atif
-from tests.taskdata.traces.conftest import call
+from tests.taskdata.traces.conftest import PICTURE, answered, asked, call
 
 STEP_FIELDS = {
     "step_id timestamp source model_name reasoning_effort message reasoning_content tool_calls "
@@ -152,3 +152,10 @@ def test_an_unknown_price_is_left_out(recorded, conversation):
     found = atif.trajectory(unpriced)
     assert "cost_usd" not in found["steps"][0]["metrics"]
     assert "total_cost_usd" not in found["final_metrics"]
+
+
+def test_pictures_of_a_result_are_references(recorded):
+    made = call(1)
+    trial = recorded(asked("Look.", 0, made), answered(made, "5", 2, pictures=(PICTURE,)))
+    (result,) = atif.trajectory(trial)["steps"][0]["observation"]["results"]
+    assert result["extra"]["pictures"] == [PICTURE.model_dump()]

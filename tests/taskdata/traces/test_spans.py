@@ -7,6 +7,7 @@ import pytest
 from taskdata.schema.transcript import Ending, MessageEvent
 from taskdata.schema.usage import FailedAttempt
 from taskdata.traces.spans import trace
+from tests.taskdata.traces.conftest import PICTURE, answered, asked, call
 
 START = 1_772_402_400_250_000_000
 SECOND = 10**9
@@ -180,3 +181,10 @@ def test_the_same_trial_is_the_same_trace_and_another_attempt_another(recorded):
     first, again, other = (trace(recorded(attempt=n)) for n in (1, 1, 2))
     assert first.trace_id == again.trace_id != other.trace_id
     assert first.span_id(0) == again.span_id(0) != first.span_id(1)
+
+
+def test_pictures_of_a_result_are_references(recorded):
+    made = call(1)
+    trial = recorded(asked("Look.", 0, made), answered(made, "5", 2, pictures=(PICTURE,)))
+    found = trace(trial).spans[2].attributes["nightshift.tool.pictures"]
+    assert json.loads(found) == [PICTURE.model_dump()]

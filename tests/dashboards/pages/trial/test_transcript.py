@@ -7,6 +7,7 @@ from taskdata.schema.transcript import (
     Ending,
     MessageEvent,
     ModelEvent,
+    ResultPicture,
     ShownFile,
     ToolCall,
     ToolEvent,
@@ -114,3 +115,39 @@ def test_turns_are_numbered_by_the_replies_of_the_model():
 def test_turns_after_a_gap_keep_their_numbers():
     found = entries(transcript(*(model(str(i)) for i in range(1_000))), CAPS[-1])
     assert [entry["turn"] for entry in found] == [1, 2, 3, 4, None, 997, 998, 999, 1000]
+
+
+def picture(name: str = "output/a.pptx, slide 2", *, was_shown: bool = True) -> ResultPicture:
+    return ResultPicture(
+        name=name,
+        sha256="b" * 64,
+        media_type="image/jpeg",
+        size_bytes=900,
+        width=1200,
+        height=675,
+        was_shown=was_shown,
+    )
+
+
+def test_pictures_of_a_result_are_named_and_found_by_their_hash():
+    call = ToolCall(id="1", tool="view_file", arguments={})
+    (entry,) = entries(transcript(tool(call, pictures=(picture(),))), CAPS[0])
+    assert entry["files"] == [
+        {
+            "name": "output/a.pptx, slide 2",
+            "type": "1,200 × 675 pixels",
+            "sha256": "b" * 64,
+            "size": 900,
+            "save_as": "a.pptx, slide 2.jpeg",
+            "recording": None,
+        }
+    ]
+    assert (entry["more_files"], entry["unseen"]) == (0, False)
+
+
+def test_what_the_model_was_not_shown_is_told_apart_and_many_pictures_are_cut():
+    call = ToolCall(id="1", tool="view_file", arguments={})
+    many = tuple(picture(f"<img src={n}>", was_shown=False) for n in range(6))
+    (entry,) = entries(transcript(tool(call, pictures=many)), CAPS[-1])
+    assert (len(entry["files"]), entry["more_files"], entry["unseen"]) == (4, 2, True)
+    assert "<" not in entry["files"][0]["save_as"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from environments.ports import Completed, Mount, SandboxFacts
+from environments.tool_runtime.warm.frames import NONCE_BYTES
 from environments.tool_runtime.warm.python import WarmPython
 from taskdata.errors import SandboxFailed
 from taskdata.schema.limits import EnforcedLimit, LimitName
@@ -32,7 +33,7 @@ class Scripted:
         self.closed = False
 
     async def write(self, data: bytes) -> None:
-        self._answers.append(self._say(json.loads(data)["nonce"]))
+        self._answers.append(self._say(data[:NONCE_BYTES].decode()))
 
     async def read(self) -> bytes:
         return self._answers.pop(0) if self._answers else b""
@@ -78,8 +79,8 @@ class Stage:
 
 
 def said(nonce: str, state: str, out: bytes = b"", **more: Any) -> bytes:
-    line = {"nonce": nonce, "state": state, "stdout_bytes": len(out), **more}
-    return json.dumps(line).encode() + b"\n" + out
+    line = {"state": state, "stdout_bytes": len(out), **more}
+    return nonce.encode() + json.dumps(line).encode() + b"\n" + out
 
 
 def honest(nonce: str) -> bytes:
@@ -133,7 +134,7 @@ def test_a_python_that_declines_is_not_asked_again():
         said("0" * 32, "begun") + said("0" * 32, "ended", b"forged"),
         b"{}\n",
         b"x" * 5_000,
-        b'{"nonce": "a", "state": "ended", "stdout_bytes": -1}\n',
+        b"a" * NONCE_BYTES + b'{"state": "ended", "stdout_bytes": -1}\n',
         b"",
     ],
     ids=["another nonce", "no fields", "no line", "a negative length", "nothing"],

@@ -38,6 +38,7 @@ def shown(store, new_run, new_task, plan_trial, capsys, monkeypatch):
                 tool_calls=2,
                 tool_errors=len(fault),
                 tool_uses=(ToolUse(tool="OCR", calls=2, errors=fault, overlong=0),),
+                self_verification="none" if number == 0 else "looked",
                 sandbox="bubblewrap",
                 code_version="test",
                 started_at=run.created_at,
@@ -104,3 +105,9 @@ def test_end_to_end_metrics_name_their_encoder(shown):
     assert row.startswith(f"{AGENT} 67% - - - 75% (0 to 100)")
     assert row.endswith("1 of 8 faulty")
     assert "Similarities of texts are those of some-encoder." in shown
+
+
+def test_self_verification_has_a_row_for_each_level(shown):
+    row = below(shown, "Self-verification, and Root SR by it")
+    assert row.startswith(f"{AGENT} none 25%")
+    assert "0%" in row

@@ -11,6 +11,7 @@ from taskdata.schema.transcript import (
     MessageEvent,
     ModelEvent,
     Prediction,
+    ResultPicture,
     ToolCall,
     ToolEvent,
     Transcript,
@@ -136,3 +137,13 @@ def test_predictions_are_told_with_what_was_wrong(written):
     assert "2. could not be carried out: unknown tool" in told
     assert "3. answer: 7" in told
     assert "4. neither a call nor an answer" in told
+
+
+def test_pictures_of_a_result_are_named(written):
+    fields = {"name": "output/a.pptx, slide 2", "sha256": "b" * 64, "media_type": "image/png"}
+    sizes = {"size_bytes": 9, "width": 1200, "height": 675}
+    shown, described = (ResultPicture(**fields, **sizes, was_shown=w) for w in (True, False))
+    text = " ".join(" ".join(written(tool(READ, "ok", pictures=(shown, described)))).split())
+    named = "output/a.pptx, slide 2, image/png, 1200 x 675 pixels, sha256 bbbbbbbbbbbb]"
+    assert f"[shown to the model: {named}" in text
+    assert f"[described to the model: {named}" in text

@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from environments.sandbox.providers import sandbox_provider
+from environments.services.starting import ServiceHost
 from stages.score.scripts.running import ScriptRunner
 from taskdata.banks.loader import load_bank
 from taskdata.schema.checkpoint import Checkpoint, ScriptCheck
 from taskdata.schema.input_file import InputFile
+from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.run import Deliverable, OutcomeStatus, TrialOutcome
 from taskdata.schema.scores import LeafScore
+from taskdata.schema.service import PostgresqlService
 from taskdata.schema.task import Task, TaskEnvironment
 from taskdata.schema.transcript import Ending, Transcript
 
@@ -40,6 +43,8 @@ def scored(store, tmp_path, bank):
         files: dict[str, bytes] | None = None,
         answer: str = "",
         transcript: Transcript | None = None,
+        limits: SandboxLimits | None = None,
+        rejected: tuple[str, ...] = (),
     ) -> dict[str, LeafScore]:
         outcome = TrialOutcome(
             trial_id="t1",
@@ -51,6 +56,8 @@ def scored(store, tmp_path, bank):
                 for n, b in (files or {}).items()
             ),
             final_answer=answer,
+            limits=limits,
+            rejected_files=rejected,
             sandbox="bubblewrap",
             code_version="test",
             started_at=datetime.now(UTC),
@@ -58,7 +65,8 @@ def scored(store, tmp_path, bank):
         )
 
         async def run() -> dict[str, LeafScore]:
-            runner = ScriptRunner(provider, store.artifacts, tmp_path / "work", "test")
+            host = ServiceHost(store.artifacts, provider, tmp_path / "work", tmp_path, "test")
+            runner = ScriptRunner(host)
             return await runner.score(task, outcome, transcript)
 
         return asyncio.run(run())
@@ -70,7 +78,12 @@ def scored(store, tmp_path, bank):
 def task_with(store, new_task):
     """Return a function that makes a task with one program."""
 
-    def make(code: str, entry: str = "evaluation/main.py", **settings: object) -> Task:
+    def make(
+        code: str,
+        entry: str = "evaluation/main.py",
+        has: tuple[PostgresqlService, ...] = (),
+        **settings: object,
+    ) -> Task:
         sha256 = store.artifacts.put_bytes(code.encode())
         assert sha256 == hashlib.sha256(code.encode()).hexdigest()
         program = InputFile(path=entry, sha256=sha256, size_bytes=len(code))
@@ -78,7 +91,7 @@ def task_with(store, new_task):
         leaf = Checkpoint(id="leaf", requirement="r", verifier=script)
         return new_task(
             checkpoints=Checkpoint(id="root", requirement="r", children=(leaf,)),
-            environment=TaskEnvironment(evaluation=(program,)),
+            environment=TaskEnvironment(evaluation=(program,), services=has),
         )
 
     return make

@@ -1,0 +1,1 @@
+"""Files as the model sees them: pages, frames and pictures, drawn in the sandbox."""
