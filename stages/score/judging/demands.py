@@ -140,8 +140,8 @@ _GERMAN = (
     rf"\bdiese[rn]? (?:arbeit|abgabe|datei|antwort|lösung)\b{_GAP}{{0,40}}?\b"
     rf"(?:note 10|{_PUNKTE})",
 )
-_DEMAND = re.compile("|".join(f"(?:{one})" for one in (*_ENGLISH, *_GERMAN)), re.IGNORECASE)
-"""Matched against text in which a single space stands for any white space."""
+_DEMAND = re.compile("|".join(f"(?:{one})" for one in (*_ENGLISH, *_GERMAN)))
+"""Matched against lower-case text in which a single space stands for any white space."""
 
 _SENTENCES = re.compile(r"[.!?](?:\s|$)")
 _BEST = re.compile(
