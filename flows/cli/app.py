@@ -9,7 +9,7 @@ import typer
 from flows.cli import console, doctor, interruption, mcp
 from flows.cli.agreement import agreement, annotating
 from flows.cli.atomic import scoring
-from flows.cli.bank import banks, checking, refreshing, releases, reviews, seeds
+from flows.cli.bank import banks, checking, proving, refreshing, releases, reviews, seeds
 from flows.cli.runs import (
     compare,
     comparing,
@@ -54,6 +54,7 @@ app.command("restore")(backups.restore)
 app.command("refresh")(refreshing.refresh)
 app.command("refreshes")(refreshing.refreshes)
 banks.app.command("check")(checking.check)
+banks.app.command("prove")(proving.prove)
 banks.app.command("diff")(releases.diff)
 banks.app.command("release")(releases.release)
 app.add_typer(banks.app, name="bank", help="Look at, exchange and release task banks.")

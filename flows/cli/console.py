@@ -4,7 +4,8 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -89,6 +90,20 @@ def block(text: str, indent: int = 2) -> None:
     for line in whole.wrap(out, max(out.width - indent, 20), no_wrap=False):
         line.rstrip()
         out.print(Text(" " * indent if line else "") + line)
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """Yield a function to call once for each of `total` that is done; a terminal shows a bar."""
+    if not err.is_terminal:
+        yield lambda: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn(_plain(what)), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=err, transient=True) as progress:
+        bar = progress.add_task(what, total=total)
+        yield lambda: progress.advance(bar)
 
 
 def _safe(rows: Sequence[Mapping[str, str]], left_out: Sequence[str] = ()) -> list[dict[str, str]]:

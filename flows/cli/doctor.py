@@ -3,8 +3,10 @@
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from uuid import uuid4
+
+import typer
 
 from flows.cli import console
 from flows.cli.options import JsonOption
@@ -16,11 +18,19 @@ if TYPE_CHECKING:
 READY = "ready"
 
 
-def doctor(as_json: JsonOption = False) -> None:
+def doctor(
+    bank: Annotated[
+        str | None, typer.Option(help="Say of the tasks of this bank instead what they lack.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
     """Say what works here, and how to get what does not."""
     from flows.config import load_settings
 
     settings = load_settings()
+    if bank is not None:
+        _doctor_bank(settings, bank, as_json)
+        return
     found = list(_checks(settings))
     tools = [{"name": name, "state": state} for name, state in _tools(settings)]
     servers = [{"name": name, "state": state} for name, state in _servers(settings)]
@@ -35,6 +45,17 @@ def doctor(as_json: JsonOption = False) -> None:
     _say_ready("Tools", tools)
     _say_ready("MCP servers", servers)
     _say_ready("Services that tasks bring", services)
+
+
+def _doctor_bank(settings: "Settings", bank: str, as_json: bool) -> None:
+    from flows.cli.bank.readiness import readiness, write_readiness
+    from taskdata.store import Store
+
+    found = readiness(Store.open(settings.address), bank)
+    if as_json:
+        console.write_json({"bank": found})
+    else:
+        write_readiness(found)
 
 
 def _say_ready(what: str, states: Sequence[dict[str, str]]) -> None:

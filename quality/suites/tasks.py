@@ -51,6 +51,9 @@ TASK_COLUMNS = (
     "private_addresses",
 )
 
+_OF_TREES = ("tools_named", "leaves", "depth", "deliverables", "empty_files")
+"""Columns that say nothing of a task that a single program decides."""
+
 
 @dataclass(frozen=True)
 class TaskRules:
@@ -87,7 +90,11 @@ def rules_for(config: RunConfig) -> TaskRules:
 def task_rows(
     tasks: Sequence[Task], tools: Collection[str], checks: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Return one row per task; columns that name faults are None where there are none."""
+    """Return one row per task; columns that name faults are None where there are none.
+
+    So are those that measure what is not asked of a task: one that a single program decides has no
+    tree to speak of, names no deliverables, and its query is as its benchmark published it.
+    """
     return [_row(task, tools, checks) for task in tasks]
 
 
@@ -113,7 +120,7 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
     steps = task.reference.steps if task.reference else ()
     paths = [f.path for f in task.files] + [d.name for d in task.deliverables]
     inner = [node for node in task.checkpoints.nodes() if node.children]
-    return {
+    row = {
         "task_id": task.id,
         "tier": task.tier.value,
         "category": task.category.value,
@@ -145,6 +152,7 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         ),
         "private_addresses": _listed(private_addresses(task.resources.network)),
     }
+    return row | dict.fromkeys(_OF_TREES) if task.is_decided_by_program else row
 
 
 def _looked_at(leaves: Iterable[Checkpoint], asked: set[str]) -> set[str | None]:

@@ -7,9 +7,14 @@ the program nor its data or processes. It can use the services of the trial and 
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+)
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -31,7 +36,7 @@ from taskdata.artifacts import ArtifactStore
 from taskdata.errors import Misuse, PreprocessFailed
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.model_call import CallPurpose
-from taskdata.schema.task import InputFile, Task
+from taskdata.schema.task import InputFile, Task, launch_time
 
 ENTRY = "preprocess/main.py"
 """Path of the program among the task's preprocess files (Toolathlon, section 3)."""
@@ -108,7 +113,7 @@ async def prepared(
         around = Surroundings(services, network)
         try:
             deadline.step = "making its workspace"
-            workspace = await _new_workspace(shared, task, around, workspaces)
+            workspace = await _new_workspace(shared, task, around, workspaces, draft.started_at)
             yield Prepared(task, agent, kind, harness, model, offer, around, workspace)
         finally:
             if draft.limits is not None:
@@ -138,21 +143,32 @@ def _model(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient | None:
 
 
 async def _new_workspace(
-    shared: ExecuteContext, task: Task, around: Surroundings, workspaces: AsyncExitStack
+    shared: ExecuteContext,
+    task: Task,
+    around: Surroundings,
+    workspaces: AsyncExitStack,
+    launched: datetime,
 ) -> Workspace:
     """Return a workspace in the task's initial state; `workspaces` removes it."""
-    async with _initial_files(shared, task, around) as read:
+    async with _initial_files(shared, task, around, launched) as read:
         # Making and removing a workspace waits for the disk, so both happen in a thread.
         made = ExitStack()
         workspaces.push_async_callback(asyncio.to_thread, made.close)
         return await asyncio.to_thread(
-            lambda: made.enter_context(new_workspace(shared.worker.folder, read()))
+            lambda: made.enter_context(_filled(shared.worker.folder, task, read()))
         )
+
+
+def _filled(parent: Path, task: Task, files: Files) -> AbstractContextManager[Workspace]:
+    """Return a workspace with the task's initial files where the agent looks for them."""
+    if task.has_one_workspace:
+        return new_workspace(parent, {}, begun=files)
+    return new_workspace(parent, files)
 
 
 @asynccontextmanager
 async def _initial_files(
-    shared: ExecuteContext, task: Task, around: Surroundings
+    shared: ExecuteContext, task: Task, around: Surroundings, launched: datetime
 ) -> AsyncIterator[Callable[[], Files]]:
     """Yield a function that reads the trial's input files, valid within the block; it blocks.
 
@@ -171,12 +187,13 @@ async def _initial_files(
         update={"wall_seconds": WALL_SECONDS, "max_files": _MAX_FILES}
     )
     files = await asyncio.to_thread(read)
-    program = await asyncio.to_thread(_bytes_of, programs, artifacts)
+    beside = task.folder if task.has_one_workspace else programs
+    program = await asyncio.to_thread(_bytes_of, beside, artifacts)
     with new_workspace(worker.folder, program, begun=files) as workspace:
         async with worker.provider.open(
             workspace, limits, worker.run.id, around.exposed_ports
         ) as sandbox:
-            await _preprocess(task, sandbox)
+            await _preprocess(task, sandbox, launched)
         collected = await asyncio.to_thread(collect, workspace.output, limits)
         if collected.rejected:
             raise PreprocessFailed(
@@ -191,9 +208,9 @@ def _bytes_of(files: tuple[InputFile, ...], artifacts: ArtifactStore) -> Files:
     return {file.path: artifacts.read_bytes(file.sha256) for file in files}
 
 
-async def _preprocess(task: Task, sandbox: Sandbox) -> None:
-    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S %A}"
-    arguments = ["--agent_workspace", _WORKSPACE, "--launch_time", now]
+async def _preprocess(task: Task, sandbox: Sandbox, launched: datetime) -> None:
+    # The same time as the programs are told that score the trial.
+    arguments = ["--agent_workspace", _WORKSPACE, "--launch_time", launch_time(launched)]
     done = await sandbox.run([*sandbox.python(), f"input/{ENTRY}", *arguments])
     if problem := _problem(done):
         raise PreprocessFailed(f"task {task.id!r}: {ENTRY} {problem}; the task needs mending")

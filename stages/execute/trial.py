@@ -105,7 +105,7 @@ async def run_agent(attempt: RunningAttempt, ready: Prepared) -> AgentWork:
     ):
         started = time.monotonic()
         assignment = Assignment(
-            brief=ready.task.brief(attempt.due.trial.feedback),
+            brief=ready.task.brief(attempt.due.trial.feedback, attempt.draft.started_at),
             agent=agent,
             tools=toolbox,
             model=ready.model,

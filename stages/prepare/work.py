@@ -4,7 +4,6 @@ import time
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from environments.mcp.health import missing_server
 from environments.mcp.offer import offered
 from environments.models.capabilities import NOTHING_KNOWN, capabilities_of, native_inputs
 from environments.models.money.prices import UNPRICED, price_of
@@ -20,6 +19,7 @@ from stages.execute.harness import (
     require_harness,
     tools_that_run,
 )
+from stages.prepare.needs import server_state
 from stages.prepare.rescore import copy_trials
 from stages.score.library import validate_check
 from taskdata.errors import BadTaskData, Misuse, SandboxFailed, ToolUnavailable
@@ -218,11 +218,11 @@ def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
         require_ready([t for t in offer.tools if t in needed], config, config.sandbox)
     except ToolUnavailable as exc:
         return str(exc)
-    missing = [missing_server(name, home, config.sandbox) for name in offer.servers]
+    states = [server_state(name, home, config.sandbox) for name in offer.servers]
     for service in task.services:
         state = service_state(service.kind, config.sandbox)
-        missing.append(None if state == READY else f"service {service.name}: {state}")
-    return next(filter(None, missing), None)
+        states.append(READY if state == READY else f"service {service.name}: {state}")
+    return next((state for state in states if state != READY), None)
 
 
 def require_usable(task: Task) -> None:

@@ -57,7 +57,12 @@ class ImportReport(Value):
 
 
 def import_bank(
-    store: Store, bank: str, format: str, path: Path, category: Category | None = None
+    store: Store,
+    bank: str,
+    format: str,
+    path: Path,
+    category: Category | None = None,
+    licence: str | None = None,
 ) -> ImportReport:
     """Import a file or folder as a release of `bank`.
 
@@ -69,6 +74,7 @@ def import_bank(
         format: A name from `taskdata.formats.registry`.
         path: The file or folder.
         category: Category of tasks whose format has none; None assumes retrieval_qa.
+        licence: Licence of tasks whose format names none; None: not stated.
 
     Raises:
         Misuse: if the format, the path or the name is invalid.
@@ -76,7 +82,7 @@ def import_bank(
     """
     started = time.monotonic()
     _require_free(bank)
-    source = Source(format, path, category, is_stored=store.artifacts.__contains__)
+    source = Source(format, path, category, licence, is_stored=store.artifacts.__contains__)
     read = reader(format)
     with (
         tempfile.TemporaryDirectory(prefix="nightshift-import-") as folder,

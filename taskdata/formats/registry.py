@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Protocol
 
 from taskdata.errors import Misuse
-from taskdata.formats import inspect_samples, jsonl, parquet, toolathlon
+from taskdata.formats import inspect_samples, jsonl, parquet
 from taskdata.formats.exporting import Fetch
 from taskdata.formats.gta import atomic, publishing, workflow
 from taskdata.formats.rows import Imported, Source
+from taskdata.formats.toolathlon import reading as toolathlon
 from taskdata.schema.task import Task
 
 

@@ -92,6 +92,8 @@ class Source:
     path: Path
     category: Category | None = None
     """Category of tasks whose format names none."""
+    licence: str | None = None
+    """Licence of tasks whose format names none."""
     is_stored: Callable[[str], bool] = lambda _sha256: False
     """Whether the artifact store holds a file already."""
     ignored: Counter[str] = field(default_factory=Counter)

@@ -1,6 +1,7 @@
 """A benchmark-ready task, and the part of it an agent may see."""
 
 from collections import Counter
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -205,6 +206,11 @@ class Resources(GrowingValue):
     """
 
 
+LAUNCH_TIME = "!!<<<<||||time||||>>>>!!"
+"""Placeholder in system prompts, as Toolathlon writes it."""
+INITIAL = "initial_workspace"
+"""Folder of the initial files in the published folder of a task with one workspace."""
+
 GTA_WORKFLOW = "gta-workflow"
 """The source of tasks that were published as GTA-Workflow."""
 
@@ -226,10 +232,17 @@ class Provenance(Value):
         return self.source == GTA_WORKFLOW
 
 
+def launch_time(launched: datetime) -> str:
+    """Return when a trial began as programs and prompts of tasks are told it (Toolathlon)."""
+    return f"{launched:%Y-%m-%d %H:%M:%S %A}"
+
+
 class TaskEnvironment(GrowingValue):
     """What a task needs around it beside files and tools (Toolathlon, section 3)."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"distractors", "services"})
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {"distractors", "services", "one_workspace", "system_prompt"}
+    )
 
     servers: tuple[str, ...] = ()
     """MCP servers by name."""
@@ -246,6 +259,12 @@ class TaskEnvironment(GrowingValue):
     """What the workspace should look like afterwards; never shown to the agent."""
     services: tuple[Service, ...] = Field(default=(), max_length=MAX_SERVICES)
     """Started for each trial, filled from files that the agent never sees as such."""
+    one_workspace: bool = False
+    """The task's files lie in the folder where the agent works, and it may change and remove them.
+    Otherwise they lie apart, read-only, and what the agent makes goes into a folder of its own."""
+    system_prompt: str = Field(default="", max_length=20_000)
+    """What the task itself has to say to the agent before its query; `LAUNCH_TIME` in it is
+    replaced by when the trial began."""
 
     @model_validator(mode="after")
     def _services_can_be_told_apart(self) -> Self:
@@ -266,6 +285,10 @@ class TaskBrief(Value):
     services: tuple[ServiceBrief, ...] = ()
     feedback: str | None = None
     """Feedback on the previous attempt, in refinement rounds."""
+    one_workspace: bool = False
+    """The files lie in `output/`, where the agent works, and may be changed."""
+    system_prompt: str = ""
+    """Stands after that of the harness."""
 
 
 class Task(GrowingValue):
@@ -345,6 +368,22 @@ class Task(GrowingValue):
         return self.environment.services if self.environment else ()
 
     @property
+    def has_one_workspace(self) -> bool:
+        """Whether the agent works in the folder that holds the task's files."""
+        return self.environment is not None and self.environment.one_workspace
+
+    @property
+    def is_decided_by_program(self) -> bool:
+        """Whether one program that the task brings says passed or failed, and nothing else counts.
+
+        Tasks of other benchmarks are of this kind; what makes a good checkpoint tree, or a query
+        from which no tool can be guessed, is not asked of them.
+        """
+        first, *others = (leaf.verifier for leaf in self.checkpoints.leaves())
+        is_binary = isinstance(first, ScriptCheck) and first.verdict == "exit_code"
+        return is_binary and all(other == first for other in others)
+
+    @property
     def services_of_programs(self) -> frozenset[str]:
         """Names of the services that are started again for programs that score the task."""
         scripts = (leaf.verifier for leaf in self.checkpoints.leaves())
@@ -369,20 +408,33 @@ class Task(GrowingValue):
         return (*self.files, *hidden, *(f for s in self.services for f in s.files))
 
     @property
+    def folder(self) -> tuple[InputFile, ...]:
+        """The folder of a task with one workspace as it was published, for programs look round."""
+        around = self.environment or TaskEnvironment()
+        initial = (f.model_copy(update={"path": f"{INITIAL}/{f.path}"}) for f in self.files)
+        parts = (*initial, *around.preprocess, *around.groundtruth, *around.evaluation)
+        return tuple({file.path: file for file in parts}.values())
+
+    @property
     def content_hash(self) -> str:
         """Hex sha256 over everything in the task, its files' hashes included."""
         return self.digest()
 
-    def brief(self, feedback: str | None = None) -> TaskBrief:
-        """Return what the agent may see."""
+    def brief(self, feedback: str | None = None, launched: datetime | None = None) -> TaskBrief:
+        """Return what the agent may see; `launched`: when its trial began."""
+        own = self.environment.system_prompt if self.environment else ""
+        now = "" if launched is None else launch_time(launched)
         return TaskBrief(
             task_id=self.id,
             query=self.query,
             files=tuple(f.path for f in self.files),
             deliverables=self.deliverables,
             tools=self.tools,
-            services=briefs_of(self.services),
+            # In a pool's task the servers know where their database is, and the agent has them.
+            services=() if self.has_one_workspace else briefs_of(self.services),
             feedback=feedback,
+            one_workspace=self.has_one_workspace,
+            system_prompt=own.replace(LAUNCH_TIME, now),
         )
 
 

@@ -77,11 +77,16 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show one task: query, files, tools, deliverables and checkpoint tree."""
+    from flows.cli.bank.readiness import missing_needs
     from taskdata.banks.found import find_bank
 
-    (task,) = find_bank(_store(), bank, [task_id]).tasks([task_id])
+    store = _store()
+    found = find_bank(store, bank, [task_id])
+    (task,) = found.tasks([task_id])
+    (missing,) = missing_needs(store, found, [task])
     if as_json:
-        console.write_json(task.model_dump(mode="json") | {"hash": task.content_hash})
+        whole = task.model_dump(mode="json") | {"hash": task.content_hash}
+        console.write_json(whole | {"missing": [need.model_dump() for need in missing]})
         return
     console.say(f"{task.title} ({task.tier.value}, {task.category.value})")
     console.say(f"Hash {task.content_hash}; about {task.human_minutes} minutes for a person\n")
@@ -91,6 +96,8 @@ def show(
     console.say("Deliverables: " + (", ".join(d.name for d in task.deliverables) or "the answer"))
     if task.environment is not None:
         console.say("Servers:      " + (", ".join(task.environment.servers) or "none"))
+    for need in missing:
+        console.say(f"Missing:      {need.kind} {need.name}: {need.state}")
     console.say("Checkpoints:")
     write_tree(task.checkpoints)
 
@@ -105,13 +112,17 @@ def import_(
     category: Annotated[
         str | None, typer.Option(help="Category of tasks that name none; default: retrieval_qa.")
     ] = None,
+    licence: Annotated[
+        str | None, typer.Option(help="Licence of tasks that name none, such as Apache-2.0.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take in a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon."""
     from stages.release.importing import import_bank
 
     wanted = _filter(category=category).category
-    report = import_bank(_store(), format if bank is None else bank, format, path, wanted)
+    name = format if bank is None else bank
+    report = import_bank(_store(), name, format, path, wanted, licence)
     if as_json:
         console.write_json(report.model_dump(mode="json"))
     else:

@@ -1,7 +1,8 @@
 """Prove tasks: each is run with its reference solution and with the agent that does nothing.
 
 The trials are ordinary ones, executed and scored by the ordinary stages, in a run with the purpose
-`proof`. They are found by task hash, so no task is run twice.
+`proof`. They are found by task hash, so no task is run twice. A task without a reference that a
+program decides is proven by workspaces instead (`workspaces.py`).
 """
 
 import os
@@ -12,7 +13,12 @@ from pathlib import Path
 import stages.execute.work as executing
 import stages.score.work as scoring
 from stages.construct.proof.verdict import ProofVerdict, TaskProof, verdict_on
-from stages.prepare.work import first_trial, require, require_usable
+from stages.construct.proof.workspaces import (
+    Proven,
+    is_proven_by_workspaces,
+    prove_workspaces,
+)
+from stages.prepare.work import HOME, first_trial, require, require_usable
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import (
@@ -32,15 +38,22 @@ _REFERENCE, _NOP = AgentSpec(harness="reference"), AgentSpec(harness="nop")
 
 
 def prove_bank(
-    store: Store, tasks: Sequence[Task], files: Mapping[str, Path], sandbox: SandboxName
+    store: Store,
+    tasks: Sequence[Task],
+    files: Mapping[str, Path],
+    sandbox: SandboxName,
+    proven: Proven = lambda proof: None,
+    home: Path = HOME,
 ) -> dict[str, TaskProof]:
-    """Return the proof of each task by content hash; earlier proofs are reused.
+    """Return the proof of each task by content hash; earlier trials are reused.
 
     Args:
         store: Holds the trials.
         tasks: Tasks with distinct ids.
         files: Input files by sha256 that are not in the artifact store yet.
         sandbox: The provider to run them with.
+        proven: Told of the proofs, as soon as they are there.
+        home: Where files are that take long to make, such as a database server's.
 
     Raises:
         SandboxFailed: the sandbox does not work on this machine.
@@ -53,11 +66,19 @@ def prove_bank(
             usable[task.content_hash] = task
         except BadTaskData as exc:
             proofs[task.content_hash] = _refused(task, exc)
-    known = {trial.task_hash for trial in store.proof_trials(usable)}
-    _plan(store, [task for h, task in usable.items() if h not in known], files, sandbox)
-    trials = store.proof_trials(usable)
+    for proof in proofs.values():
+        proven(proof)
+    by_workspaces = [task for task in usable.values() if is_proven_by_workspaces(task)]
+    proofs |= prove_workspaces(store.artifacts, by_workspaces, sandbox, home, proven)
+    played = {h: task for h, task in usable.items() if h not in proofs}
+    known = {trial.task_hash for trial in store.proof_trials(played)}
+    _plan(store, [task for h, task in played.items() if h not in known], files, sandbox)
+    trials = store.proof_trials(played)
     _play(store, trials)
-    return proofs | _verdicts(store, usable, trials)
+    verdicts = _verdicts(store, played, trials)
+    for proof in verdicts.values():
+        proven(proof)
+    return proofs | verdicts
 
 
 def _refused(task: Task, error: BadTaskData) -> TaskProof:

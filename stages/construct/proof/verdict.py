@@ -41,6 +41,8 @@ class TaskProof(Value):
     """Share (0-1) of the tree's weight that code could score."""
     run_id: str | None = None
     """The proof run that contains its trials."""
+    weaknesses: tuple[str, ...] = ()
+    """What its verifier would not notice, or what it has and does not use."""
 
 
 def verdict_on(task: Task, reference: TrialResult | None, nop: TrialResult | None) -> TaskProof:
@@ -71,6 +73,11 @@ def earns_all(proof: TaskProof) -> bool:
     """Return whether the reference solution reached the full score."""
     score = proof.reference_score
     return score is not None and score >= FULL_SCORE - _ROUNDING
+
+
+def does_nothing_pass(proof: TaskProof) -> bool:
+    """Return whether doing nothing earns more than it may."""
+    return proof.nop_score is not None and proof.nop_score > MOST_FOR_NOTHING + _ROUNDING
 
 
 def _lost(agent: str, result: TrialResult | None) -> str | None:

@@ -64,8 +64,15 @@ def opening(name: str, brief: TaskBrief, specs: Sequence[ToolSpec]) -> tuple[Mes
     ((_, task_part),) = _parts(TASK_PROMPT)
     task = task_part.render(brief=brief).strip()
     tools = [DescribedTool.of(spec) for spec in specs]
+    own = {"system": f"\n\n{brief.system_prompt}".rstrip()}
     return tuple(
-        Message(role, part.render(task=task, tools=tools, files=brief.files).strip())
+        Message(
+            role,
+            part.render(
+                task=task, tools=tools, files=brief.files, one_workspace=brief.one_workspace
+            ).strip()
+            + own.get(role, ""),
+        )
         for role, part in _parts(name)
     )
 

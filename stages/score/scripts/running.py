@@ -8,10 +8,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
 
-from environments.ports import Sandbox
+from environments.ports import Sandbox, Workspace
 from environments.sandbox.collect import collect
 from environments.sandbox.workspace import new_workspace
 from environments.services.live import LiveServices, live_services
@@ -31,16 +32,17 @@ from stages.score.scripts.verdicts import (
     MAX_RESULT_BYTES,
     RESULT,
     ScriptBroken,
+    ScriptLacks,
     ScriptRun,
     read_verdicts,
 )
 from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import ScriptCheck
 from taskdata.schema.limits import KeptState
-from taskdata.schema.run import TrialOutcome
+from taskdata.schema.run import Deliverable, TrialOutcome
 from taskdata.schema.scores import LeafScore, Unscored
 from taskdata.schema.service import FOLDER as SERVICES
-from taskdata.schema.task import Resources, Task
+from taskdata.schema.task import Resources, Task, launch_time
 from taskdata.schema.transcript import Transcript
 
 _logger = logging.getLogger(__name__)
@@ -52,6 +54,28 @@ _WALL_FACTOR, _SPARE_SECONDS = 3, 60
 _LAUNCHED = datetime(2026, 1, 1)
 
 _Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a program looks at: all that somebody left of a task."""
+
+    files: Sequence[Deliverable]
+    launched: datetime
+    answer: str = ""
+    transcript: Transcript | None = None
+    kept: Mapping[str, KeptState] | None = None
+    """The final state of services, by name; None: they are as a trial finds them."""
+    rejected: Sequence[str] = ()
+    """Files and states that were not kept, with reasons."""
+    name: str = ""
+    """Names it in the log."""
+
+    def lacks(self, script: ScriptCheck) -> str | None:
+        """Return a service of the program whose state was not kept."""
+        if self.kept is None:
+            return None
+        return next((name for name in script.services if name not in self.kept), None)
 
 
 class ScriptRunner:
@@ -72,6 +96,19 @@ class ScriptRunner:
             ServiceFailed: A service that a program needs cannot be started, or was lost.
             NightshiftError: The artifact store has no longer a file of the task or the trial.
         """
+        left = Left(
+            outcome.deliverables,
+            outcome.started_at,
+            outcome.final_answer,
+            transcript,
+            _kept(outcome),
+            outcome.rejected_files,
+            f"trial {outcome.trial_id}",
+        )
+        return await self.score_left(task, left)
+
+    async def score_left(self, task: Task, left: Left) -> dict[str, LeafScore]:
+        """Return the scores of the leaves that a program scores; raises what `score` raises."""
         leaves: dict[ScriptCheck, list[str]] = {}
         for leaf in task.checkpoints.leaves():
             if isinstance(leaf.verifier, ScriptCheck):
@@ -79,29 +116,24 @@ class ScriptRunner:
         if not leaves:
             return {}
         files = await asyncio.to_thread(
-            staged,
-            task,
-            outcome.deliverables,
-            outcome.final_answer,
-            transcript,
-            self._host.artifacts,
+            staged, task, left.files, left.answer, left.transcript, self._host.artifacts
         )
         scores: dict[str, LeafScore] = {}
-        kept = _kept(outcome)
-        async with self._services(task, kept) as services:
+        async with self._services(task, left.kept) as services:
             for script, leaf_ids in leaves.items():
                 label = _label(task, script)
-                if lacking := [name for name in script.services if name not in kept]:
-                    reason, cause = _not_there(lacking[0], outcome)
+                if lacking := left.lacks(script):
+                    reason, cause = _not_there(lacking, left)
                     scores |= {i: _unscored(i, label, reason, cause) for i in leaf_ids}
                     continue
                 try:
                     verdicts = await self._verdicts(
-                        script, leaf_ids, files, outcome.started_at, services
+                        script, leaf_ids, files, left.launched, services
                     )
                 except ScriptBroken as exc:
-                    cause = await self._cause(task, script)
-                    _logger.warning("trial %s: %s: %s", outcome.trial_id, cause.value, exc)
+                    lacks = isinstance(exc, ScriptLacks)
+                    cause = Unscored.SCRIPT_FAILED if lacks else await self._cause(task, script)
+                    _logger.warning("%s: %s: %s", left.name or task.id, cause.value, exc)
                     scores |= {i: _unscored(i, label, str(exc), cause) for i in leaf_ids}
                 else:
                     scores |= {i: _scored(i, label, verdict) for i, verdict in verdicts.items()}
@@ -147,11 +179,9 @@ class ScriptRunner:
                     (workspace.input / folder).mkdir(mode=0o755, exist_ok=True)
                 async with host.provider.open(workspace, limits, host.label, ports) as sandbox:
                     completed = await sandbox.run(_command(script, sandbox, launched))
-                left = await asyncio.to_thread(collect, workspace.output, limits)
-                path = next((file.path for file in left.files if file.name == RESULT), None)
                 result = None
-                if path is not None and path.stat().st_size <= MAX_RESULT_BYTES:
-                    result = await asyncio.to_thread(path.read_bytes)
+                if script.verdict == "json_file":
+                    result = await asyncio.to_thread(_result, workspace, limits)
             # What a program says about a service that it had lost is about nobody's work.
             await services.require_alive(script.services)
         except ServiceStopped as error:
@@ -177,13 +207,22 @@ class ScriptRunner:
         return True
 
 
+def _result(workspace: Workspace, limits: Resources) -> bytes | None:
+    """Return the content of `result.json`, None if there is none or it is too large; blocks."""
+    left = collect(workspace.output, limits)
+    path = next((file.path for file in left.files if file.name == RESULT), None)
+    if path is None or path.stat().st_size > MAX_RESULT_BYTES:
+        return None
+    return path.read_bytes()
+
+
 def _command(script: ScriptCheck, sandbox: Sandbox, launched: datetime) -> list[str]:
     """Return the command line, with the options that Toolathlon's programs take."""
     options = [
         *("--agent_workspace", str(_INPUT / WORKSPACE)),
         *("--groundtruth_workspace", str(_INPUT / GROUNDTRUTH)),
         *("--res_log_file", str(_INPUT / TRANSCRIPT)),
-        *("--launch_time", f"{launched:%Y-%m-%d %H:%M:%S %A}"),
+        *("--launch_time", launch_time(launched)),
     ]
     match PurePosixPath(script.entry).suffix:
         case ".py":
@@ -204,10 +243,10 @@ def _kept(outcome: TrialOutcome) -> dict[str, KeptState]:
     return {service.name: service.kept for service in ran if service.kept is not None}
 
 
-def _not_there(name: str, outcome: TrialOutcome) -> tuple[str, Unscored]:
+def _not_there(name: str, left: Left) -> tuple[str, Unscored]:
     """Return why a service cannot be started in its final state, and whether it was asked about."""
     place = f"{SERVICES}/{name}:"
-    for line in outcome.rejected_files:
+    for line in left.rejected:
         # The agent's use of the service is why there is no state, so nothing is gained by it.
         if line.startswith((f"{place} {NO_STATE}", f"{place} {NOT_KEPT}")):
             return line, Unscored.CHECK_FAILED

@@ -31,21 +31,23 @@ def staged(
 ) -> dict[str, bytes]:
     """Return the content of the input folder of a program's sandbox; blocks.
 
-    The final workspace is the task's files with what the agent left over them. The final state of
-    the task's services has a folder of its own, which no file of an agent can be in.
+    The final workspace is the task's files with what the agent left over them, or what it left
+    alone where it could change the task's files. The final state of the task's services has a
+    folder of its own, which no file of an agent can be in.
 
     Raises:
         NightshiftError: the artifact store has no longer one of the files.
     """
     around = task.environment
-    files = _read(PROGRAMS, around.evaluation if around else (), artifacts)
+    programs = around.evaluation if around else ()
+    files = _read(PROGRAMS, task.folder if task.has_one_workspace else programs, artifacts)
     for path, content in _read("", around.groundtruth if around else (), artifacts).items():
-        files[f"{GROUNDTRUTH}/{_without_its_folder(path)}"] = content
+        files[f"{GROUNDTRUTH}/{groundtruth_path(path)}"] = content
     state, own = dict[str, bytes](), dict[str, bytes]()
     for file in delivered:
         is_state = bool(task.services) and PurePosixPath(file.name).parts[0] == SERVICES
         (state if is_state else own)[file.name] = artifacts.read_bytes(file.sha256)
-    inputs = _read("", task.files, artifacts)
+    inputs = {} if task.has_one_workspace else _read("", task.files, artifacts)
     # What an agent leaves may clash with the name of an input's folder, or the other way round.
     kept = {path: data for path, data in inputs.items() if not _clashes(path, own)}
     files |= {f"{WORKSPACE}/{path}": data for path, data in (kept | own).items()}
@@ -56,14 +58,15 @@ def staged(
     return files
 
 
+def groundtruth_path(path: str) -> str:
+    """Return where a ground truth file belongs in a workspace."""
+    first, _, rest = path.partition("/")
+    return rest if first in _GROUNDTRUTH_FOLDERS and rest else path
+
+
 def _read(folder: str, files: Iterable[InputFile], artifacts: ArtifactStore) -> dict[str, bytes]:
     start = f"{folder}/" if folder else ""
     return {f"{start}{file.path}": artifacts.read_bytes(file.sha256) for file in files}
-
-
-def _without_its_folder(path: str) -> str:
-    first, _, rest = path.partition("/")
-    return rest if first in _GROUNDTRUTH_FOLDERS and rest else path
 
 
 def _clashes(path: str, others: Mapping[str, bytes]) -> bool:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from environments.ports import Completed
 from environments.sandbox.endings import why_stopped
-from environments.scripts.launch import FAILED, MISSING
+from environments.scripts.launch import FAILED, MISSING, NEEDS
 from stages.score.check import Verdict
 from stages.score.matching import storable
 from taskdata.schema.checkpoint import ScriptCheck
@@ -24,6 +24,10 @@ _Number = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
 class ScriptBroken(Exception):
     """The program gave no verdict; the text says why."""
+
+
+class ScriptLacks(ScriptBroken):
+    """The program needs what is not in its sandbox, whatever the agent left."""
 
 
 class _Part(BaseModel):
@@ -67,6 +71,9 @@ def read_verdicts(
     if done.exit_code == MISSING:
         reason = "the program needs a file that the agent did not leave"
         return dict.fromkeys(leaf_ids, Verdict(0.0, _told(reason, output)))
+    if done.exit_code == NEEDS and script.entry.endswith(".py"):
+        *said, lacking = output.splitlines() or ["it needs what is not here"]
+        raise ScriptLacks(_told(f"{script.entry} cannot work here: {lacking}", "\n".join(said)))
     if script.verdict == "exit_code":
         if done.exit_code not in (0, FAILED if script.entry.endswith(".py") else 1):
             raise _broken(script, done, output)

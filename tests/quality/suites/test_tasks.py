@@ -238,3 +238,26 @@ def test_a_task_from_elsewhere_may_not_reach_into_this_machines_network(make_tas
     assert "public" in failure.expectation
     assert "169.254.169.254, [::1]:8080" in failure.expectation
     assert gate(task, rules=TaskRules(may_reach_private_addresses=True)).success
+
+
+def test_a_task_that_one_program_decides_has_no_tree_to_speak_of(make_task: MakeTask):
+    program = InputFile(path="evaluation/main.py", sha256="0" * 64, size_bytes=1)
+    decided = {
+        "query": "Write the totals of the quarter with XlsxFileGenerator, then call finish tool.",
+        "files": (InputFile(path="notes.txt", sha256="1" * 64, size_bytes=0),),
+        "deliverables": (),
+        "environment": TaskEnvironment(evaluation=(program,)),
+        "reference": None,
+    }
+    passed = Checkpoint(id="p", requirement="r", verifier=ScriptCheck(entry="evaluation/main.py"))
+    scored = ScriptCheck(entry="evaluation/main.py", verdict="last_line")
+    graded = Checkpoint(id="p", requirement="r", verifier=scored)
+
+    assert gate(make_task(**decided, checkpoints=node("root", passed)), rules=TaskRules()).success
+    refused = gate(make_task(**decided, checkpoints=node("root", graded)), rules=TaskRules())
+    assert {failure.column for failure in refused.failures} == {
+        "tools_named",
+        "leaves",
+        "deliverables",
+        "empty_files",
+    }
