@@ -116,7 +116,7 @@ def score(store: Store, settings: Settings, run_id: str, trial_ids: Sequence[str
         client(settings, run.config.workers) as connected,
         coordinated(connected, settings, run.id, run.config, 0.0) as limits,
     ):
-        extra = {"endpoints": {}, "limits": limits}
+        extra = {"endpoints": {}, "limits": limits, "home": str(settings.home)}
         lines = work.by_judge(store, run_id, trial_ids)
         run_shifts(
             connected,
