@@ -1,7 +1,8 @@
 """What scoring costs: trials with one file and ten check leaves each, over Dask.
 
-Each trial leaves a workbook of its own, as agents do, and every file is rendered once, in a sandbox
-of its own. `--same N` has only N different files, as repetitions and refinement rounds leave them.
+Each trial leaves a workbook of its own, as agents do, and every file is rendered once, in a process
+of its own in a sandbox that a worker keeps. `--same N` has only N different files, as repetitions
+and refinement rounds leave them.
 
 `python benchmarks/scoring.py [--trials 1000] [--leaves 10] [--workers 2] [--same N] [--json]`
 """

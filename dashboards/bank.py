@@ -1,6 +1,5 @@
 """The page of a bank release: what is in it, what changed, how every task came to be."""
 
-import json
 from collections import Counter
 from collections.abc import Collection
 from typing import Any
@@ -10,7 +9,7 @@ import plotly.graph_objects as go
 from dashboards.figures.histogram import MOST_BARS, histogram
 from dashboards.figures.timings import timings
 from dashboards.pages.formats import words
-from dashboards.pages.page import BANK_SCRIPTS, PAGE_BYTES, page, themes
+from dashboards.pages.page import BANK_SCRIPTS, PAGE_BYTES, drawn_figures, page
 from dashboards.theme import PALETTE
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction
 from taskdata.schema.release import ReleaseNotes
@@ -43,25 +42,25 @@ def build_bank(
     notes: ReleaseNotes,
     rewriting: RewritingTable | None = None,
     data_docs: Collection[str] = (),
+    plotly: str | None = None,
 ) -> str:
-    """Return the page of a release as HTML that needs nothing but a browser.
+    """Return the page of a release as HTML.
 
     Args:
         store: Where the refresh, its gates and its candidates are.
         notes: The release.
         rewriting: What rewriting changed in the refresh (GTA-2, tables 2 and 3), if there was one.
         data_docs: Gates whose Data Docs are beside the page, as `write_gate_docs` returns them.
+        plotly: Where Plotly's script is, relative to the page; None: the page carries it, and
+            needs nothing but a browser.
     """
     context = _context(store, notes, rewriting, data_docs)
     figures = _figures(notes, context["stages"])
     context["heights"] = {name: figure.layout.height for name, figure in figures.items()}
-    data = {
-        "figure-themes": themes(),
-        "figures": {name: json.loads(figure.to_json()) for name, figure in figures.items()},
-    }
+    data = drawn_figures(figures)
     html = ""
     for rows in _ROWS:
-        html = page({**context, "largest": rows}, data, "bank.html", BANK_SCRIPTS)
+        html = page({**context, "largest": rows}, data, "bank.html", BANK_SCRIPTS, plotly)
         if len(html.encode()) <= PAGE_BYTES:
             break
     return html

@@ -1,9 +1,8 @@
-"""The dashboard of a run: `build(store, summary)` returns it as one self-contained HTML page."""
+"""The dashboard of a run: one self-contained HTML page, or a page with files beside it."""
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
@@ -21,12 +20,13 @@ from dashboards.index import ListedJudge
 from dashboards.pages.answers import answers
 from dashboards.pages.detail_tables import detail_tables
 from dashboards.pages.lost_trials import lost_trials
-from dashboards.pages.page import FILES_BYTES, PAGE_BYTES, embedded, page, themes
+from dashboards.pages.page import FILES_BYTES, PAGE_BYTES, drawn_figures, embedded, page
 from dashboards.pages.pairs import pairs
 from dashboards.pages.trial.caps import Cap
 from dashboards.pages.trial.details import Details, details
 from dashboards.pages.trial.packing import pack, pack_files, pack_pages, pack_pictures
 from dashboards.pages.trial_rows import trial_rows, trials_on_page
+from dashboards.site.document import PLOTLY, morning_page
 from dashboards.theme import PALETTE, AgentStyle, agent_styles
 from taskdata.schema.night import Morning
 from taskdata.schema.ranking import controls, ranked
@@ -40,6 +40,16 @@ _PICTURES = 0.3
 """Part of the room for details that is kept for pictures."""
 _PAGES = 0.6
 """Part of the room for files that is kept for pictures of their pages."""
+BESIDE = ("pages", "files")
+"""What a page may have beside it."""
+
+
+class RunPage(NamedTuple):
+    """A run's page, and what it loads when a reader asks for it."""
+
+    html: str
+    beside: Mapping[str, str]
+    """Scripts by their path relative to the page: deliverables and pictures of their pages."""
 
 
 def build(
@@ -63,6 +73,58 @@ def build(
     Raises:
         Misuse: if the run is not in the store.
     """
+    context, data, files = _contents(store, summary, data_docs, morning, results, judge_cards, None)
+    return page(context, data | files)
+
+
+def build_beside(
+    store: Store,
+    summary: RunSummary,
+    site: str,
+    data_docs: Collection[str] = (),
+    morning: Morning | None = None,
+    results: Sequence[TrialResult] | None = None,
+    judge_cards: Sequence[ListedJudge] = (),
+) -> RunPage:
+    """Return the dashboard of a run as a page that shares Plotly with the site; as `build`.
+
+    Args:
+        store: As for `build`.
+        summary: As for `build`.
+        site: Folder of the pages over all nights, relative to the page.
+        data_docs: As for `build`.
+        morning: As for `build`.
+        results: As for `build`.
+        judge_cards: As for `build`.
+
+    Raises:
+        Misuse: if the run is not in the store.
+    """
+    plotly = f"{site}/{PLOTLY}"
+    context, data, files = _contents(
+        store, summary, data_docs, morning, results, judge_cards, plotly
+    )
+    if morning is not None:
+        context["morning_page"] = f"{site}/{morning_page(summary.run.id)}"
+    beside = {
+        f"{kind}/{sha256}.js": f'nightshiftPart("{kind}/{sha256}.js", "{text}");\n'
+        for kind in BESIDE
+        for sha256, text in files[kind].items()
+    }
+    there = {kind: dict.fromkeys(files[kind], 1) for kind in BESIDE}
+    return RunPage(page(context, data | there, plotly=plotly), beside)
+
+
+def _contents(
+    store: Store,
+    summary: RunSummary,
+    data_docs: Collection[str],
+    morning: Morning | None,
+    results: Sequence[TrialResult] | None,
+    judge_cards: Sequence[ListedJudge],
+    plotly: str | None,
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, dict[str, str]]]:
+    """Return what the template shows, what the scripts read, and packed files by kind."""
     results = store.results(summary.run.id) if results is None else results
     tasks = store.tasks_of_run(summary.run.id)
     apart = {agent.agent for agent in controls(summary.agents)}
@@ -72,6 +134,7 @@ def build(
     listed = trials_on_page(results)
     drawn = _figures(summary, ordered, results, styles)
     context = {
+        "morning_page": None,
         "run": summary.run,
         "summary": summary,
         "agents": ordered,
@@ -91,17 +154,15 @@ def build(
         "heights": {name: figure.layout.height for name, figure in drawn.items()},
     }
     data: dict[str, Any] = {
-        "figure-themes": themes(),
-        "figures": {name: json.loads(figure.to_json()) for name, figure in drawn.items()},
+        **drawn_figures(drawn),
         "ranking": [agent.agent for agent in ordered],
         "trial-details": {},
         "pictures": {},
-        "pages": {},
-        "files": {},
     }
-    room = PAGE_BYTES - len(page(context, data).encode())
-    data |= _packed_trials(store, listed, tasks, room)
-    return page(context, data)
+    nothing: dict[str, Any] = {kind: {} for kind in BESIDE}
+    room = PAGE_BYTES - len(page(context, data | nothing, plotly=plotly).encode())
+    packed, files = _packed_trials(store, listed, tasks, room)
+    return context, data | packed, files
 
 
 def _figures(
@@ -140,8 +201,8 @@ def _figures(
 
 def _packed_trials(
     store: Store, results: Sequence[TrialResult], tasks: Mapping[str, Task], room: int
-) -> dict[str, Any]:
-    """Return details of the trials and pictures of deliverables that fit into `room` bytes."""
+) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
+    """Return details of the trials and pictures that fit into `room` bytes; and files by kind."""
     by_id = {result.trial.id: result for result in results}
     later = defaultdict(list)
     for result in results:
@@ -169,9 +230,11 @@ def _packed_trials(
 
     packed = pack(list(by_id), details_of, int(room * (1 - _PICTURES)))
     left = room - len(embedded(packed))
-    return {
+    shown = {
         "trial-details": packed,
         "pictures": pack_pictures(store.artifacts, pictures, left),
+    }
+    return shown, {
         "pages": pack_pages(store.artifacts, pages, int(FILES_BYTES * _PAGES)),
         "files": pack_files(store.artifacts, sizes, int(FILES_BYTES * (1 - _PAGES))),
     }

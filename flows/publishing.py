@@ -84,16 +84,15 @@ def _write_dashboard(
     morning: Morning | None = None,
 ) -> Path:
     """Write a run's page, with the Data Docs of its gates beside it; return where it is."""
-    from dashboards.build import build
     from dashboards.gate_docs import write_gate_docs
+    from dashboards.run_folder import write_run_folder
 
     folder = settings.run_folder(summary.run.id)
     folder.mkdir(parents=True, exist_ok=True)
-    page = folder / "dashboard.html"
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
     cards = listed_judges(settings, store, summary.run.id)
-    page.write_text(build(store, summary, data_docs, morning, results, cards), encoding="utf-8")
-    return page
+    site = settings.site_folder
+    return write_run_folder(folder, site, store, summary, data_docs, morning, results, cards)
 
 
 def _as_completed(summary: RunSummary) -> RunSummary:

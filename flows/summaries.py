@@ -45,7 +45,7 @@ def brief_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
         "rank": _ranks(summary).get(agent.agent, "").replace(" to ", "-"),
         "root score": f"{mean}{spread}",
         f"root SR > {summary.run.threshold:g}": _success(agent),
-        "n\nerrors": f"{agent.scored}/{agent.trials}\n{_error_share(agent)}",
+        "n\nerrors": f"{agent.scored}/{agent.trials}\n{agent.errors} ({_error_share(agent)})",
         "coverage": _share(agent.coverage),
         "cost": _money(agent.cost_usd),
     }

@@ -131,7 +131,7 @@ _SIGNS = (
 
 def injection_signs(text: str) -> tuple[str, ...]:
     """Return the names of the signs of prompt injection in `text`; empty for an honest text."""
-    plain = _plain(text)
+    plain = plain_letters(text)
     signs = [
         sign.name
         for sign in _SIGNS
@@ -142,7 +142,7 @@ def injection_signs(text: str) -> tuple[str, ...]:
     return tuple(signs)
 
 
-def _plain(text: str) -> str:
+def plain_letters(text: str) -> str:
     """Return the text without what hides words: case, white space, invisible and wide letters."""
     if not text.isascii():
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))

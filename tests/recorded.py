@@ -9,7 +9,7 @@ from taskdata.schema.gate import GateResult
 from taskdata.schema.model_call import CallPurpose, ModelCall
 from taskdata.schema.run import Deliverable, OutcomeStatus, StageReport, TrialOutcome
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
-from taskdata.schema.transcript import Ending, Transcript, Usage
+from taskdata.schema.transcript import Ending, ShownFile, Transcript, Usage
 from taskdata.schema.views import PagePictures, RenderedDeliverable, TextView
 
 NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
@@ -73,7 +73,9 @@ def record(store, run, task, plan_trial) -> Recorded:
     own, common = set(), {put(b"same"), put(b"page of same")}
     for trial in trials:
         files = {"out.json": f"{trial.id} own".encode(), "same.pdf": b"same"}
-        outcome = finished(trial, store, files)
+        seen = put(f"{trial.id} seen".encode())
+        shown = (ShownFile(name="a slide", sha256=seen, media_type="image/png"),)
+        outcome = finished(trial, store, files, tool_pictures=shown)
         store.record_outcome(outcome)
         picture = put(b"page of same")
         store.keep_page_pictures(
@@ -119,7 +121,7 @@ def record(store, run, task, plan_trial) -> Recorded:
             Annotation(trial_id=trial.id, leaf_id="sum", annotator="ada", score=7)
         )
         store.record_calls([call(trial), call(trial, shared_key=f"{trial.round}" * 64)])
-        own |= {outcome.transcript_sha256, outcome.deliverables[0].sha256, events, preview}
+        own |= {outcome.transcript_sha256, outcome.deliverables[0].sha256, events, preview, seen}
         own.add(put(view.model_dump_json().encode()))
     docs = put(f"{run.id} docs".encode())
     store.record_gate(

@@ -1,8 +1,21 @@
 """How numbers are written on the page; `UNKNOWN` stands for what was not measured."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 
 UNKNOWN = "–"
+
+
+def bank(name: str) -> str:
+    """Return what a bank is called: a folder by its own name, for its path tells readers little."""
+    return Path(name).name or name if "/" in name else name
+
+
+def banks(names: Sequence[str]) -> Sequence[str]:
+    """Return what banks are called; as they are where that would tell none from another."""
+    called = [bank(name) for name in names]
+    return called if len(set(called)) == len(set(names)) else names
 
 
 def score(value: float | None) -> str:

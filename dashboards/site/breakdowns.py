@@ -6,8 +6,9 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from dashboards.figures.axes import NAMES_AXIS, SCORE_AXIS, error_bars, interval_text
+from dashboards.figures.numbers import Cell, Table
 from dashboards.pages import formats
-from dashboards.site.drawing import Cell, Drawing, Table, drawn, empty, marker
+from dashboards.site.drawing import Drawing, drawn, empty, marker
 from dashboards.site.history import History
 from dashboards.theme import label
 from taskdata.schema.night import CategoryEstimate, Night, NightTask

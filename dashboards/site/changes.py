@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dashboards.figures.axes import NAMES_AXIS, error_bars, interval_text
+from dashboards.figures.numbers import Table
 from dashboards.pages import formats
-from dashboards.site.drawing import GREY, Drawing, Table, drawn, marker
+from dashboards.site.drawing import GREY, Drawing, drawn, marker
 from dashboards.site.history import AgentNight, NightRow
 from dashboards.theme import AgentStyle, label
 from taskdata.schema.night import Morning, ScoreChange

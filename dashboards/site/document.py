@@ -18,12 +18,22 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from dashboards.pages.page import asset, embedded, plotly_source, source_hash, templates, themes
-from dashboards.site.drawing import Drawing, tabled
+from dashboards.figures.numbers import tabled
+from dashboards.pages.page import (
+    SHARED_PLOTLY,
+    asset,
+    embedded,
+    plotly_source,
+    source_hash,
+    templates,
+    themes,
+)
+from dashboards.site.drawing import Drawing
 from dashboards.theme import DARK, LIGHT, Scheme
 
 ASSETS = "assets"
-_SCRIPTS = ("rows.js", "site/side_by_side.js", "site/figures.js")
+PLOTLY = f"{ASSETS}/{SHARED_PLOTLY}"
+_SCRIPTS = ("rows.js", "site/side_by_side.js", "site/figures.js", "exports.js")
 
 
 class Site:
@@ -36,12 +46,17 @@ class Site:
         self.kept = 0
         self.largest = 0
 
+    @property
+    def plotly(self) -> Path:
+        """Return where the one copy of Plotly is."""
+        return self.folder / PLOTLY
+
     def write_assets(self) -> None:
         """Write what the pages share, under names that stay: pages of old nights use it, too."""
         for name, text in shared().items():
             path = self.folder / ASSETS / name
             if not path.exists() or path.read_bytes() != text.encode():
-                _replace(path, text.encode())
+                replace_file(path, text.encode())
 
     def write(
         self,
@@ -64,7 +79,7 @@ class Site:
         if path.exists() and path.read_bytes() == page:
             self.kept += 1
             return
-        _replace(path, page)
+        replace_file(path, page)
         self.written += 1
 
     def has(self, name: str) -> bool:
@@ -156,7 +171,7 @@ def _file_name(name: str) -> str:
 def shared() -> Mapping[str, str]:
     """Return what all pages share, by the name of its file."""
     return {
-        "plotly.js": plotly_source(),
+        SHARED_PLOTLY: plotly_source(),
         "site.js": "\n".join(asset(name) for name in _SCRIPTS),
         "site.css": _colours() + asset("dashboard.css") + asset("site/site.css"),
     }
@@ -173,7 +188,7 @@ def _colours() -> str:
 
 @cache
 def _loader(root: str, with_figures: bool) -> str:
-    names: Sequence[str] = ("plotly.js", "site.js") if with_figures else ("site.js",)
+    names: Sequence[str] = (SHARED_PLOTLY, "site.js") if with_figures else ("site.js",)
     paths = [f"{root}{ASSETS}/{name}" for name in names]
     return (
         f"for (const path of {json.dumps(paths)}) {{ const script = "
@@ -190,7 +205,7 @@ def _policy(loader: str) -> str:
     )
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Write a file so that nobody ever reads half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")

@@ -5,23 +5,13 @@ Plotly objects for each would take minutes.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from dashboards.figures.numbers import Table
 from dashboards.theme import AgentStyle, bar_marker
-from dashboards.visible_text import visible
 
-Cell = str | float | None
 GREY = "#808891"
-
-
-class Table(NamedTuple):
-    """The numbers of a figure."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    links: Sequence[str | None] = ()
-    """Where the first cell of each row leads, relative to the page; empty: nowhere."""
 
 
 class Drawing(NamedTuple):
@@ -67,13 +57,3 @@ def marker(style: AgentStyle, size: int = 8) -> dict[str, Any]:
 def bars(style: AgentStyle) -> dict[str, Any]:
     """Return the Plotly marker of an agent's bars."""
     return bar_marker(style)
-
-
-def tabled(table: Table) -> dict[str, Any]:
-    """Return the table for the page's script, unseen characters written out."""
-    rows = [[visible(c) if isinstance(c, str) else _rounded(c) for c in row] for row in table.rows]
-    return {"columns": [visible(c) for c in table.columns], "rows": rows, "links": table.links}
-
-
-def _rounded(value: float | None) -> float | None:
-    return value if value is None or isinstance(value, int) else float(f"{value:.6g}")

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 from dashboards.figures.axes import NAMES_AXIS
 from dashboards.figures.failures import PANELS, failures
+from dashboards.figures.numbers import Cell, Table
 from dashboards.pages import formats
 from dashboards.site.document import Link
-from dashboards.site.drawing import Cell, Drawing, Table, as_json, drawn, empty
+from dashboards.site.drawing import Drawing, as_json, drawn, empty
 from dashboards.site.history import History, NightRow
 from dashboards.site.tool_failures import tool_drawings
 from dashboards.site.trends import moment, nights_axis

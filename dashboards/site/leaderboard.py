@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dashboards.figures.headline import headline
+from dashboards.figures.numbers import Cell, Table
 from dashboards.figures.refinement import refinement
 from dashboards.figures.success_curve import success_curve
 from dashboards.site import breakdowns
-from dashboards.site.drawing import Cell, Drawing, Table, as_json, drawn, empty, marker
+from dashboards.site.drawing import Drawing, as_json, drawn, empty, marker
 from dashboards.site.history import AgentNight, History
 from dashboards.theme import SCORES, label
 from taskdata.schema.night import CategoryEstimate

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 from dashboards.figures.axes import SCORE_AXIS
 from dashboards.figures.histogram import histogram
+from dashboards.figures.numbers import Cell, Table
 from dashboards.pages import formats
 from dashboards.site.document import Link
-from dashboards.site.drawing import GREY, Cell, Drawing, Table, as_json, drawn, empty, marker
+from dashboards.site.drawing import GREY, Drawing, as_json, drawn, empty, marker
 from dashboards.site.history import AgentNight, History, TaskHistory, TaskResult
 from dashboards.site.task_facts import TaskFacts, flips, task_facts
 from dashboards.site.trends import moment, nights_axis

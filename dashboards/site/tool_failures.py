@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboards.figures.axes import SHARE_AXIS
+from dashboards.figures.numbers import Cell, Table
 from dashboards.pages import formats
 from dashboards.site.breakdowns import names_axis
-from dashboards.site.drawing import Cell, Drawing, Table, drawn, marker
+from dashboards.site.drawing import Drawing, drawn, marker
 from dashboards.site.history import History
 from dashboards.theme import PALETTE, PATTERNS, label
 from taskdata.schema.night import NightTool

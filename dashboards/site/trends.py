@@ -6,8 +6,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from dashboards.figures.axes import SCORE_AXIS, SHARE_AXIS
+from dashboards.figures.numbers import Cell, Table
+from dashboards.pages import formats
 from dashboards.site.document import Link
-from dashboards.site.drawing import GREY, Cell, Drawing, Table, drawn, empty, marker
+from dashboards.site.drawing import GREY, Drawing, drawn, empty, marker
 from dashboards.site.history import AgentNight, History, NightRow
 from dashboards.theme import label
 
@@ -153,7 +155,7 @@ def _named(night: NightRow, bank: str) -> dict[str, Any]:
         "y": 1,
         "yref": "paper",
         "yanchor": "bottom",
-        "text": label(bank, 24),
+        "text": label(formats.bank(bank), 24),
         "showarrow": False,
         "font": {"size": 11},
     }

@@ -9,8 +9,7 @@ another one unreadable. A sandbox in which anything is left of a file is not use
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
@@ -34,10 +33,15 @@ _IDLE_SECONDS = 3600.0
 """The sandbox ends with the stage; this ends the process if nobody is left to end the sandbox."""
 _SECONDS_TO_KILL = 5.0
 _SECONDS_TO_LEAVE = 2.0
+_SECONDS_TO_WAIT = 2.0
+"""An ordinary file takes less, and so does starting another sandbox."""
 _MODULE = "environments.renderers.worker"
 # These start programs of their own, which cost more than a Python does.
 _ALONE = ("media.audio", "media.video")
-_ALSO_LOADED = {"office.xlsx": ("formualizer",), "media.image": ("PIL.Image:preinit",)}
+_LOADED_BEFORE = {
+    "office.xlsx": (f"{_MODULE}:load_openpyxl", "formualizer"),
+    "media.image": ("PIL.Image:preinit",),
+}
 
 
 def is_quick(name: str) -> bool:
@@ -95,15 +99,19 @@ class WarmRenderer:
         if not await self._process.renew():
             return None
         module = READERS[PurePosixPath(name).suffix.lower()][0]
-        load = (f"environments.renderers.{module}", *_ALSO_LOADED.get(module, ()))
+        load = (*_LOADED_BEFORE.get(module, ()), f"environments.renderers.{module}")
         stdin = f'{{"name": "{name}"}}'
         request = new_request(self._sandbox, _MODULE, stdin, load, unrelated=True)
         async with asyncio.timeout(request.wall_seconds + _SECONDS_TO_KILL):
             return await self._process.call(request)
 
 
+_Open = tuple[WarmRenderer, AsyncExitStack]
+"""A renderer, and what ends its sandbox."""
+
+
 class WarmRenderers:
-    """The warm renderers of one event loop: as many as files are rendered at the same time."""
+    """The warm renderers of one event loop: a second one if the first is busy for long."""
 
     def __init__(self, provider: SandboxProvider, folder: Path, label: str) -> None:
         """Keep sandboxes open until `close`.
@@ -116,7 +124,8 @@ class WarmRenderers:
         self._provider = provider
         self._folder = folder
         self._label = label
-        self._idle: list[tuple[WarmRenderer, AsyncExitStack]] = []
+        self._idle: asyncio.LifoQueue[_Open] = asyncio.LifoQueue()
+        self._open = 0
         self._asked = 0
         self._given_up = False
 
@@ -131,7 +140,7 @@ class WarmRenderers:
         # For one file, a sandbox that stays costs as much as one that does not.
         if self._given_up or self._asked == 1:
             return None
-        taken = self._idle.pop() if self._idle else await self._opened()
+        taken = await self._taken()
         if taken is None:
             return None
         renderer, closing = taken
@@ -139,18 +148,33 @@ class WarmRenderers:
             return await renderer.render(name, data)
         finally:
             if renderer.is_usable:
-                self._idle.append(taken)
+                self._idle.put_nowait(taken)
             else:
+                self._open -= 1
                 await to_the_end(closing.aclose())
 
     async def close(self) -> None:
         """End all sandboxes."""
         self._given_up = True
-        closing = [stack.aclose() for _, stack in self._idle]
-        self._idle.clear()
-        await to_the_end(_all(closing))
+        while not self._idle.empty():
+            _, closing = self._idle.get_nowait()
+            await to_the_end(closing.aclose())
 
-    async def _opened(self) -> tuple[WarmRenderer, AsyncExitStack] | None:
+    async def _taken(self) -> "_Open | None":
+        """Return an idle renderer; a new one if none is idle soon."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SECONDS_TO_WAIT if self._open else 0):
+                return await self._idle.get()
+        self._open += 1
+        try:
+            opened = await self._opened()
+        except BaseException:
+            self._open -= 1
+            raise
+        self._open -= opened is None
+        return opened
+
+    async def _opened(self) -> "_Open | None":
         async with AsyncExitStack() as stack:
             try:
                 workspace = stack.enter_context(new_workspace(self._folder, {}))
@@ -164,10 +188,6 @@ class WarmRenderers:
                 self._given_up = True
                 return None
             return WarmRenderer(sandbox, workspace, process), stack.pop_all()
-
-
-async def _all(closing: Sequence[Awaitable[None]]) -> None:
-    await asyncio.gather(*closing)
 
 
 def _put(place: Path, data: bytes) -> None:

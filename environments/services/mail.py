@@ -42,7 +42,9 @@ class Mail:
             (("IMAP_HOST", HOST), ("IMAP_PORT", imap)),
         )
 
-    async def mounts(self, sandbox: Sandbox, workspace: Workspace, home: Path) -> Sequence[Mount]:
+    async def mounts(
+        self, service: MailService, sandbox: Sandbox, workspace: Workspace, home: Path
+    ) -> Sequence[Mount]:
         """Return nothing."""
         return ()
 

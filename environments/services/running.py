@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from environments.ports import ExposedPort, Mount
@@ -14,6 +15,7 @@ from environments.services.kinds import KINDS
 from environments.services.program import ServiceStopped, ServiceUnable
 from environments.services.server import Server
 from environments.services.starting import ServiceHost, Started, all_of, started
+from taskdata.artifacts import ArtifactStore
 from taskdata.schema.limits import KeptState, ServiceFacts
 from taskdata.schema.service import FOLDER, Service, ports_of
 from taskdata.schema.task import Resources
@@ -36,6 +38,9 @@ RESOURCES = Resources(
 )
 """What one service may use, and how large its final state may be."""
 
+
+_stored_bases: dict[tuple[str, str, int, int], str] = {}
+"""Hashes of files that do not change: the trials of a pool share one large base."""
 
 NO_STATE = "there is no final state"
 """Is told of a service that wrote none down because of how it had been used."""
@@ -163,7 +168,16 @@ async def _keeping(server: Server[Any], mounts: Sequence[Mount], room: ServiceHo
     if base is None:
         return _Keeping(room, None)
     # Now, because later the file may be another one.
-    return _Keeping(room, await asyncio.to_thread(room.artifacts.put_file, base))
+    return _Keeping(room, await asyncio.to_thread(_stored, base, room.artifacts))
+
+
+def _stored(base: Path, artifacts: ArtifactStore) -> str:
+    """Return the hash of a base that is in the store; blocks."""
+    status = base.stat()
+    key = (artifacts.url, str(base), status.st_ino, status.st_mtime_ns)
+    if key not in _stored_bases or not artifacts.renew(_stored_bases[key]):
+        _stored_bases[key] = artifacts.put_file(base)
+    return _stored_bases[key]
 
 
 async def _state(one: _Running) -> FinalState:

@@ -51,7 +51,9 @@ class Server(Protocol[S_contra]):
         """Return the environment variables for clients, given the exposed ports."""
         ...
 
-    async def mounts(self, sandbox: Sandbox, workspace: Workspace, home: Path) -> Sequence[Mount]:
+    async def mounts(
+        self, service: S_contra, sandbox: Sandbox, workspace: Workspace, home: Path
+    ) -> Sequence[Mount]:
         """Return what the program needs besides the workspace.
 
         Raises:

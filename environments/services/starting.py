@@ -114,7 +114,7 @@ async def started(
     workspace = await asyncio.to_thread(stack.enter_context, new_workspace(room.folder, files))
     sandbox = await stack.enter_async_context(room.provider.open(workspace, resources, room.label))
     if make_mounts is None:
-        mounts = await server.mounts(sandbox, workspace, room.home)
+        mounts = await server.mounts(service, sandbox, workspace, room.home)
     else:
         mounts = await make_mounts(sandbox, workspace)
     sockets = await asyncio.to_thread(_socket_folders, workspace, server.sockets)

@@ -48,15 +48,16 @@ def publish_bank(settings: Settings, store: Store, notes: ReleaseNotes) -> Path:
     """Write the page of a release, with the Data Docs of its gates beside it; return its path."""
     from dashboards.bank import build_bank
     from dashboards.gate_docs import write_gate_docs
+    from dashboards.run_folder import shared_plotly
 
     folder = settings.bank_folder(notes.bank) / str(notes.version)
     folder.mkdir(parents=True, exist_ok=True)
     gates = store.bank_gates(notes.refresh_id or notes.bank)
     data_docs = write_gate_docs(store.artifacts, gates, folder)
     page = folder / "index.html"
-    page.write_text(
-        build_bank(store, notes, _rewriting(store, notes.refresh_id), data_docs), encoding="utf-8"
-    )
+    rewriting = _rewriting(store, notes.refresh_id)
+    plotly = shared_plotly(folder, settings.site_folder)
+    page.write_text(build_bank(store, notes, rewriting, data_docs, plotly), encoding="utf-8")
     return page
 
 

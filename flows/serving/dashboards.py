@@ -6,6 +6,7 @@ such a login for this port alone, whereas a cookie would go to every server of t
 """
 
 import os
+import re
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -43,15 +44,16 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "private, no-cache",
 }
-SITE_HEADERS = {
-    # Pages of the site share scripts and a stylesheet, and the script that loads them is named in
-    # their own policies.
+SHARING_HEADERS = {
+    # Pages of the site, of runs and of releases share scripts, those of the site a stylesheet, too:
+    # their own policies name the scripts that load them.
     "Content-Security-Policy": HEADERS["Content-Security-Policy"]
     .replace("style-src", "style-src 'self'")
     .replace("script-src", "script-src 'self'"),
 }
-_SITE = "/site/"
-_MORNING = f"{_SITE}index.html"
+_MORNING = "/site/index.html"
+_SHARING = re.compile(r"/site/.*|/runs/[^/]+/dashboard\.html|/banks/[^/]+/[^/]+/index\.html")
+"""Paths of pages that share what they load; the Data Docs of gates beside them load nothing."""
 
 
 def dashboards_address() -> str:
@@ -102,7 +104,7 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
     from starlette.staticfiles import StaticFiles
 
     def headers(path: str) -> Mapping[str, str]:
-        return HEADERS | SITE_HEADERS if path.startswith(_SITE) else HEADERS
+        return HEADERS | SHARING_HEADERS if _SHARING.fullmatch(path) else HEADERS
 
     def has_site() -> bool:
         return (home / "site" / "index.html").is_file()

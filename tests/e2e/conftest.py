@@ -1,5 +1,6 @@
 """Whole nights through the command itself, and a browser to look at them with."""
 
+import fcntl
 import json
 import os
 import re
@@ -18,6 +19,8 @@ import httpx
 import pytest
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
+from flows.serving.server_process import USERS
+from taskdata.private_files import private_folder
 from tests.e2e.secrets import login_of
 
 SMALLEST = "react:local/smollm2-135m"
@@ -59,6 +62,19 @@ def read_json(home: Path, *arguments: str) -> dict:
     done = run_command(home, *arguments, "--json", timeout=60)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+@contextmanager
+def shared_server(home: Path) -> Iterator[None]:
+    """Have the commands of the block find the Prefect server that the first of them starts.
+
+    The block is one more user of the server, which ends with the last one.
+    """
+    for folder in (home, home / "prefect"):
+        private_folder(folder)
+    with (home / "prefect" / USERS).open("a") as users:
+        fcntl.flock(users, fcntl.LOCK_SH)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,6 @@
 Meanwhile a webhook takes notices, and never answers.
 """
 
-import http.server
-import json
-import threading
 from datetime import UTC, datetime
 from functools import partial
 
@@ -14,6 +11,7 @@ import pytest
 from flows.config import Settings
 from stages.release.review import awaiting
 from taskdata.store import Store
+from tests.e2e.receiver import SECRET, receiver
 from tests.soak import at_length_only
 
 pytestmark = [
@@ -42,37 +40,16 @@ workers = 1
 webhook_url_from = "NIGHT_HOOK"
 """
 
-SECRET = "hook-token-5e1f"
-
 
 @pytest.fixture
-def webhook():
-    """A webhook that hears and does not answer; yields its URL and what it has heard."""
-    heard, ended = [], threading.Event()
-
-    class Hears(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            heard.append((self.path, json.loads(body)))
-            ended.wait()
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hears)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/{SECRET}", heard
-    ended.set()
-    server.shutdown()
-
-
-@pytest.fixture
-def served(tmp_path, serving, scripted_model, webhook):
+def served(tmp_path, serving, scripted_model):
     """`nightshift serve` with an empty inbox; yields home, API and what the webhook has heard."""
-    home = tmp_path / "home"
-    url, heard = webhook
-    with serving(home, SETTINGS.format(url=scripted_model), 4798, NIGHT_HOOK=url) as api:
-        yield home, api, heard
+    home, text = tmp_path / "home", SETTINGS.format(url=scripted_model)
+    with (
+        receiver(answers=False) as hook,
+        serving(home, text, 4798, NIGHT_HOOK=hook.url) as api,
+    ):
+        yield home, api, hook.heard
 
 
 def fill_in(decision, names, reviewer, reason, page):

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from dashboards.build import build
-from dashboards.pages.page import FILES_BYTES, PAGE_BYTES
+from dashboards.pages.page import PAGE_BYTES
+from dashboards.run_folder import write_run_folder
 from quality.summary import summarise
 from taskdata.schema.run import Trial
 from taskdata.schema.scores import TrialScore
@@ -85,6 +86,44 @@ def plain_run(new_task, new_run, record) -> SimpleNamespace:
 
 def requests_beyond_the_page(tab) -> list[str]:
     return [url for url in tab.requests[1:] if not url.startswith(("data:", "blob:"))]
+
+
+def test_a_page_of_the_site_loads_plotly_and_files_from_beside_it(tab, store, tmp_path, plain_run):
+    run = plain_run.run
+    summary = summarise(store.run(run.id), store.results(run.id), store.tasks_of_run(run.id))
+    path = write_run_folder(
+        tmp_path / "a home" / "runs" / run.id, tmp_path / "site", store, summary
+    )
+    page = tab.page
+    page.goto(path.as_uri() + f"#trial-{plain_run.trials[1].id}")
+    page.wait_for_selector("#trial .file")
+    with page.expect_download() as started:
+        page.locator("#trial button.download").first.click()
+    assert started.value.path().read_bytes() == b"x"
+    page.goto(path.as_uri() + "#overview")
+    page.wait_for_selector("[data-figure=headline] .main-svg")
+    with page.expect_download() as started:
+        page.get_by_role("button", name="CSV").first.click()
+    assert started.value.suggested_filename == "dashboard-headline.csv"
+    assert SMALL in Path(started.value.path()).read_text("utf-8")
+    loaded = [url.rpartition("/")[2] for url in requests_beyond_the_page(tab)]
+    assert [name for name in loaded if name == "plotly.js"] == ["plotly.js"]
+    assert all(url.startswith(tmp_path.as_uri()) for url in requests_beyond_the_page(tab))
+    assert tab.complaints == []
+    refused_markup(page)
+
+
+def refused_markup(page) -> None:
+    """Put markup into the page as somebody would who got past all escaping; none of it runs."""
+    page.evaluate(
+        """() => document.body.insertAdjacentHTML('beforeend',
+            '<img src="data:," onerror="window.pwned=1"><svg onload="window.pwned=1"></svg>'
+            + '<iframe srcdoc="&lt;script&gt;parent.pwned=1&lt;/script&gt;"></iframe>'
+            + '<a id="trap" href="javascript:window.pwned=1">click</a>')"""
+    )
+    page.evaluate("document.getElementById('trap').click()")
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.pwned") is None
 
 
 def test_the_page_opens_from_a_file_and_draws_its_figures(opened, tab, plain_run):
@@ -275,10 +314,9 @@ def test_trials_of_one_task_stand_side_by_side(opened, tab, plain_run):
 def test_code_that_got_into_the_page_would_be_refused(opened, plain_run):
     """Behind the escaping stands the policy: neither handlers nor new scripts run."""
     page = opened(plain_run.run)
+    refused_markup(page)
     page.evaluate(
         """() => {
-            document.body.insertAdjacentHTML('beforeend',
-                '<img src="data:," onerror="window.pwned=1"><svg onload="window.pwned=1"></svg>');
             const script = document.createElement('script');
             script.textContent = 'window.pwned=1';
             document.body.append(script);
@@ -292,7 +330,7 @@ def test_code_that_got_into_the_page_would_be_refused(opened, plain_run):
 def test_the_dashboard_of_a_real_night_shows_a_trial_from_query_to_reason(night, command, tab):
     (run,) = command.read(night.home, "runs")["runs"]
     path = Path(run["dashboard"])
-    assert path.stat().st_size < PAGE_BYTES + FILES_BYTES
+    assert path.stat().st_size < PAGE_BYTES
     trials = command.read(night.home, "show")["trials"]
     best = next(
         t["trial"]
@@ -309,4 +347,5 @@ def test_the_dashboard_of_a_real_night_shows_a_trial_from_query_to_reason(night,
     assert page.locator("#trial .leaf .reason").count() >= 3
     assert page.locator("#trial .event.tool").count() >= 1
     assert tab.complaints == []
-    assert requests_beyond_the_page(tab) == []
+    beyond = {Path(url).name for url in requests_beyond_the_page(tab) if "/files/" not in url}
+    assert beyond == {"plotly.js"}

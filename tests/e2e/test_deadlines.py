@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.e2e.conftest import shared_server
 from tests.wire_server import WireServer, running_wire_server
 
 pytestmark = pytest.mark.e2e
@@ -34,7 +35,7 @@ def test_a_night_with_a_wedged_provider_ends_says_so_and_is_carried_on(tmp_path,
     home, settings = tmp_path / "home", tmp_path / "nightshift.toml"
     listed = command.read(home, "bank", "list")["tasks"]
     tasks = [part for task in listed[:3] for part in ("--task", task["id"])]
-    with running_wire_server() as server:
+    with running_wire_server() as server, shared_server(home):
         server.respond = lambda seen: never
         settings.write_text(SETTINGS.format(url=server.openai_url, seconds=25))
         night = command.run(home, "run", *tasks)

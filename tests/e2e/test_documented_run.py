@@ -15,6 +15,7 @@ import pytest
 from flows.gates import hold_gate
 from taskdata.banks.loader import load_bank
 from taskdata.store import Store, StoreAddress
+from tests.e2e.conftest import shared_server
 
 pytestmark = pytest.mark.e2e
 
@@ -35,12 +36,13 @@ def documented(tmp_path_factory, command, documented_model):
     """The documented run; its home, and what each command said."""
     home = tmp_path_factory.mktemp("documented") / "home"
     said = {}
-    for words in commands():
-        # Whole nights have tests of their own; here the options must exist.
-        extra = ["--help"] if words[0] == "run" else []
-        done = command.run(home, *words, *extra, cwd=ROOT)
-        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-        said[" ".join(words[:2])] = done.stdout
+    with shared_server(home):
+        for words in commands():
+            # Whole nights have tests of their own; here the options must exist.
+            extra = ["--help"] if words[0] == "run" else []
+            done = command.run(home, *words, *extra, cwd=ROOT)
+            assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+            said[" ".join(words[:2])] = done.stdout
     return SimpleNamespace(home=home, said=said)
 
 

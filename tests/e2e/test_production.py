@@ -18,6 +18,8 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
+from tests.e2e.conftest import is_open
+
 pytestmark = [pytest.mark.e2e, pytest.mark.postgres]
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "production.md").read_text()
@@ -91,8 +93,17 @@ def production(tmp_path, command, postgres_url):
             f"prefect server start --host 127.0.0.1 --port {prefect}",
         ):
             stack.enter_context(started(line, elsewhere, theirs))
+        until_open(int(prefect))
         until_ready(nightshift)
         yield SimpleNamespace(nightshift=nightshift, home=home, elsewhere=elsewhere, url=url)
+
+
+def until_open(port):
+    """Wait until the last program listens: asking the doctor meanwhile would hold it up."""
+    ends_at = time.monotonic() + 240
+    while not is_open(port):
+        assert time.monotonic() < ends_at
+        time.sleep(0.2)
 
 
 def until_ready(nightshift):

@@ -40,6 +40,8 @@ class Models:
         """Category in which the shaky one is wrong all day."""
         self.broken: str | None = None
         """Model whose provider answers nothing but 500."""
+        self.refused = False
+        """Whether the provider no longer takes the key."""
         self._asked: Counter[str] = Counter()
 
     def respond(self, seen: Seen):
@@ -47,6 +49,8 @@ class Models:
         model = seen.body["model"]
         if model == self.broken:
             return WireServer.fails(500)
+        if self.refused:
+            return WireServer.fails(401)
         found = _SHEET.search(str(seen.body["messages"]))
         number, category = found.groups() if found else ("", "")
         key = f"{self.day} {model} {category} {number}"

@@ -28,6 +28,7 @@ from taskdata.banks.loader import load_bank
 from taskdata.errors import BadTaskData, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.task import Category, Provenance, Tier
+from tests.soak import at_length_only
 
 NAMED = dict(zip((p.stem for p in sorted(ANSWERS.glob("*.yaml"))), scripts(), strict=True))
 SPEC = ModelSpec(provider="compatible", model="scripted")
@@ -167,7 +168,10 @@ def test_the_first_variations_of_the_starter_bank_are_scripted(place):
     assert drafted(AtomicForm.model_validate_json(said), variation.exemplar, way).reference
 
 
+@pytest.mark.soak
+@at_length_only
 def test_every_reference_earns_everything_and_the_slip_does_not(store, attachments):
+    """In `make test`, tests/e2e/test_documented_run.py proves the same references."""
     available, places = attachments
     tasks = {}
     for name, script in NAMED.items():

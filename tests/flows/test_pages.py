@@ -65,7 +65,10 @@ def links_to_files(page: Path) -> list[str]:
 def test_a_dashboard_has_the_data_docs_of_its_gates_beside_it(settings, store, gated):
     publish(settings, store, gated.id)
     folder = settings.run_folder(gated.id)
-    assert links_to_files(folder / "dashboard.html") == ["gates/tasks.html"]
+    night, docs = links_to_files(folder / "dashboard.html")
+    assert (folder / night).resolve() == settings.site_folder / "nights" / f"{gated.id}.html"
+    assert (folder / night).is_file()
+    assert docs == "gates/tasks.html"
     assert "Data Docs of tasks" in (folder / "gates" / "tasks.html").read_text()
 
 

@@ -28,8 +28,12 @@ function taskLink(taskId, text) {
 
 function pngImage(base64, alternative) {
   const image = element("img", { alt: alternative });
-  image.src = "data:image/png;base64," + base64;
+  showPng(image, base64);
   return image;
+}
+
+function showPng(image, base64) {
+  image.src = "data:image/png;base64," + base64;
 }
 
 /* A shown text is a string, or [its beginning, how many characters more there are]. */

@@ -14,11 +14,28 @@
     Plotly.newPlot(box, data, { ...layout, template: theme() }, { displayModeBar: false, responsive: true });
   }
 
+  async function drawWithPlotly(box) {
+    try {
+      await withPlotly();
+    } catch (error) {
+      box.textContent = `No figure: ${error.message}. nightshift report --output writes a page that needs nothing beside it.`;
+      return;
+    }
+    if (!drawn.has(box)) draw(box);
+  }
+
+  /* One a task, so that a reader sees the first before the next is begun. */
+  let turn = Promise.resolve();
+  const pause = () => new Promise((resolve) => setTimeout(resolve));
+  function drawInTurn(box) {
+    turn = turn.then(() => drawWithPlotly(box)).then(pause);
+  }
+
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (entry.isIntersecting) {
         seen.unobserve(entry.target);
-        draw(entry.target);
+        drawInTurn(entry.target);
       }
     }
   }, { rootMargin: "400px" });
@@ -31,6 +48,7 @@
      in print. */
   const PAPER = 700;
   addEventListener("beforeprint", () => {
+    if (!globalThis.Plotly) return;
     for (const box of document.querySelectorAll("[data-figure]")) if (!drawn.has(box)) draw(box);
     for (const box of drawn) Plotly.relayout(box, { template: themes.light, width: PAPER });
   });

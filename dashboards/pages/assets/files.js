@@ -17,16 +17,18 @@ function embedded(id) {
 
 const isEmbedded = (id, key) => Boolean(key) && Object.hasOwn(embedded(id), key);
 
-function unpacked(text) {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream);
+/* What is kept is here as text, or, where there is a 1 in its place, in a script beside the page. */
+async function kept(id, sha256) {
+  const text = embedded(id)[sha256];
+  return text === 1 ? partBeside(`${id}/${sha256}.js`) : text;
 }
+
+const fileOf = async (sha256) => unpacked(await kept("files", sha256));
 
 const detailsOf = (trialId) => unpacked(embedded("trial-details")[trialId]).json();
 
 async function objectUrl(sha256, type) {
-  const bytes = await unpacked(embedded("files")[sha256]).arrayBuffer();
+  const bytes = await (await fileOf(sha256)).arrayBuffer();
   return URL.createObjectURL(new Blob([bytes], { type }));
 }
 
@@ -71,14 +73,15 @@ function pictureOf(file) {
 
 function pagesOf(file) {
   if (!file.pages.length) return null;
-  const kept = file.pages.filter((sha256) => isEmbedded("pages", sha256));
-  const pictures = kept.map((sha256) => {
+  const there = file.pages.filter((sha256) => isEmbedded("pages", sha256));
+  const pictures = there.map((sha256) => {
     const number = file.pages.indexOf(sha256) + 1;
-    const picture = pngImage(embedded("pages")[sha256], `Page ${number} of ${textOf(file.name)}`);
+    const picture = element("img", { alt: `Page ${number} of ${textOf(file.name)}` });
+    kept("pages", sha256).then((base64) => showPng(picture, base64));
     picture.addEventListener("click", () => picture.classList.toggle("large"));
     return picture;
   });
-  const missing = file.pages.length - kept.length;
+  const missing = file.pages.length - there.length;
   return [
     pictures.length ? element("div", { class: "sheets", tabindex: "0" }, pictures) : null,
     missing ? element("p", { class: "more" }, `There was no room on this page for the pictures of ${missing} of its pages.`) : null,
@@ -128,7 +131,7 @@ const TEXT_CHARACTERS = 20000;
 const endingOf = (file) => file.save_as.split(".").pop().toLowerCase();
 
 async function dataUrl(sha256, type) {
-  const bytes = await unpacked(embedded("files")[sha256]).arrayBuffer();
+  const bytes = await (await fileOf(sha256)).arrayBuffer();
   return new Promise((resolve) => {
     const reader = new FileReader();
     reader.addEventListener("load", () => resolve(reader.result));
@@ -153,7 +156,7 @@ function textOfFile(file) {
   const folded = element("details", {}, element("summary", {}, "Look at it"));
   folded.addEventListener("toggle", async () => {
     if (folded.children.length > 1) return;
-    const text = await unpacked(embedded("files")[file.sha256]).text();
+    const text = await (await fileOf(file.sha256)).text();
     const more = text.length - TEXT_CHARACTERS;
     folded.append(block(more > 0 ? [text.slice(0, TEXT_CHARACTERS), more] : text));
   });

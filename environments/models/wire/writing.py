@@ -6,6 +6,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from pydantic_core import PydanticSerializationError
+from pydantic_core import to_json as strings_to_json
+
 from environments.ports import Media, Message, Opening
 from taskdata.schema.tool import ToolSpec
 
@@ -33,9 +36,17 @@ def opening_json(opening: Opening, wire_format: str, write: Callable[[str | Medi
     """Return the parts of an opening as JSON, without brackets around them, cached per format."""
     known = opening.wire.get(wire_format)
     if known is None:
-        known = b",".join(to_json(write(piece)) for piece in opening.pieces)
+        known = b",".join(_piece_json(write(piece)) for piece in opening.pieces)
         opening.wire[wire_format] = known
     return known
+
+
+def _piece_json(part: Any) -> bytes:
+    """Return objects and strings alone as JSON: several times faster, where pictures are large."""
+    try:
+        return strings_to_json(part)
+    except PydanticSerializationError:  # lone surrogates
+        return to_json(part)
 
 
 def opening_text(opening: Opening) -> bytes:

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, LiteralString
@@ -19,10 +19,19 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
+from environments.services.inside.cluster import (
+    DATA,
+    SUPERUSER,
+    Failed,
+    fill,
+    make_empty,
+    pack_template,
+    run,
+    version,
+)
 from environments.services.inside.lines import (
     ALIVE,
     FAILED,
-    INPUT,
     KEEP,
     KEPT,
     LOST,
@@ -40,28 +49,20 @@ from environments.services.inside.packing import pack, unpack
 from environments.services.inside.script_access import (
     ScriptAccess,
     close_off,
-    copied_as_files,
     drop_templates,
     renew,
 )
-from environments.services.inside.template import KEPT_MOUNT, TEMPLATE, TEMPLATE_MOUNT
+from environments.services.inside.template import EMPTY, FILLED, KEPT_MOUNT, TEMPLATE_MOUNT
 from environments.services.postgresql_binaries import MISSING, newest_binaries
 
-_SUPERUSER = "postgres"
 _PORT = 5432
-_DATA = OUTPUT / "data"
 _SOCKETS = SOCKETS / "postgresql"
 _LOG = OUTPUT / "server.log"
-# The script is part of the task, and psql starts programs for it (`\!`, `\copy ... program`), which
-# could go on running unnoticed. Unlike psql's --restrict, which dumps of newer versions set for
-# themselves, this limit works in every version.
-_FORKS_NOTHING = ("/usr/bin/prlimit", "--nproc=0:0")
 _START_SECONDS = 60.0
 _END_SECONDS = 1.0
 
 _OPTIONS = {
     "listen_addresses": "",
-    "unix_socket_directories": str(_SOCKETS),
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
@@ -107,9 +108,9 @@ def main() -> int:
     if binaries is None:
         say(failed=MISSING)
         return 1
-    if given.get("make") == "template":
-        return _reported(lambda: _make_template(binaries))
     server = _Server(binaries, given)
+    if "make" in given:
+        return _reported(lambda: server.make(filled=given["make"] == FILLED))
     code = _reported(server.start)
     work = {
         STATE: server.write_state,
@@ -128,42 +129,10 @@ def _reported(
     """Do the work and tell the host the result, or a failure under the key `failure` returns."""
     try:
         say(**work())
-    except (psycopg.Error, OSError, subprocess.SubprocessError, _Failed) as error:
+    except (psycopg.Error, OSError, subprocess.SubprocessError, Failed) as error:
         say(**{failure(): " ".join(str(error).split())[:500], "log": last_lines(_LOG)})
         return 1
     return 0
-
-
-class _Failed(Exception):
-    """The server, or a script that fills it, failed."""
-
-
-def _make_template(binaries: Path) -> dict[str, str]:
-    """Make an empty cluster and pack it; return the facts for the host."""
-    who = ("--username", _SUPERUSER, "--auth", "trust")
-    how = ("--encoding", "UTF8", "--locale", "C.UTF-8", "--wal-segsize", "1", "--no-sync")
-    _run((binaries / "initdb", "-D", _DATA, *who, *how))
-    _run(("tar", "--create", "--file", OUTPUT / TEMPLATE, "--directory", OUTPUT, _DATA.name))
-    shutil.rmtree(_DATA)
-    return {"ready": _version(binaries)}
-
-
-def _version(binaries: Path) -> str:
-    done = _run((binaries / "postgres", "--version"))
-    return done.stdout.decode().split(") ")[-1].split()[0]
-
-
-def _run(
-    argv: Sequence[str | Path], *, before: Sequence[str] = ()
-) -> "subprocess.CompletedProcess[bytes]":
-    done = subprocess.run([*before, *argv], capture_output=True, check=False)
-    if done.returncode != 0:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise _Failed(
-            f"{Path(argv[0]).name} ended with code {done.returncode}: "
-            f"{lines[0] if lines else 'no message'}"
-        )
-    return done
 
 
 class _Server:
@@ -175,72 +144,100 @@ class _Server:
         self._user: str = given["user"]
         self._user_password: str = given["password"]
         self._access = ScriptAccess(**given["access"]) if "access" in given else None
+        self._sockets = OUTPUT if given.get("make") else _SOCKETS
         self._is_kept = bool(given.get("is_kept"))
+        self._is_filled = bool(given.get("is_filled"))
         self._password = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> dict[str, str]:
         """Start and fill the server, then require passwords; return the facts for the host."""
         self._make_data()
-        options = [part for name, value in _OPTIONS.items() for part in ("-c", f"{name}={value}")]
-        with _LOG.open("wb") as log:
-            self._process = subprocess.Popen(
-                [self._binaries / "postgres", "-D", _DATA, *options],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        with closing(self._first_connection()) as connection:
-            if not self._is_kept:
-                self._make_database(connection)
+        with closing(self._begun()) as connection:
+            if not self._is_kept and not self._is_filled:
+                self._fill_empty(connection)
             if self._access is not None:
                 self._give_to_scripts(connection, self._access)
-            (_DATA / "pg_hba.conf").write_text("local all all scram-sha-256\n")
+            (DATA / "pg_hba.conf").write_text("local all all scram-sha-256\n")
             connection.execute(
                 sql.SQL("ALTER ROLE {} PASSWORD {}").format(
-                    sql.Identifier(_SUPERUSER), self._password
+                    sql.Identifier(SUPERUSER), self._password
                 )
             )
             connection.execute("SELECT pg_reload_conf()")
         return {"ready": self._asked_as_the_agent()}
 
+    def make(self, *, filled: bool) -> dict[str, str]:
+        """Make a cluster with the database and pack it; return the facts for the host."""
+        make_empty(self._binaries)
+        with closing(self._begun()) as connection:
+            role, database = sql.Identifier(self._user), sql.Identifier(self._database)
+            for statement in (
+                sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, self._user_password),
+                sql.SQL("CREATE DATABASE {} OWNER {}").format(database, role),
+            ):
+                connection.execute(statement)
+            drop_templates(connection)
+        where = self._where(self._database)
+        if filled:
+            fill(self._binaries, where, self._user)
+        with closing(psycopg.connect(**where, user=SUPERUSER, autocommit=True)) as connection:
+            # What differs at the end is kept, and readers of rows that are not frozen change them.
+            connection.execute("VACUUM (FREEZE, ANALYZE)")
+        self._stop()
+        pack_template()
+        return {"ready": version(self._binaries)}
+
+    def _begun(self) -> "psycopg.Connection[Any]":
+        """Start the server and return a superuser's connection."""
+        settings = _OPTIONS | {"unix_socket_directories": str(self._sockets)}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        with _LOG.open("wb") as log:
+            self._process = subprocess.Popen(
+                [self._binaries / "postgres", "-D", DATA, *options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        return self._first_connection()
+
     def _make_data(self) -> None:
         if not self._is_kept:
-            _run(("tar", "--extract", "--file", TEMPLATE_MOUNT, "--directory", OUTPUT))
+            run(("tar", "--extract", "--file", TEMPLATE_MOUNT, "--directory", OUTPUT))
             return
-        unpack(Path(KEPT_MOUNT), Path(TEMPLATE_MOUNT), _DATA)
-        kept, ours = (_DATA / "PG_VERSION").read_text().strip(), _version(self._binaries)
+        unpack(Path(KEPT_MOUNT), Path(TEMPLATE_MOUNT), DATA)
+        kept, ours = (DATA / "PG_VERSION").read_text().strip(), version(self._binaries)
         if ours.split(".")[0] != kept.split(".")[0]:
-            raise _Failed(
+            raise Failed(
                 f"its final state was kept by PostgreSQL {kept}, and here is {ours}: "
                 f"install PostgreSQL {kept} and score again"
             )
-        (_DATA / "pg_hba.conf").write_text("local all all trust\n")
+        (DATA / "pg_hba.conf").write_text("local all all trust\n")
 
-    def _make_database(self, connection: "psycopg.Connection[Any]") -> None:
+    def _fill_empty(self, connection: "psycopg.Connection[Any]") -> None:
         role, database = sql.Identifier(self._user), sql.Identifier(self._database)
+        empty = sql.Identifier(EMPTY)
         for statement in (
-            sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, self._user_password),
-            sql.SQL("CREATE DATABASE {} OWNER {} {}").format(
-                database, role, copied_as_files(connection)
-            ),
+            sql.SQL("ALTER DATABASE {} RENAME TO {}").format(empty, database),
+            sql.SQL("ALTER ROLE {} RENAME TO {}").format(empty, role),
+            sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, self._user_password),
         ):
             connection.execute(statement)
-        self._fill()
+        fill(self._binaries, self._where(self._database), self._user)
 
     def _give_to_scripts(self, connection: "psycopg.Connection[Any]", access: ScriptAccess) -> None:
         left = None
         if self._made_readable(connection):
             where = self._where(self._database)
             left = psycopg.connect(
-                **where, user=_SUPERUSER, options=_OWN_NAMES_ONLY, autocommit=True
+                **where, user=SUPERUSER, options=_OWN_NAMES_ONLY, autocommit=True
             )
         close_off(connection, left, access)
 
     def renew(self) -> dict[str, str]:
         """Give the next program the final state; return the facts for the host."""
         if self._access is None:
-            raise _Failed("no program was announced")
+            raise Failed("no program was announced")
         with closing(self._above()) as connection:
             renew(connection, self._access)
         return {"done": "renewed"}
@@ -255,23 +252,23 @@ class _Server:
         shutil.rmtree(OUTPUT / STATE, ignore_errors=True)
         folder = OUTPUT / KEPT
         folder.mkdir()
-        server = self._process
-        if server is None:
-            raise _Failed("the server has not been started")
-        with closing(self._above()) as connection:
-            drop_templates(connection)
-        server.send_signal(signal.SIGINT)
-        if code := server.wait():
-            raise _Failed(f"the server ended with code {code}")
+        self._stop()
+        pack(DATA, Path(TEMPLATE_MOUNT), folder / KEPT)
+        return {"kept": version(self._binaries)}
+
+    def _stop(self) -> None:
+        if self._process is None:
+            raise Failed("the server has not been started")
+        self._process.send_signal(signal.SIGINT)
+        if code := self._process.wait():
+            raise Failed(f"the server ended with code {code}")
         # After a clean end nothing in the log is needed, and the log is most of what has changed.
-        _run((self._binaries / "pg_resetwal", "-D", _DATA))
-        pack(_DATA, Path(TEMPLATE_MOUNT), folder / KEPT)
-        return {"kept": _version(self._binaries)}
+        run((self._binaries / "pg_resetwal", "-D", DATA))
 
     def _above(self) -> "psycopg.Connection[Any]":
         return psycopg.connect(
-            **self._where(_SUPERUSER),
-            user=_SUPERUSER,
+            **self._where(SUPERUSER),
+            user=SUPERUSER,
             password=self._password,
             options=_OWN_NAMES_ONLY,
             autocommit=True,
@@ -285,7 +282,7 @@ class _Server:
         folder = OUTPUT / STATE
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        who: dict[str, Any] = {"user": _SUPERUSER, "password": self._password}
+        who: dict[str, Any] = {"user": SUPERUSER, "password": self._password}
         with closing(self._above()) as above:
             if not self._made_readable(above):
                 return {"done": "no database"}
@@ -341,29 +338,23 @@ class _Server:
         deadline = time.monotonic() + _START_SECONDS
         while True:
             if self._process is not None and self._process.poll() is not None:
-                raise _Failed(f"the server ended with code {self._process.returncode}")
+                raise Failed(f"the server ended with code {self._process.returncode}")
             try:
-                return psycopg.connect(**self._where(_SUPERUSER), user=_SUPERUSER, autocommit=True)
+                return psycopg.connect(**self._where(SUPERUSER), user=SUPERUSER, autocommit=True)
             except psycopg.OperationalError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
 
-    def _fill(self) -> None:
-        psql = (self._binaries / "psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1")
-        who = ("--host", _SOCKETS, "--username", self._user, "--dbname", self._database)
-        for script in sorted(path for path in INPUT.rglob("*") if path.is_file()):
-            _run((*psql, *who, "--file", script), before=_FORKS_NOTHING)
-
     def _asked_as_the_agent(self) -> str:
         """Connect as the agent will and ask for the version; this is the health check."""
         # Programs get the database later, each a copy of its own.
-        where = self._where(self._database if self._access is None else _SUPERUSER)
+        where = self._where(self._database if self._access is None else SUPERUSER)
         # The server applies new access rules a moment after it is told to.
         deadline = time.monotonic() + _START_SECONDS
         while _lets_in_without_password(where, self._user):
             if time.monotonic() > deadline:
-                raise _Failed("the server goes on trusting whoever connects")
+                raise Failed("the server goes on trusting whoever connects")
             time.sleep(0.01)
         with closing(
             psycopg.connect(**where, user=self._user, password=self._user_password)
@@ -372,7 +363,7 @@ class _Server:
         return str(row[0]).split()[0] if row else ""
 
     def _where(self, database: str) -> dict[str, Any]:
-        return {"host": str(_SOCKETS), "port": _PORT, "dbname": database}
+        return {"host": str(self._sockets), "port": _PORT, "dbname": database}
 
 
 def _lets_in_without_password(where: dict[str, Any], user: str) -> bool:

@@ -1,7 +1,13 @@
-"""Where files that the host has kept are in the sandbox of a service, and an empty cluster."""
+"""Where files that the host has kept are in the sandbox of a service, and what clusters hold."""
+
+EMPTY = "nightshift_empty"
+"""Name of role and database in a cluster that any service may fill, and how it is asked for."""
+
+FILLED = "filled"
+"""How a cluster is asked for that holds a service's own role and its filled database."""
 
 TEMPLATE = "template.tar"
-"""Path below the output folder of the sandbox that makes the cluster."""
+"""Path of a packed cluster below the output folder of the sandbox that makes it."""
 
 TEMPLATE_MOUNT = "/run/postgresql-template.tar"
 """Path in the sandbox of a server."""

@@ -1,9 +1,8 @@
-"""Runs one call in two processes forked from the warm Python.
+"""Runs one call in a process forked from the warm Python, and watches it until it has ended.
 
-The first process is a guard, the second, its child, runs the call. The guard waits for the call and
-reports how it ended. The host resets the CPU time limit of the sandbox for each call, so every call
-has the whole limit. The output of a call is kept in memory that later calls do not inherit. This
-code runs inside the sandbox.
+The host resets the CPU time limit of the sandbox for each call, so every call has the whole limit.
+The output of a call is kept in memory that later calls do not inherit. This code runs inside the
+sandbox.
 """
 
 import contextlib
@@ -23,7 +22,6 @@ from environments.tool_runtime.warm.private import PrivateMemory
 from environments.tool_runtime.warm.tidying import kill_others
 
 _PR_SET_DUMPABLE = 4
-_MOST_TOLD_BYTES = 64
 
 Limit = Literal["wall", "output"]
 
@@ -80,17 +78,12 @@ class Kept:
 
 
 class _Pipes:
-    """Pipes for the output of the call and the report of the guard."""
+    """Pipes for the output of the call."""
 
     def __init__(self, output_bytes: int) -> None:
-        self.out, self.err, self.told = os.pipe(), os.pipe(), os.pipe()
-        ends = zip(self.out, self.err, self.told, strict=True)
-        self._open = [list(descriptors) for descriptors in ends]
-        self.kept = {
-            self.out[0]: Kept(output_bytes),
-            self.err[0]: Kept(output_bytes),
-            self.told[0]: Kept(_MOST_TOLD_BYTES),
-        }
+        self.out, self.err = os.pipe(), os.pipe()
+        self._open = [list(descriptors) for descriptors in zip(self.out, self.err, strict=True)]
+        self.kept = {self.out[0]: Kept(output_bytes), self.err[0]: Kept(output_bytes)}
 
     def close(self, end: Literal[0, 1]) -> None:
         while self._open[end]:
@@ -113,20 +106,19 @@ def run_forked(program: Program) -> Ended:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-        guard = os.fork()
-        if guard == 0:
-            _guard(program, pipes)
+        call = os.fork()
+        if call == 0:
+            _call(program, pipes)
         pipes.close(1)
-        limit = _watch(pipes, time.monotonic() + program.wall_seconds)
+        limit = _watch(call, pipes, time.monotonic() + program.wall_seconds)
         is_gone = kill_others()
+        code = -signal.SIGKILL
         if is_gone:
-            os.waitpid(guard, 0)
+            code = os.waitstatus_to_exitcode(os.waitpid(call, 0)[1])
             limit = _drain(pipes) or limit
     finally:
         pipes.close(0)
         pipes.close(1)
-    told = bytes(pipes.kept[pipes.told[0]].content())
-    code = int(told) if told.removeprefix(b"-").isdigit() else -signal.SIGKILL
     return Ended(
         exit_code=-signal.SIGKILL if limit else code,
         limit=limit,
@@ -136,21 +128,25 @@ def run_forked(program: Program) -> Ended:
     )
 
 
-def _watch(pipes: _Pipes, deadline: float) -> Limit | None:
-    """Collect output until the guard has ended; return the limit that was exceeded before."""
-    ready = select.poll()
-    for descriptor in pipes.kept:
-        ready.register(descriptor, select.POLLIN)
-    while (left := deadline - time.monotonic()) > 0:
-        for descriptor, _ in ready.poll(left * 1000):
-            count = pipes.kept[descriptor].read_from(descriptor)
-            if not count and descriptor == pipes.told[0]:
+def _watch(call: int, pipes: _Pipes, deadline: float) -> Limit | None:
+    """Collect output until the call has ended; return the limit that was exceeded before."""
+    ended = os.pidfd_open(call)
+    try:
+        ready = select.poll()
+        for descriptor in (ended, *pipes.kept):
+            ready.register(descriptor, select.POLLIN)
+        while (left := deadline - time.monotonic()) > 0:
+            found = [descriptor for descriptor, _ in ready.poll(left * 1000)]
+            if ended in found:
                 return None
-            if not count:
-                ready.unregister(descriptor)
-            if pipes.kept[descriptor].overflowed:
-                return "output"
-    return "wall"
+            for descriptor in found:
+                if not pipes.kept[descriptor].read_from(descriptor):
+                    ready.unregister(descriptor)
+                if pipes.kept[descriptor].overflowed:
+                    return "output"
+        return "wall"
+    finally:
+        os.close(ended)
 
 
 def _drain(pipes: _Pipes) -> Limit | None:
@@ -163,24 +159,12 @@ def _drain(pipes: _Pipes) -> Limit | None:
     return "output" if overflowed else None
 
 
-def _guard(program: Program, pipes: _Pipes) -> NoReturn:
-    """Wait for the call and report how it ended; its output is read after the guard has ended."""
+def _call(program: Program, pipes: _Pipes) -> NoReturn:
+    code = 1
     try:
         for descriptor in program.private:
             os.close(descriptor)
         pipes.close(0)
-        call = os.fork()
-        if call == 0:
-            _call(program, pipes)
-        _, status = os.waitpid(call, 0)
-        os.write(pipes.told[1], str(os.waitstatus_to_exitcode(status)).encode())
-    finally:
-        os._exit(0)
-
-
-def _call(program: Program, pipes: _Pipes) -> NoReturn:
-    code = 1
-    try:
         os.dup2(pipes.out[1], 1)
         os.dup2(pipes.err[1], 2)
         pipes.close(1)

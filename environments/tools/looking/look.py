@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from environments.ports import Completed, Process, Sandbox
+from environments.renderers.pages.formats import BROWSED, ending
 from environments.sandbox.endings import why_stopped
 from environments.tools.looking.forms import Look, LookReply, LookRequest, Viewed
 from taskdata.errors import SandboxFailed
@@ -19,6 +20,7 @@ LOOK_SECONDS = 120.0
 _WORKER = "environments.tools.looking.worker"
 _READY = b"ready"
 _MAX_REPLY_BYTES = 24_000_000
+_MAX_TRIES = 4
 _SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 
 
@@ -28,6 +30,18 @@ async def look_at(sandbox: Sandbox, request: LookRequest) -> tuple[Viewed, ...]:
     Raises:
         SandboxFailed: the sandbox failed, or its Python cannot draw.
     """
+    # Chromium passes open files between its processes. A sandbox that finds many of them on their
+    # way takes that for hidden disk space, and ends the program.
+    is_browsed = any(ending(path) in BROWSED for path in request.paths)
+    for _ in range(_MAX_TRIES if is_browsed else 1):
+        received, completed, cause = await _run(sandbox, request)
+        if completed.limit != "disk":
+            break
+    return _parsed(received, completed, cause, len(request.paths))
+
+
+async def _run(sandbox: Sandbox, request: LookRequest) -> tuple[bytes, Completed, str]:
+    """Return the worker's output, how it ended, and why it was given up if it was."""
     # Chromium reserves more memory than it uses; and what is read here is not the captured output
     # of a call, which is too small for pictures.
     process = await sandbox.start([*sandbox.python(), "-P", "-m", _WORKER], reserves_memory=True)
@@ -42,7 +56,7 @@ async def look_at(sandbox: Sandbox, request: LookRequest) -> tuple[Viewed, ...]:
         cause = ""  # how it ended says why
     finally:
         completed = await process.close()
-    return _parsed(bytes(received), completed, cause, len(request.paths))
+    return bytes(received), completed, cause
 
 
 async def _read(process: Process, received: bytearray) -> str:

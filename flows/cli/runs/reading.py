@@ -135,20 +135,23 @@ def _write_details(summary: "RunSummary") -> None:
 def report(
     run_id: RunArgument = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write the page.")
+        Path | None,
+        typer.Option("--output", "-o", help="Write it as one file that needs nothing beside it."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the dashboard of a run as it is now, as one HTML file."""
+    """Write the dashboard of a run again, as it is now."""
     settings, store, run = opened(run_id)
     page = output or settings.run_folder(run.id) / "dashboard.html"
     if page.is_dir():
         raise Misuse(f"{page} is a folder; name a file")
     page.parent.mkdir(parents=True, exist_ok=True)
     with collected_after():
-        _write_page(store, run, page, beside=output is None)
-    if output is None:
-        store.set_dashboard(run.id, str(page))
+        if output is None:
+            page = _write_page(settings, store, run)
+            store.set_dashboard(run.id, str(page))
+        else:
+            _write_one_file(store, run, page)
     if as_json:
         size = page.stat().st_size
         console.write_json({"run": run.id, "dashboard": str(page.resolve()), "bytes": size})
@@ -156,18 +159,28 @@ def report(
     console.say(f"Dashboard: {page}")
 
 
-def _write_page(store: "Store", run: "Run", page: Path, *, beside: bool) -> None:
-    """Write the dashboard; `beside`: with its Data Docs, and cards of judges, beside it."""
-    from dashboards.build import build
+def _write_page(settings: "Settings", store: "Store", run: "Run") -> Path:
+    """Write the run's page in the site, with its Data Docs; return where it is."""
     from dashboards.gate_docs import write_gate_docs
+    from dashboards.run_folder import write_run_folder
     from flows.agreement.cards import listed_judges
-    from flows.config import load_settings
     from flows.summaries import summary_of
 
     results = store.results(run.id)
     summary = summary_of(store, run.id, results)
-    # A file of the user's own choice stays alone, so it links to no Data Docs, and to no card.
-    data_docs = write_gate_docs(store.artifacts, summary.gates, page.parent) if beside else ()
+    folder, site = settings.run_folder(run.id), settings.site_folder
+    data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
     morning = store.find_morning(run.id)
-    cards = listed_judges(load_settings(), store, run.id) if beside else ()
-    page.write_text(build(store, summary, data_docs, morning, results, cards), encoding="utf-8")
+    cards = listed_judges(settings, store, run.id)
+    return write_run_folder(folder, site, store, summary, data_docs, morning, results, cards)
+
+
+def _write_one_file(store: "Store", run: "Run", page: Path) -> None:
+    """Write the dashboard as a file of the user's own choice, which links to no Data Docs."""
+    from dashboards.build import build
+    from flows.summaries import summary_of
+
+    results = store.results(run.id)
+    summary = summary_of(store, run.id, results)
+    morning = store.find_morning(run.id)
+    page.write_text(build(store, summary, (), morning, results), encoding="utf-8")

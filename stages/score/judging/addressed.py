@@ -2,14 +2,15 @@
 
 Small models follow them, whatever their instructions say. What is left out is counted, so that a
 reader of the score knows. The signs are those by which seeds and tasks are stopped at the gates,
-and verdicts as judges write them.
+and demands of a verdict (`demands.py`).
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from quality.injection import injection_signs
+from quality.injection import injection_signs, plain_letters
+from stages.score.judging.demands import demands
 
 _SIGNS = frozenset(
     {
@@ -19,19 +20,6 @@ _SIGNS = frozenset(
         "dictated_verdict",
         "hidden_characters",
     }
-)
-_GRADERS = r"(?:graders?|judges?|evaluators?|reviewers?|scorers?|grading (?:panel|team|model))"
-_VERDICT = re.compile(
-    r"""["']?score["']?\s{0,3}[:=]\s{0,3}["']?\d{1,2}\b.{0,40}["']?evidence["']?\s{0,3}[:=]"""
-    r"""|["']evidence["']\s{0,3}:.{0,400}["']score["']\s{0,3}:"""
-    r"|\b(?:note|message|instructions?|attention|dear) (?:to |for )?"
-    rf"(?:the |all ){{0,2}}{_GRADERS}\b"
-    rf"|\b(?:score|verdict|grade|rating|points) (?:of|by|from|given by) (?:the |all )?{_GRADERS}\b"
-    rf"|\b{_GRADERS} (?:have |has )?"
-    r"(?:decided|agreed|gave|given|awarded|settled|must|should|shall)\b"
-    r"|\b(?:score|rate|grade|mark) (?:this|it) (?:with |as |at )?(?:10|ten|full)\b"
-    r"|\b(?:begin|end) untrusted\b",
-    re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|$)[^\n.!?]*)*(?:[.!?]+|\n|$)\s*")
 _MOST_WINDOW = 3
@@ -50,8 +38,7 @@ class Cleared(NamedTuple):
 
 def speaks_to_the_judge(text: str) -> bool:
     """Return whether a text shows signs of being written for whoever grades it."""
-    plain = " ".join(text.split())
-    return bool(_VERDICT.search(plain)) or bool(_SIGNS.intersection(injection_signs(text)))
+    return demands(plain_letters(text)) or bool(_SIGNS.intersection(injection_signs(text)))
 
 
 def cleared(text: str) -> Cleared:

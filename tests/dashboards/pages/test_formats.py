@@ -6,6 +6,11 @@ from dashboards.pages import formats
 @pytest.mark.parametrize(
     ("write", "value", "text"),
     [
+        (formats.bank, "/tmp/tried-out/office", "office"),
+        (formats.bank, "banks/office/", "office"),
+        (formats.bank, "office@2", "office@2"),
+        (formats.banks, ("/tmp/office", "office@2"), ["office", "office@2"]),
+        (formats.banks, ("/a/office", "/b/office"), ("/a/office", "/b/office")),
         (formats.share, 1.0, "100 %"),
         (formats.share, 0.998, "99.8 %"),
         (formats.share, 0.004, "0.4 %"),

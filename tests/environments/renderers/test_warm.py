@@ -35,10 +35,7 @@ def main():
 """
 """A reader that a file which begins with `#!` takes over."""
 
-SERVER = (
-    "import os, resource, sys, time\n"
-    "server = int(open(f'/proc/{os.getppid()}/stat').read().split()[3])\n"
-)
+SERVER = "import os, resource, sys, time\nserver = os.getppid()\n"
 """The pid of the warm Python, as its calls see it."""
 
 
@@ -102,7 +99,7 @@ def test_files_are_rendered_in_one_sandbox_and_it_is_gone_afterwards(in_turn):
 
 LOOK = SERVER + (
     "pids = {int(n) for n in os.listdir('/proc') if n.isdigit()}\n"
-    "others = pids - {1, server, os.getppid(), os.getpid()}\n"
+    "others = pids - {1, server, os.getpid()}\n"
     "left = [n for n in os.listdir('/tmp') if os.access(f'/tmp/{n}', os.W_OK)]\n"
     "found = os.listdir('/workspace/input'), os.listdir('/workspace/output')\n"
     "limits = resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_AS)\n"
@@ -166,7 +163,6 @@ BREAKING = (
     f"os.write(os.open('/proc/1/fd/1', os.O_WRONLY), {FORGED}); time.sleep(1); says('mine')",
     "os.kill(server, 9); time.sleep(60)",
     "os.kill(server, 19)",
-    "os.kill(os.getppid(), 9); time.sleep(60)",
     "while True: sys.stdout.write('x' * 99_999)",
     "while True: pass",
     "sys.exit(3)",

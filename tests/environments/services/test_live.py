@@ -1,7 +1,8 @@
 """Services for programs that score: started again from what a trial has left, apart from it."""
 
 import asyncio
-import time
+import os
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from environments.ports import Completed
 from environments.sandbox.workspace import new_workspace
 from environments.services.live import live_services
+from environments.services.running import running_services
 from taskdata.errors import NightshiftError, ServiceFailed
 from taskdata.schema.limits import KeptState
 from taskdata.schema.service import PostgresqlService
@@ -46,7 +48,7 @@ def after(bubblewrap, night) -> Callable[..., list[Completed]]:
 
     async def both(agent, programs, services, names) -> list[Completed]:
         room = night.room(bubblewrap)
-        async with night_of(services, room, names) as running:
+        async with running_services(services, room, keep=names) as running:
             done = await night.run(bubblewrap, running, agent)
             assert done.exit_code == 0, done.stderr.decode()
             state = await running.final_state()
@@ -62,12 +64,6 @@ def after(bubblewrap, night) -> Callable[..., list[Completed]]:
         look(kept, names, services, programs)
     )
     return after
-
-
-def night_of(services, room, names):
-    from environments.services.running import running_services
-
-    return running_services(services, room, keep=names)
 
 
 def said(done: Completed) -> str:
@@ -218,11 +214,22 @@ def test_a_state_that_is_not_there_or_not_a_state_is_a_failure_of_ours(after, ar
         after.again({"shop": bad}, ["shop"], [shop], [])
 
 
-def test_without_a_state_the_services_are_as_a_trial_finds_them(after, shop):
-    began = time.monotonic()
+def test_without_a_state_the_services_are_as_a_trial_finds_them_until_they_are_lost(
+    after, bubblewrap, night, shop, servers_below
+):
     [found] = after.again(None, ["shop"], [shop], [ask("SELECT count(*) FROM orders")])
     assert said(found) == "[(2,)]"
-    assert time.monotonic() - began < 120
+
+    async def lose() -> None:
+        room = night.room(bubblewrap)
+        async with live_services([shop], ["shop"], None, 20, room) as live:
+            await live.require_alive(["shop"])
+            for server in servers_below(night.folder):
+                os.kill(server, signal.SIGKILL)
+            await live.require_alive(["shop"])
+
+    with pytest.raises(ServiceFailed, match="'shop' was lost: "):
+        asyncio.run(lose())
 
 
 def test_the_agents_own_database_is_gone_if_it_dropped_it(after, shop: PostgresqlService):

@@ -27,16 +27,22 @@ import asyncio, sys
 from pathlib import Path
 from environments.reaper.owner import working_folder
 from environments.sandbox.providers import sandbox_provider
+from environments.services.live import live_services
 from environments.services.running import running_services
 from environments.services.starting import ServiceHost
 from taskdata.artifacts import ArtifactStore
 from taskdata.schema.service import PostgresqlService
 
-async def serve(artifacts, home, service):
+async def serve(artifacts, home, service, how):
     with working_folder() as folder:
         provider = sandbox_provider("bubblewrap")
         room = ServiceHost(ArtifactStore(artifacts), provider, folder, Path(home), "run")
-        async with running_services([PostgresqlService.model_validate_json(service)], room):
+        services = [PostgresqlService.model_validate_json(service)]
+        started = {
+            "trial": lambda: running_services(services, room),
+            "scoring": lambda: live_services(services, ["shop"], None, 60, room),
+        }
+        async with started[how]():
             print("healthy", flush=True)
             await asyncio.sleep(60)
 
@@ -175,15 +181,16 @@ def test_facts_name_the_servers(bubblewrap, night, shop, post):
     assert mail.version.startswith("aiosmtpd ")
 
 
+@pytest.mark.parametrize("how", ["trial", "scoring"])
 def test_nothing_is_left_when_the_worker_is_killed(
-    night, shop, artifacts, kept: Path, tmp_path: Path, servers_below, eventually, monkeypatch
+    night, shop, artifacts, kept: Path, tmp_path: Path, servers_below, eventually, monkeypatch, how
 ):
     folder = tmp_path / "t"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", None)
     worker = subprocess.Popen(
-        [sys.executable, "-c", WORKER, artifacts.url, str(kept), shop.model_dump_json()],
+        [sys.executable, "-c", WORKER, artifacts.url, str(kept), shop.model_dump_json(), how],
         stdout=subprocess.PIPE,
     )
     with worker:

@@ -13,6 +13,7 @@ from taskdata.schema.transcript import ToolCall
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=12,
 )
 
 
@@ -20,7 +21,7 @@ def nested(depth: int, inner: str = "1") -> str:
     return '{"a": [' * depth + inner + "]}" * depth
 
 
-@given(st.dictionaries(st.text(), JSON))
+@given(st.dictionaries(st.text(), JSON, max_size=6))
 def test_an_object_is_read_as_it_is(arguments):
     raw = json.dumps(arguments)
     call = ToolCall(id="1", tool="look", arguments=read_arguments(raw), raw=raw)

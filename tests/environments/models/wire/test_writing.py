@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from environments.models.wire import writing
-from environments.models.wire.writing import ToolSets, to_json, with_parts
-from environments.ports import Message
+from environments.models.wire.writing import ToolSets, opening_json, to_json, with_parts
+from environments.ports import Message, Opening
 from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolSpec
 
@@ -78,3 +78,11 @@ def test_fields_and_written_parts_make_one_object(fields, text):
 
 def test_what_no_request_can_hold_is_replaced():
     assert to_json("a\ud800b") == b'"a?b"'
+
+
+def test_an_opening_is_written_as_other_texts_are_with_or_without_lone_surrogates():
+    text = 'a "quoted" \\ line\n\x01\x7f é'
+    broken = text + "\ud800"
+    opening = Opening((text, broken))
+    pieces = to_json({"text": text}), to_json({"text": broken})
+    assert opening_json(opening, "any", lambda piece: {"text": piece}) == b",".join(pieces)

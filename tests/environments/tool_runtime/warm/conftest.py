@@ -19,7 +19,7 @@ Codes = Callable[[str], Awaitable[Completed]]
 HOSTILE = "import sys\ndef main():\n    exec(sys.stdin.read(), {})\n"
 """A module of ours that does as it is told, as a tool would that a file has taken over."""
 
-SERVER = "int(open(f'/proc/{os.getppid()}/stat').read().split()[3])"
+SERVER = "os.getppid()"
 """Pid of the Python that stays, as its calls see it."""
 
 

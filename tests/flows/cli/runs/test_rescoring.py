@@ -62,7 +62,7 @@ def test_its_page_says_whose_trials_they_are_and_no_night_is_kept(command, resco
     assert "the agents were paid in run run-1" in page
     assert (store.night(rescored), store.find_morning(rescored)) == (None, None)
     store.close()
-    assert not settings.site_folder.exists()
+    assert not (settings.site_folder / "index.html").exists()
 
     done = command("morning", rescored)
     assert (done.returncode, "is no night: it scores run-1 again" in done.stderr) == (2, True)

@@ -277,3 +277,13 @@ def test_pictures_fill_the_context_and_leave_it_with_old_turns():
     assert context.hide_pictures()
     assert not context.shows_pictures
     assert context.chars < 1_000
+
+
+def test_events_without_pictures_are_written_as_before_and_read_back(wire, play):
+    looks_then_answers(wire)
+
+    transcript, _ = play(MODELS["openai"])
+
+    written = transcript.model_dump_json()
+    assert "pictures" not in written
+    assert Transcript.model_validate_json(written) == transcript
