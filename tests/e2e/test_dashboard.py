@@ -280,6 +280,7 @@ def test_a_transcript_folds_by_numbered_turns_and_is_searched(
     trial = record(run, task, SMALL, 9, "fine", turns=6)
     page = opened(run)
     page.goto(page.url + f"#trial-{trial.id}")
+    page.wait_for_selector("#trial details.turn")
     turns = page.locator("#trial details.turn")
     assert turns.count() == 7
     assert turns.locator("summary b").all_inner_texts()[:2] == ["Before the first turn", "Turn 1"]

@@ -39,8 +39,9 @@ def _read(names: Sequence[str]) -> dict[str, Any]:
     if not has_reader():
         return {"texts": [], "reason": NO_READER}
     texts: list[str] = []
+    end = time.process_time() + MAX_READ_SECONDS
     for name in names:
-        if time.process_time() > MAX_READ_SECONDS:
+        if time.process_time() > end:
             return {"texts": texts, "reason": "the time for it was up"}
         picture = on_white(open_image(Path("input") / name))
         page = read_page(picture, MAX_PICTURE_SECONDS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.scripts.launch import BROKEN, FAILED, MISSING, main
+from environments.scripts.launch import BROKEN, FAILED, MISSING, NEEDS, main
 
 
 @pytest.fixture
@@ -33,7 +33,8 @@ def launched(tmp_path, monkeypatch):
         ("assert 1 == 2", FAILED),
         (f"raise SystemExit({FAILED})", BROKEN),
         (f"raise SystemExit({MISSING})", BROKEN),
-        ("import a_library_that_is_not_there", BROKEN),
+        (f"raise SystemExit({NEEDS})", BROKEN),
+        ("import a_library_that_is_not_there", NEEDS),
         ("def broken(:", BROKEN),
         ("1 / 0", BROKEN),
         ("open('{root}/deliverables/out.json')", MISSING),
