@@ -171,7 +171,7 @@ class LiveContainer:
         if self._group is None:
             return left
         device = self._filled[0].stat().st_dev
-        return left - unnamed_bytes(self._group.processes(), device)
+        return left - unnamed_bytes(self._group.processes, device)
 
     def _cpu_seconds(self) -> float | None:
         total = self._group.cpu_seconds() if self._group else None

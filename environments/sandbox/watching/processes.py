@@ -75,7 +75,7 @@ class Namespace:
             return 0
         if self._many_temporary_files():
             return float("inf")
-        return unnamed_bytes(self._processes(), self._output_device)
+        return unnamed_bytes(self._processes, self._output_device)
 
     def _is_built(self) -> bool:
         # Before the sandbox has its own root, its /proc shows the host.

@@ -3,7 +3,8 @@
 import math
 import os
 import stat
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,25 +12,36 @@ MAX_OPEN_FILES = 20_000
 """Open files of all processes together; beyond this number, files could be hidden."""
 
 _MAX_MAPS_BYTES = 16 << 20
-# Programs pass one or two descriptors at a time; a socket's queue keeps what is not received.
+# A socket's queue keeps descriptors that are not received, and with them removed files. Programs
+# pass one or two at a time, and receive them at once; a browser that starts passes up to a dozen.
 _MAX_IN_FLIGHT = 4
+_SECONDS_TO_RECEIVE = (0.05, 0.1, 0.2, 0.4)
+"""Pauses after which too many descriptors in transit are looked at again."""
 _REMOVED = b" (deleted)"
 # What programs can write to, as named in /proc/*/maps: libraries that were replaced on the host do
 # not belong to programs.
 _FILLED = (b" /workspace/output/", b" /run/nightshift/")
 
 
-def unnamed_bytes(processes: Iterable[Path], device: int) -> float:
-    """Return the space taken by removed files that the processes hold open or mapped.
+def unnamed_bytes(processes: Callable[[], Iterable[Path]], device: int) -> float:
+    """Return the space taken by removed files that the processes hold open or mapped; may block.
 
-    Infinite if it cannot be determined, because too much is open, mapped, or in transit between
-    processes.
+    Infinite if it cannot be determined, because too much is open or mapped, or stays in transit
+    between processes.
 
     Args:
-        processes: Folders of the processes in /proc.
+        processes: Returns the folders of the processes in /proc.
         device: Device of the file system that is filled.
     """
-    return _Looking(device).at(processes)
+    found = _Looking(device)
+    size = found.at(processes())
+    for pause in _SECONDS_TO_RECEIVE:
+        if not found.has_many_in_flight:
+            break
+        time.sleep(pause)
+        found = _Looking(device)
+        size = found.at(processes())
+    return size
 
 
 class _Looking:
@@ -41,6 +53,10 @@ class _Looking:
         self._in_flight = 0
         self._maps_bytes = 0
 
+    @property
+    def has_many_in_flight(self) -> bool:
+        return self._in_flight > _MAX_IN_FLIGHT
+
     def at(self, processes: Iterable[Path]) -> float:
         for process in processes:
             # A process may end between two reads.
@@ -50,7 +66,7 @@ class _Looking:
                 self._look_at_mapped(process)
             if (
                 self._open > MAX_OPEN_FILES
-                or self._in_flight > _MAX_IN_FLIGHT
+                or self.has_many_in_flight
                 or self._maps_bytes > _MAX_MAPS_BYTES
             ):
                 return math.inf
