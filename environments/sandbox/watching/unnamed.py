@@ -17,6 +17,8 @@ _MAX_MAPS_BYTES = 16 << 20
 _MAX_IN_FLIGHT = 4
 _SECONDS_TO_RECEIVE = (0.05, 0.1, 0.2, 0.4)
 """Pauses after which too many descriptors in transit are looked at again."""
+_MAX_WRITTEN_MEANWHILE = 32 << 20
+"""What processes may write during these pauses: a browser that starts writes a few megabytes."""
 _REMOVED = b" (deleted)"
 # What programs can write to, as named in /proc/*/maps: libraries that were replaced on the host do
 # not belong to programs.
@@ -35,12 +37,17 @@ def unnamed_bytes(processes: Callable[[], Iterable[Path]], device: int) -> float
     """
     found = _Looking(device)
     size = found.at(processes())
+    if not found.has_many_in_flight:
+        return size
+    written = _written_bytes(processes())
     for pause in _SECONDS_TO_RECEIVE:
-        if not found.has_many_in_flight:
-            break
         time.sleep(pause)
         found = _Looking(device)
         size = found.at(processes())
+        if not found.has_many_in_flight:
+            return size
+        if _written_bytes(processes()) - written > _MAX_WRITTEN_MEANWHILE:
+            return math.inf
     return size
 
 
@@ -100,6 +107,16 @@ class _Looking:
     def _count(self, device: int, inode: int, size: int) -> None:
         if device == self._device:
             self._bytes[device, inode] = max(self._bytes.get((device, inode), 0), size)
+
+
+def _written_bytes(processes: Iterable[Path]) -> int:
+    """Return how many bytes the processes that live have written since they began."""
+    written = 0
+    for process in processes:
+        # A process may end between two reads.
+        with suppress(OSError), open(f"{process}/io", "rb") as file:
+            written += int(file.read().partition(b"wchar:")[2].split(maxsplit=1)[0])
+    return written
 
 
 def _in_flight(fdinfo: str) -> int:

@@ -61,3 +61,19 @@ def test_many_descriptors_that_are_soon_received_are_no_hidden_files(removed, so
     assert len(received) == 8
     for number in received:
         os.close(number)
+
+
+def test_who_writes_much_while_descriptors_are_in_transit_is_not_waited_for(
+    removed, sockets, tmp_path
+):
+    """The look ends after the first pause and not after the last, by when more is filled."""
+    socket.send_fds(sockets[0], [b"x"], [removed.fileno()] * 8)
+    looks = []
+
+    def processes() -> list[Path]:
+        looks.append(HERE)
+        (tmp_path / "much").write_bytes(bytes(40 << 20))
+        return [HERE]
+
+    assert unnamed_bytes(processes, os.fstat(removed.fileno()).st_dev) == float("inf")
+    assert len(looks) == 4
