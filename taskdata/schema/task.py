@@ -11,6 +11,7 @@ from taskdata.schema.base import GrowingValue, RelativePath, Sha256, Slug, Value
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck
 from taskdata.schema.input_file import InputFile
 from taskdata.schema.network import HostPattern
+from taskdata.schema.pool_server import PoolServer
 from taskdata.schema.service import (
     FOLDER,
     MAX_SERVICES,
@@ -241,7 +242,7 @@ class TaskEnvironment(GrowingValue):
     """What a task needs around it beside files and tools (Toolathlon, section 3)."""
 
     added_later: ClassVar[frozenset[str]] = frozenset(
-        {"distractors", "services", "one_workspace", "system_prompt"}
+        {"distractors", "services", "one_workspace", "system_prompt", "pool_servers"}
     )
 
     servers: tuple[str, ...] = ()
@@ -265,6 +266,9 @@ class TaskEnvironment(GrowingValue):
     system_prompt: str = Field(default="", max_length=20_000)
     """What the task itself has to say to the agent before its query; `LAUNCH_TIME` in it is
     replaced by when the trial began."""
+
+    pool_servers: tuple[PoolServer, ...] = ()
+    """Those of `servers` that the task's pool brings as source."""
 
     @model_validator(mode="after")
     def _services_can_be_told_apart(self) -> Self:
@@ -405,7 +409,8 @@ class Task(GrowingValue):
         """Every file whose bytes belong to the task, those hidden from the agent included."""
         around = self.environment
         hidden = (*around.preprocess, *around.evaluation, *around.groundtruth) if around else ()
-        return (*self.files, *hidden, *(f for s in self.services for f in s.files))
+        sources = (s.source for s in around.pool_servers if s.source) if around else ()
+        return (*self.files, *hidden, *(f for s in self.services for f in s.files), *sources)
 
     @property
     def folder(self) -> tuple[InputFile, ...]:
