@@ -30,6 +30,11 @@ _MORE_VARIABLES = ("UV_INDEX", "UV_EXTRA_INDEX_URL")
 _CERTIFICATES = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "PIP_CERT", "REQUESTS_CA_BUNDLE")
 _SYSTEM_CERTIFICATES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 _CERTIFICATES_INSIDE = "/opt/build/certificates.pem"
+# How patient uv and npm are.
+_PASSED_ON = (
+    *("UV_HTTP_TIMEOUT", "UV_HTTP_RETRIES"),
+    *("NPM_CONFIG_FETCH_TIMEOUT", "NPM_CONFIG_FETCH_RETRIES"),
+)
 _SECONDS = 30
 
 
@@ -61,6 +66,7 @@ def registries(also: Iterable[str] = ()) -> Registries:
     node = _node_registry()
     hosts = dict.fromkeys(host for url in (index, *more, node) for host in _hosts(url))
     variables = {"UV_DEFAULT_INDEX": index, "NPM_CONFIG_REGISTRY": node}
+    variables |= {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     if more:
         variables["UV_INDEX"] = " ".join(more)
     certificates = _certificates()
@@ -129,6 +135,9 @@ def _stated(file: Path) -> str | None:
 
 def _node_registry() -> str:
     npm = shutil.which("npm")
+    for name in ("NPM_CONFIG_REGISTRY", "npm_config_registry"):
+        if os.environ.get(name):
+            return os.environ[name]
     if npm is None:
         return _NODE_REGISTRY
     asked = [npm, "config", "get", "registry"]

@@ -1,0 +1,2 @@
+def enter(workspace, text):
+    (workspace / "entry.txt").write_text(text)
