@@ -59,7 +59,7 @@ async def tools_of_servers(
     """
     own = {entry.name: entry for entry in pool}
     entries = [own.get(name) or server(name, home) for name in dict.fromkeys(names)]
-    makers = [_connector(entry, sandbox, resources, home) for entry in entries]
+    makers = [_connector(entry, sandbox, workspace, resources, home) for entry in entries]
     connections = await _all_connected(makers)
     live = [
         LiveServer(entry, connect, connection, workspace, resources.wall_seconds)
@@ -72,21 +72,29 @@ async def tools_of_servers(
 
 
 async def connected(
-    entry: Server | PoolEntry, sandbox: Sandbox, resources: Resources, home: Path
+    entry: Server | PoolEntry,
+    sandbox: Sandbox,
+    workspace: Workspace,
+    resources: Resources,
+    home: Path,
 ) -> Connection:
     """Return a connection to `entry`; raises like `tools_of_servers`."""
-    return await _connector(entry, sandbox, resources, home)()
+    return await _connector(entry, sandbox, workspace, resources, home)()
 
 
 def _connector(
-    entry: Server | PoolEntry, sandbox: Sandbox, resources: Resources, home: Path
+    entry: Server | PoolEntry,
+    sandbox: Sandbox,
+    workspace: Workspace,
+    resources: Resources,
+    home: Path,
 ) -> Callable[[], Awaitable[Connection]]:
     async def connect() -> Connection:
         if isinstance(entry, RemoteServer):
             transport = over_http(entry.url, _token(entry), resources.wall_seconds)
             return await Connection.over_transport(entry.name, transport)
         if isinstance(entry, PoolEntry):
-            start = await launch_from_pool(entry, home, sandbox)
+            start = await launch_from_pool(entry, home, sandbox, workspace)
         else:
             start = await launch(entry, home, sandbox)
         return await Connection.over_process(

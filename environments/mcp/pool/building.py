@@ -154,12 +154,12 @@ class _Bench:
         (servers / Path(CACHE_INSIDE).name).mkdir(parents=True)
         with tarfile.open(fileobj=BytesIO(archive)) as packed:
             packed.extractall(servers, filter="data")
-        lock = lock_of(self._server, servers)
-        kept = locks_of(self._server, self._home) / Path(lock).name
+        lock = servers / lock_of(self._server, servers)
+        kept = locks_of(self._server, self._home)
         if self._relocks:
-            (servers / lock).unlink(missing_ok=True)
-        elif kept.is_file():
-            shutil.copyfile(kept, servers / lock)
+            lock.unlink(missing_ok=True)
+        elif kept.is_dir():
+            shutil.copytree(kept, lock.parent, dirs_exist_ok=True)
         python = self._interpreter.path if self._interpreter else ""
         how = recipe(self._server, servers, python)
         _give(servers, owner)
@@ -232,11 +232,11 @@ class _Bench:
                 f"MCP server {self._server.name!r} of the pool cannot be built: its build did not "
                 f"make {how.made}"
             )
-        lock = servers / how.lock
-        if lock.is_file() and not lock.is_symlink():
-            kept = locks_of(self._server, self._home)
-            kept.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(lock, kept / lock.name)
+        kept = locks_of(self._server, self._home)
+        kept.mkdir(parents=True, exist_ok=True)
+        for lock in (servers / path for path in how.locks):
+            if lock.is_file() and not lock.is_symlink():
+                shutil.copyfile(lock, kept / lock.name)
 
 
 def _reason(ended: Completed, said: bytes, refused: Sequence[str]) -> str:

@@ -20,6 +20,9 @@ NPM_INSIDE = "/opt/build/npm"
 CACHE_INSIDE = f"{SERVERS_INSIDE}/.cache"
 
 UV_LOCK, NODE_LOCK, PINNED = "uv.lock", "package-lock.json", "requirements.lock"
+DATABASE_LOCK = "database.lock"
+_CLIENT = "psycopg2-binary"
+_IMPORTS_CLIENT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+psycopg2\b", re.MULTILINE)
 _PINS = f"{CACHE_INSIDE}/pinned.txt"
 _NPM = (f"{NODE_INSIDE}/node", f"{NPM_INSIDE}/bin/npm-cli.js")
 _QUIET = ("--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
@@ -43,8 +46,8 @@ class Recipe:
     """How a server is built."""
 
     steps: tuple[Step, ...]
-    lock: str
-    """Path of the lock below the folder of servers."""
+    locks: tuple[str, ...]
+    """Paths of the locks below the folder of servers."""
     made: str | None
     """Path of a file that must be there afterwards, below the folder of servers."""
 
@@ -81,21 +84,47 @@ def lock_of(server: PoolServer, servers: Path) -> str:
 
 def _of_python(server: PoolServer, servers: Path, python: str) -> Recipe:
     lock = lock_of(server, servers)
-    project = f"{SERVERS_INSIDE}/{Path(lock).parent}"
+    folder = Path(lock).parent
+    project = f"{SERVERS_INSIDE}/{folder}"
     steps = [*_python_lock(servers, lock, python, project)]
     venv = ("venv", "--quiet", "--python", python, "--no-project", ".venv")
-    installing = (
-        *("pip", "install", "--quiet", "--python", ".venv/bin/python", "--compile-bytecode"),
-        *("--require-hashes", "--no-deps", "-r", _PINS),
-    )
     steps.append(Step("makes its environment", (UV_INSIDE, *venv), project))
-    steps.append(Step("installs its libraries", (UV_INSIDE, *installing), project))
-    declared = servers / Path(lock).parent / "pyproject.toml"
+    steps.append(_installing("installs its libraries", project, "-r", _PINS))
+    locks = [lock]
+    if _lacks_database_library(servers / folder):
+        steps += _database_library(servers / folder, python, project)
+        locks.append(f"{folder}/{DATABASE_LOCK}")
+    declared = servers / folder / "pyproject.toml"
     if declared.is_file() and "[build-system]" in declared.read_text(encoding="utf-8"):
         itself = ("pip", "install", "--quiet", "--python", ".venv/bin/python", "--no-deps")
         steps.append(Step("installs the server", (UV_INSIDE, *itself, "-e", "."), project))
     program = server.argv[0].partition("}/")[2]
-    return Recipe(tuple(steps), lock, program)
+    return Recipe(tuple(steps), tuple(locks), program)
+
+
+def _installing(what: str, project: str, *of: str) -> Step:
+    how = ("pip", "install", "--quiet", "--python", ".venv/bin/python", "--compile-bytecode")
+    return Step(what, (UV_INSIDE, *how, "--require-hashes", "--no-deps", *of), project)
+
+
+def _lacks_database_library(project: Path) -> bool:
+    """Return whether a project imports PostgreSQL's client and does not declare it.
+
+    Where a pool starts such a server, the client comes with the environment of the pool itself.
+    """
+    declared = (project / name for name in ("pyproject.toml", "requirements.txt"))
+    if any("psycopg2" in file.read_text("utf-8") for file in declared if file.is_file()):
+        return False
+    modules = (path for path in project.rglob("*.py") if ".venv" not in path.parts)
+    return any(_IMPORTS_CLIENT.search(module.read_bytes()) for module in modules)
+
+
+def _database_library(project: Path, python: str, inside: str) -> Iterator[Step]:
+    if not (project / DATABASE_LOCK).is_file():
+        pinning = f'echo {_CLIENT} | "$0" pip compile -q --generate-hashes --python "$1" - -o "$2"'
+        argv = ("/bin/sh", "-c", pinning, UV_INSIDE, python, DATABASE_LOCK)
+        yield Step("locks the library of its database", argv, inside)
+    yield _installing("installs the library of its database", inside, "-r", DATABASE_LOCK)
 
 
 def _python_lock(servers: Path, lock: str, python: str, project: str) -> Iterator[Step]:
@@ -107,10 +136,9 @@ def _python_lock(servers: Path, lock: str, python: str, project: str) -> Iterato
             yield Step("locks its libraries", argv, project)
         yield Step("reads its lock", ("/bin/cp", PINNED, _PINS), project)
         return
-    if not has_lock:
-        yield Step(
-            "locks its libraries", (UV_INSIDE, "lock", "--quiet", "--python", python), project
-        )
+    # A lock that does not hold what the project declares is brought up to it, as uv does; what it
+    # holds stays as it is.
+    yield Step("locks its libraries", (UV_INSIDE, "lock", "--quiet", "--python", python), project)
     exporting = ("export", "--quiet", "--frozen", "--no-dev", "--no-emit-project", "--no-header")
     argv = (UV_INSIDE, *exporting, "--python", python, "-o", _PINS)
     yield Step("reads its lock", argv, project)
@@ -129,7 +157,7 @@ def _of_node(server: PoolServer, servers: Path) -> Recipe:
     steps = [Step("installs its libraries", installing, root)]
     if not is_built:
         steps.append(Step("builds", (*_NPM, "run", "build", *_QUIET), package))
-    return Recipe(tuple(steps), lock, f"{server.folder}/{server.entry}")
+    return Recipe(tuple(steps), (lock,), f"{server.folder}/{server.entry}")
 
 
 def _package(server: PoolServer, servers: Path) -> str:

@@ -1,10 +1,14 @@
 """How a pool's server starts in a trial's sandbox: placeholders filled in, folders mounted.
 
-The server's folder is read-only. Its database is that of the task: whatever its configuration says
-of PostgreSQL, the variables of the task's service count, as in the format's own runner.
+Servers of this format may write into their own folder, so each trial has a copy of it beside its
+workspace; the libraries in it are read-only and shared. Whatever a configuration says of
+PostgreSQL, the variables of the task's service count, as in the format's own runner.
 """
 
+import asyncio
 import os
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +23,15 @@ from environments.mcp.pool.installed import (
 )
 from environments.mcp.pool.interpreters import sandbox_interpreter
 from environments.mcp.pool.recipes import NODE_INSIDE, SERVERS_INSIDE
-from environments.ports import Mount, Sandbox
-from taskdata.errors import ToolUnavailable
+from environments.ports import Mount, Sandbox, Workspace
+from environments.sandbox.identity import owner_of_output
+from taskdata.errors import SandboxFailed, ToolUnavailable
 from taskdata.schema.pool_server import PoolServer, filled_in
 from taskdata.schema.service import HOST, PostgresqlService, Service, ports_of
 from taskdata.schema.task import Capability, Task
+
+_COPIES = "pool-servers"
+_LIBRARIES = (".venv", "node_modules")
 
 WORKSPACE_INSIDE = "/workspace/output"
 TASK_INSIDE = "/opt/task"
@@ -105,12 +113,14 @@ def missing_tokens(server: PoolServer) -> tuple[str, ...]:
     return tuple(name for name in names if not os.environ.get(name))
 
 
-async def launch_from_pool(entry: PoolEntry, home: Path, sandbox: Sandbox) -> Launch:
-    """Return how to start the server in `sandbox`.
+async def launch_from_pool(
+    entry: PoolEntry, home: Path, sandbox: Sandbox, workspace: Workspace
+) -> Launch:
+    """Return how to start the server in `sandbox` over `workspace`.
 
     Raises:
         ToolUnavailable: it is not installed, or a token is missing; says what to do.
-        SandboxFailed: the sandbox's own Python does not run.
+        SandboxFailed: the sandbox's own Python does not run, or the folder cannot be copied.
     """
     server = entry.server
     if unset := missing_tokens(server):
@@ -122,7 +132,8 @@ async def launch_from_pool(entry: PoolEntry, home: Path, sandbox: Sandbox) -> La
     if not is_installed(server, home, interpreter):
         raise ToolUnavailable(not_installed(server, entry.bank))
     source = folder_of(server, home, interpreter) / SERVERS / (server.folder or "")
-    mounts = [Mount(source, f"{SERVERS_INSIDE}/{server.folder}")]
+    inside = f"{SERVERS_INSIDE}/{server.folder}"
+    mounts = await asyncio.to_thread(_copied, source, inside, workspace)
     argv = [_value(text) for text in server.argv]
     if interpreter is None:
         mounts.append(Mount(node_program(server.name), f"{NODE_INSIDE}/node"))
@@ -136,6 +147,36 @@ async def launch_from_pool(entry: PoolEntry, home: Path, sandbox: Sandbox) -> La
     # PYTHONPATH has our own packages, which a server must not find instead of its own.
     beginning = ("/usr/bin/env", "-u", "PYTHONPATH", f"--chdir={_value(server.directory)}")
     return Launch((*beginning, *named, *argv), tuple(mounts))
+
+
+def _copied(source: Path, inside: str, workspace: Workspace) -> list[Mount]:
+    """Return the mounts of a copy of `source` that the programs of `workspace` may change."""
+    libraries: list[Path] = []
+
+    def shared(place: str, names: list[str]) -> list[str]:
+        found = [name for name in names if name in _LIBRARIES and Path(place, name).is_dir()]
+        libraries.extend(Path(place, name).relative_to(source) for name in found)
+        return found
+
+    try:
+        above = workspace.root / _COPIES
+        above.mkdir(exist_ok=True)
+        copy = Path(tempfile.mkdtemp(dir=above))
+        shutil.copytree(source, copy, symlinks=True, ignore=shared, dirs_exist_ok=True)
+        for path in libraries:
+            (copy / path).mkdir()
+        owner = owner_of_output(workspace.output)
+        for place, _, names in os.walk(copy):
+            for path in (Path(place), *(Path(place, name) for name in names)):
+                os.chown(path, *owner, follow_symlinks=False)
+        for path in (above, copy):
+            path.chmod(0o755)
+    except (OSError, shutil.Error) as error:
+        raise SandboxFailed(f"cannot copy {source} for a trial: {error}") from error
+    return [
+        Mount(copy, inside, writable=True),
+        *(Mount(source / path, f"{inside}/{path}") for path in libraries),
+    ]
 
 
 def _value(text: str) -> str:

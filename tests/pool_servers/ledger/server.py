@@ -56,4 +56,5 @@ for line in sys.stdin:
     if "id" in request:
         result = answer(request)
         said = {"result": result} if result else {"error": {"code": -32601, "message": "unknown"}}
-        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **said}), flush=True)
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **said}) + "\n")
+        sys.stdout.flush()

@@ -36,7 +36,10 @@ def test_a_python_server_is_built_and_finds_workspace_database_and_task(built, i
     assert told["folder"] == "/opt/local_servers/ledger"
     assert told["python"] == "/opt/local_servers/ledger/.venv"
     assert told["config"] == "of the task"
-    assert not told["source_can_change"]
+    # A copy of the trial's own.
+    assert told["source_can_change"]
+    installed = folder_of(server, tmp_path, interpreters.own_interpreter())
+    assert "12 cents" not in (installed / "local_servers/ledger/book.py").read_text()
     assert told["variables"]["LEDGER_CURRENCY"] == "cents"
     # The task's service, whatever the configuration says.
     assert told["variables"]["PG_HOST"] == told["variables"]["PGHOST"] == "127.0.0.1"
@@ -58,7 +61,7 @@ def test_a_build_that_fails_names_its_step_and_leaves_nothing(built, described, 
     project.write_text(project.read_text().replace("[]", '["no-such-library"]'))
     with pytest.raises(
         ToolUnavailable,
-        match="'ledger' of the pool cannot be built: it locks its libraries: code 2: .*no-such-library",
+        match=r"it locks its libraries: code 2: .*no-such-library",
     ):
         built("ledger")
     server, _ = described("ledger")

@@ -41,7 +41,7 @@ def test_what_a_python_server_needs_is_installed_by_the_hashes_of_its_lock(sourc
     servers = source({"a/pyproject.toml": "[build-system]", "a/uv.lock": ""})
     made = recipe(python(), servers, "/usr/bin/python3")
     assert whats(made) == [
-        *("reads its lock", "makes its environment"),
+        *("locks its libraries", "reads its lock", "makes its environment"),
         *("installs its libraries", "installs the server"),
     ]
     (installing,) = (step for step in made.steps if step.what == "installs its libraries")
@@ -49,12 +49,21 @@ def test_what_a_python_server_needs_is_installed_by_the_hashes_of_its_lock(sourc
     assert made.made == "a/.venv/bin/serve"
 
 
-def test_without_a_lock_one_is_made_first(source):
-    servers = source({"a/pyproject.toml": ""})
-    assert whats(recipe(python(), servers, "python3"))[0] == "locks its libraries"
+def test_plain_requirements_are_locked_once(source):
     servers = source({"a/sub/requirements.txt": "x"})
     made = recipe(python("sub"), servers, "python3")
-    assert (whats(made)[0], made.lock) == ("locks its libraries", "a/sub/requirements.lock")
+    assert (whats(made)[0], made.locks) == ("locks its libraries", ("a/sub/requirements.lock",))
+    source({"a/sub/requirements.lock": "x==1"})
+    assert whats(recipe(python("sub"), servers, "python3"))[0] == "reads its lock"
+
+
+def test_a_server_that_relies_on_the_pools_own_library_of_the_database_gets_it(source):
+    servers = source({"a/pyproject.toml": "", "a/data.py": "import json\nimport psycopg2\n"})
+    made = recipe(python(), servers, "python3")
+    assert whats(made)[-1] == "installs the library of its database"
+    assert made.locks == ("a/uv.lock", "a/database.lock")
+    source({"a/pyproject.toml": 'dependencies = ["psycopg2-binary"]'})
+    assert recipe(python(), servers, "python3").locks == ("a/uv.lock",)
 
 
 def test_a_node_server_that_the_pool_ships_built_is_not_built_again(source):
