@@ -161,7 +161,8 @@ class _Bench:
         elif kept.is_dir():
             shutil.copytree(kept, lock.parent, dirs_exist_ok=True)
         python = self._interpreter.path if self._interpreter else ""
-        how = recipe(self._server, servers, python)
+        planned = self._server.model_copy(update={"as_of": ""} if self._relocks else {})
+        how = recipe(planned, servers, python)
         _give(servers, owner)
         return how
 

@@ -86,7 +86,8 @@ def _of_python(server: PoolServer, servers: Path, python: str) -> Recipe:
     lock = lock_of(server, servers)
     folder = Path(lock).parent
     project = f"{SERVERS_INSIDE}/{folder}"
-    steps = [*_python_lock(servers, lock, python, project)]
+    before = ("--exclude-newer", server.as_of) if server.as_of else ()
+    steps = [*_python_lock(servers, lock, python, project, before)]
     venv = ("venv", "--quiet", "--python", python, "--no-project", ".venv")
     steps.append(Step("makes its environment", (UV_INSIDE, *venv), project))
     steps.append(_installing("installs its libraries", project, "-r", _PINS))
@@ -127,18 +128,21 @@ def _database_library(project: Path, python: str, inside: str) -> Iterator[Step]
     yield _installing("installs the library of its database", inside, "-r", DATABASE_LOCK)
 
 
-def _python_lock(servers: Path, lock: str, python: str, project: str) -> Iterator[Step]:
+def _python_lock(
+    servers: Path, lock: str, python: str, project: str, before: tuple[str, ...]
+) -> Iterator[Step]:
     has_lock = (servers / lock).is_file()
     if lock.endswith(PINNED):
         if not has_lock:
             resolving = ("pip", "compile", "--quiet", "--generate-hashes", "--python", python)
-            argv = (UV_INSIDE, *resolving, "requirements.txt", "-o", PINNED)
+            argv = (UV_INSIDE, *resolving, *before, "requirements.txt", "-o", PINNED)
             yield Step("locks its libraries", argv, project)
         yield Step("reads its lock", ("/bin/cp", PINNED, _PINS), project)
         return
     # A lock that does not hold what the project declares is brought up to it, as uv does; what it
     # holds stays as it is.
-    yield Step("locks its libraries", (UV_INSIDE, "lock", "--quiet", "--python", python), project)
+    locking = (UV_INSIDE, "lock", "--quiet", "--python", python, *before)
+    yield Step("locks its libraries", locking, project)
     exporting = ("export", "--quiet", "--frozen", "--no-dev", "--no-emit-project", "--no-header")
     argv = (UV_INSIDE, *exporting, "--python", python, "-o", _PINS)
     yield Step("reads its lock", argv, project)
@@ -151,7 +155,8 @@ def _of_node(server: PoolServer, servers: Path) -> Recipe:
     root = f"{SERVERS_INSIDE}/{Path(lock).parent}"
     is_built = not missing_parts(entry)
     # Scripts of packages are not run when they are installed, only the server's own build.
-    how = ("ci",) if (servers / lock).is_file() else ("install",)
+    before = (f"--before={server.as_of}",) if server.as_of else ()
+    how = ("ci",) if (servers / lock).is_file() else ("install", *before)
     tools = ("--omit=dev",) if is_built else ("--include=dev",)
     installing = (*_NPM, *how, "--ignore-scripts", *tools, *_QUIET)
     steps = [Step("installs its libraries", installing, root)]

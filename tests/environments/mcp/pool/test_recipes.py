@@ -49,6 +49,15 @@ def test_what_a_python_server_needs_is_installed_by_the_hashes_of_its_lock(sourc
     assert made.made == "a/.venv/bin/serve"
 
 
+def test_libraries_that_no_lock_names_are_those_of_the_pools_time(source):
+    servers = source({"a/pyproject.toml": "", "a/package.json": "{}"})
+    then = {"as_of": "2026-03-06T06:03:19Z"}
+    locking = recipe(python().model_copy(update=then), servers, "python3").steps[0]
+    assert locking.argv[-2:] == ("--exclude-newer", "2026-03-06T06:03:19Z")
+    installing = recipe(node("cli.js").model_copy(update=then), servers, "").steps[0]
+    assert "--before=2026-03-06T06:03:19Z" in installing.argv
+
+
 def test_plain_requirements_are_locked_once(source):
     servers = source({"a/sub/requirements.txt": "x"})
     made = recipe(python("sub"), servers, "python3")
