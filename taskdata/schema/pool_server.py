@@ -55,6 +55,8 @@ class PoolServer(Value):
     """The pool has no lock for it: its libraries are those of this moment; empty: of its build."""
     uses_database: bool = False
     """It works on the pool's PostgreSQL database."""
+    uses_browser: bool = False
+    """It drives a browser by Playwright."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:

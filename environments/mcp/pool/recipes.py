@@ -80,7 +80,7 @@ def lock_of(server: PoolServer, servers: Path) -> str:
         has_project = (servers / project / "pyproject.toml").is_file()
         return f"{project}/{UV_LOCK if has_project else PINNED}"
     package = _package(server, servers)
-    for folder in (package, *Path(package).parents):
+    for folder in (Path(package), *Path(package).parents):
         if (servers / folder / NODE_LOCK).is_file() and str(folder) != ".":
             return f"{folder}/{NODE_LOCK}"
     return f"{package}/{NODE_LOCK}"

@@ -70,6 +70,7 @@ class PoolServers:
             requires_python=requires,
             as_of="" if _has_lock(root / LOCAL_SERVERS, start) else self._locked_at(root),
             uses_database=name in self._pool.database_servers,
+            uses_browser=_drives_browser(root / LOCAL_SERVERS, start),
         )
 
     def _locked_at(self, root: Path) -> str:
@@ -149,6 +150,14 @@ def _has_lock(servers: Path, start: Start) -> bool:
     folder = Path(start.folder, start.entry or "").parent
     places = (place for place in (folder, *folder.parents) if place.parts)
     return any((servers / place / "package-lock.json").is_file() for place in places)
+
+
+def _drives_browser(servers: Path, start: Start) -> bool:
+    """Return whether a package of Node.js depends on Playwright."""
+    if start.kind != "node":
+        return False
+    declared = servers / start.folder / "package.json"
+    return declared.is_file() and b'"playwright' in declared.read_bytes()
 
 
 def _requires_python(project: Path) -> str:
