@@ -144,7 +144,7 @@ async def launch_from_pool(
     if entry.task_folder is not None:
         mounts.append(Mount(entry.task_folder, TASK_INSIDE))
     stated = {name: _value(text) for name, text in server.variables.items()}
-    variables = _browser_variables(server) | stated | entry.database
+    variables = {**_browser_variables(server), **stated, **entry.database}
     named = (f"{name}={value}" for name, value in variables.items())
     # PYTHONPATH has our own packages, which a server must not find instead of its own.
     beginning = ("/usr/bin/env", "-u", "PYTHONPATH", f"--chdir={_value(server.directory)}")
