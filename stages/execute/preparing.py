@@ -31,7 +31,9 @@ from environments.services.running import RunningServices, running_services
 from environments.tool_runtime.states import require_ready
 from stages.execute.assignment import Harness
 from stages.execute.attempt import ExecuteContext, RunningAttempt
+from stages.execute.dialogue.simulated_user import TalkingUser
 from stages.execute.harness import HarnessKind, tools_that_run
+from stages.execute.talks import talking_user
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import Misuse, PreprocessFailed
 from taskdata.schema.agent import AgentSpec
@@ -74,6 +76,8 @@ class Prepared:
     harness: Harness
     model: ModelClient | None
     """None for agents without a model, and for those that use a proxy."""
+    user: TalkingUser | None
+    """Who answers the agent; None: nobody does."""
     offer: Offer
     """The tools and servers that the task offers."""
     surroundings: Surroundings
@@ -91,7 +95,8 @@ async def prepared(
     """Yield what the agent needs; services and workspace are removed when the block ends.
 
     Raises:
-        Misuse: the agent's model, or a tool of the task, cannot be used here.
+        Misuse: the agent's model, or a tool of the task, cannot be used here, or the agent cannot
+            talk with the task's user.
         ServiceFailed: a service did not become healthy.
         PreprocessFailed: the task's preprocess program failed.
         SandboxFailed: a sandbox, or the network's proxy, cannot be made.
@@ -101,6 +106,7 @@ async def prepared(
     offer = offered(task)
     require_ready(tools_that_run(kind, task, offer.tools), config, config.sandbox)
     harness = build(agent, task)
+    user = talking_user(attempt, task, agent, kind)
     model = None if kind.metered else _model(attempt, agent)
     deadline.step = "starting its services"
     async with (
@@ -114,7 +120,7 @@ async def prepared(
         try:
             deadline.step = "making its workspace"
             workspace = await _new_workspace(shared, task, around, workspaces, draft.started_at)
-            yield Prepared(task, agent, kind, harness, model, offer, around, workspace)
+            yield Prepared(task, agent, kind, harness, model, user, offer, around, workspace)
         finally:
             if draft.limits is not None:
                 found = {"services": services.facts, "refused_targets": network.refused()}

@@ -14,6 +14,7 @@ from environments.models.retry import is_silence
 from environments.ports import Sandbox
 from environments.tool_runtime.toolbox import RESERVED, Toolbox
 from environments.toolkit.host_tool import HostToolContext
+from stages.execute.asking_again import answers_now
 from stages.execute.assignment import Assignment
 from stages.execute.attempt import (
     Counts,
@@ -29,6 +30,7 @@ from stages.execute.dialogue.journal import Journal
 from stages.execute.harness import harness_kind, provider_for
 from stages.execute.metered import metered
 from stages.execute.preparing import Prepared, prepared
+from stages.execute.talks import talk_seconds
 from stages.workers.deadline import Deadline, in_time
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.run import TrialOutcome
@@ -84,7 +86,8 @@ async def _finished(attempt: RunningAttempt) -> TrialOutcome:
         return await asyncio.to_thread(take_in_results, attempt, agent, task)
     async with prepared(attempt, task, agent, kind, kind.build) as ready:
         work = await run_agent(attempt, ready)
-        stored = await collect_work(attempt, ready, work.transcript)
+        answers = await answers_now(attempt, ready)
+        stored = await collect_work(attempt, ready, work.transcript, answers)
         deadline.step = "ending its services and removing its workspace"
     counts = Counts.of(attempt.journal)
     return draft.finished(stored, counts, ready.harness.prompt_version, work.seconds)
@@ -112,9 +115,10 @@ async def run_agent(attempt: RunningAttempt, ready: Prepared) -> AgentWork:
             journal=attempt.journal,
             input_folder=ready.workspace.input,
             sandbox=sandbox,
+            user=ready.user,
             proxy=proxy,
         )
-        deadline.work(agent)
+        deadline.work(agent, talk_seconds(ready.user))
         try:
             transcript = await ready.harness.run(assignment)
         finally:

@@ -96,10 +96,31 @@ def show(
     console.say("Deliverables: " + (", ".join(d.name for d in task.deliverables) or "the answer"))
     if task.environment is not None:
         console.say("Servers:      " + (", ".join(task.environment.servers) or "none"))
+    _write_package(task)
     for need in missing:
         console.say(f"Missing:      {need.kind} {need.name}: {need.state}")
     console.say("Checkpoints:")
     write_tree(task.checkpoints)
+
+
+def _write_package(task: "Task") -> None:
+    package = task.package
+    if package is None:
+        return
+    kind = [package.family, package.subcategory, package.difficulty]
+    if named := [str(part).replace("_", " ") for part in kind if part]:
+        console.say("Kind:         " + ", ".join(named))
+    if package.role:
+        console.say(f"Role:         {package.role}")
+    for number, rule in enumerate(package.domain_rules, start=1):
+        console.say(f"Rule {number}:       {rule}")
+    if package.user is not None:
+        console.say(
+            "Turns:        multi, a simulated user answers up to "
+            f"{package.user.max_exchanges} times and is told:"
+        )
+        told = (package.user.persona, package.user.instructions)
+        console.block("\n\n".join(filter(None, told)), indent=4)
 
 
 @app.command("import")

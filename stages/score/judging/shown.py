@@ -20,6 +20,7 @@ from stages.score.judging.sight import REPLY_TOKENS, Sight
 from stages.score.judging.tokens import tokens_of
 from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.task import Task
+from taskdata.schema.transcript import MessageEvent
 
 _LEAST_EVIDENCE_TOKENS = 500
 """Room that the evidence has even where a leaf is longer than the judge's whole cap."""
@@ -127,6 +128,8 @@ def _room(leaves: Sequence[Checkpoint], sight: Sight) -> int:
 def _task_frame(task: Task, trial: TrialEvidence, shown: Sequence[str]) -> Frame:
     parts = [Part("", task.query)]
     parts += [Part(f"its {name.replace('_', ' ')}", text) for name, text in _rules(task)]
+    talk, _ = without_addresses([Part("what its user answered", text) for text in _answered(trial)])
+    parts += talk
     others = [name for name in trial.delivered if name not in set(shown)][:_MOST_NAMES]
     if others:
         told = ", ".join(_NAME_LEFT_OUT if speaks_to_the_judge(n) else quoted(n) for n in others)
@@ -135,10 +138,21 @@ def _task_frame(task: Task, trial: TrialEvidence, shown: Sequence[str]) -> Frame
 
 
 def _rules(task: Task) -> Iterator[tuple[str, str]]:
-    """Yield role and domain rules, where the format that the task came from has them."""
+    """Yield role and domain rules of the task, or of the format that it came from."""
+    if task.package is not None:
+        rules = "\n".join(f"{at}. {r}" for at, r in enumerate(task.package.domain_rules, start=1))
+        own = dict(zip(_ROLE_FIELDS, (task.package.role, rules), strict=True))
+        yield from ((name, text) for name, text in own.items() if text)
     for kept in task.extras.values():
         fields = kept if isinstance(kept, dict) else {}
         yield from ((n, fields[n]) for n in _ROLE_FIELDS if isinstance(fields.get(n), str))
+
+
+def _answered(trial: TrialEvidence) -> Iterator[str]:
+    """Yield what the simulated user told the assistant after the query."""
+    for event in trial.transcript.events if trial.transcript else ():
+        if isinstance(event, MessageEvent) and event.simulated is not None:
+            yield event.text
 
 
 def _joined(pieces: Sequence[str | Media]) -> tuple[str | Media, ...]:
