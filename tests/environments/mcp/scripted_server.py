@@ -118,6 +118,7 @@ def answer(name: str, arguments: dict[str, str]) -> object:
 
 
 NAMES_NOW = list(NAMES)
+PAGED = False
 
 
 def main() -> None:
@@ -135,7 +136,8 @@ def main() -> None:
                 "serverInfo": {"name": "scripted", "version": "1"},
             }
         elif method == "tools/list":
-            reply["result"] = {"tools": [tool(name) for name in NAMES_NOW]}
+            pages = {"nextCursor": "on"} if PAGED else {}
+            reply["result"] = {"tools": [tool(name) for name in NAMES_NOW], **pages}
         elif method == "tools/call" and params["name"] == "reject":
             reply["error"] = {"code": -32602, "message": "text must not be empty"}
         elif method == "tools/call":

@@ -1,0 +1,44 @@
+"""A server of the small pool, run inside a sandbox with the standard library alone.
+
+`pool_server NAME` has one tool, NAME_write, which writes a text file of the workspace.
+"""
+
+import json
+import sys
+
+TOOL = {
+    "name": f"{sys.argv[1]}_write",
+    "description": "Write a text file.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "text": {"type": "string"}},
+        "required": ["path", "text"],
+    },
+}
+
+
+def answer(method: str, params: dict[str, object]) -> dict[str, object]:
+    """Return the result of a request."""
+    if method == "initialize":
+        server = {"name": "pool", "version": "1"}
+        return {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}},
+            "serverInfo": server,
+        }
+    if method == "tools/list":
+        return {"tools": [TOOL]}
+    arguments = params["arguments"]
+    with open(arguments["path"], "w") as file:
+        file.write(arguments["text"])
+    return {"content": [{"type": "text", "text": "written"}]}
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" in request:
+            result = answer(request["method"], request.get("params", {}))
+            reply = {"jsonrpc": "2.0", "id": request["id"], "result": result}
+            sys.stdout.write(json.dumps(reply) + "\n")
+            sys.stdout.flush()
