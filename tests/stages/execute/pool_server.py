@@ -17,17 +17,18 @@ TOOL = {
 }
 
 
-def answer(method: str, params: dict[str, object]) -> dict[str, object]:
-    """Return the result of a request."""
+def answer(method: str, params: dict[str, object]) -> dict[str, object] | None:
+    """Return the result of a request, None if there is no such method."""
     if method == "initialize":
-        server = {"name": "pool", "version": "1"}
         return {
             "protocolVersion": "2025-06-18",
             "capabilities": {"tools": {}},
-            "serverInfo": server,
+            "serverInfo": {"name": "pool", "version": "1"},
         }
     if method == "tools/list":
         return {"tools": [TOOL]}
+    if method != "tools/call":
+        return None
     arguments = params["arguments"]
     with open(arguments["path"], "w") as file:
         file.write(arguments["text"])
@@ -40,5 +41,8 @@ if __name__ == "__main__":
         if "id" in request:
             result = answer(request["method"], request.get("params", {}))
             reply = {"jsonrpc": "2.0", "id": request["id"], "result": result}
+            if result is None:
+                del reply["result"]
+                reply["error"] = {"code": -32601, "message": "no such method"}
             sys.stdout.write(json.dumps(reply) + "\n")
             sys.stdout.flush()
