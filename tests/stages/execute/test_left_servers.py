@@ -14,11 +14,13 @@ from taskdata.schema.task import InputFile, ReferenceSolution, ReferenceStep, Ta
 from taskdata.store import Store
 
 PUBLISHED = """
-import os, subprocess, sys, tarfile
+import os, shutil, subprocess, sys, tarfile
 from datetime import datetime
 launched = sys.argv[sys.argv.index("--launch_time") + 1]
 datetime.strptime(launched, "%Y-%m-%d %H:%M:%S")
 folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+initial = os.path.join(folder, "initial_workspace", "notes.tar.gz")
+shutil.copy2(initial, sys.argv[sys.argv.index("--agent_workspace") + 1])
 place = os.path.join(folder, "tmp")
 os.makedirs(place)
 with tarfile.open(os.path.join(folder, "files", "pages.tar.gz")) as archive:
@@ -116,6 +118,7 @@ def running(words: str) -> list[str]:
 def test_the_agent_reaches_them_reads_only_and_they_end_with_the_trial(tried, store, name: str):
     code = """
 print(ask(30511), ask(30512), ask(30511, method="PUT", data=b"tea: 1"), ask(30599))
+os.utime("output/notes.tar.gz", (0, 0))
 print(sorted(os.listdir("output")))
 """
     outcome = tried(PUBLISHED, code, name)
