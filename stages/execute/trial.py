@@ -80,7 +80,7 @@ async def _finished(attempt: RunningAttempt) -> TrialOutcome:
     deadline.set_up("reading its task")
     task = await attempt.shared.task(trial.task_hash)
     draft.limits = SandboxLimits(asked=task.resources)
-    agent = attempt.shared.worker.run.config.agent(trial.agent)
+    agent = attempt.shared.worker.run.config.agent(trial.agent).held_to(task.max_turns)
     kind = harness_kind(agent.harness)
     if kind.build is None:
         return await asyncio.to_thread(take_in_results, attempt, agent, task)

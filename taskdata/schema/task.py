@@ -249,7 +249,7 @@ class TaskEnvironment(GrowingValue):
     """What a task needs around it beside files and tools (Toolathlon, section 3)."""
 
     added_later: ClassVar[frozenset[str]] = frozenset(
-        {"distractors", "services", "one_workspace", "system_prompt"}
+        {"distractors", "services", "one_workspace", "system_prompt", "folders", "max_turns"}
     )
 
     servers: tuple[str, ...] = ()
@@ -273,6 +273,10 @@ class TaskEnvironment(GrowingValue):
     system_prompt: str = Field(default="", max_length=20_000)
     """What the task itself has to say to the agent before its query; `LAUNCH_TIME` in it is
     replaced by when the trial began."""
+    folders: tuple[RelativePath, ...] = ()
+    """Folders that are in the one workspace from the beginning, though nothing is in them."""
+    max_turns: int | None = Field(default=None, ge=1)
+    """What the task allows; an agent whose budget allows fewer has fewer. None: as the agent."""
 
     @model_validator(mode="after")
     def _services_can_be_told_apart(self) -> Self:
@@ -397,6 +401,15 @@ class Task(GrowingValue):
     def simulated_user(self) -> SimulatedUser | None:
         """Who answers the agent; None: the query is everything that the user says."""
         return None if self.package is None else self.package.user
+
+    def folders(self) -> tuple[str, ...]:
+        """Folders that are in the one workspace though nothing is in them."""
+        return self.environment.folders if self.environment else ()
+
+    @property
+    def max_turns(self) -> int | None:
+        """The most turns that the task allows; None: as many as the agent's budget."""
+        return self.environment.max_turns if self.environment else None
 
     @property
     def is_decided_by_program(self) -> bool:
