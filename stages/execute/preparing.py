@@ -25,6 +25,7 @@ from environments.models.record.log import CallLog, Payer
 from environments.network.allowed import AllowedNetwork, allowed_network
 from environments.ports import Completed, ExposedPort, ModelClient, Sandbox, Workspace
 from environments.sandbox.collect import collect
+from environments.sandbox.docker.contents import image_files
 from environments.sandbox.endings import why_stopped
 from environments.sandbox.workspace import new_workspace
 from environments.services.running import RunningServices, running_services
@@ -150,12 +151,13 @@ async def _new_workspace(
     launched: datetime,
 ) -> Workspace:
     """Return a workspace in the task's initial state; `workspaces` removes it."""
+    own = await image_files(task.image, task.resources) if task.image else {}
     async with _initial_files(shared, task, around, launched) as read:
         # Making and removing a workspace waits for the disk, so both happen in a thread.
         made = ExitStack()
         workspaces.push_async_callback(asyncio.to_thread, made.close)
         return await asyncio.to_thread(
-            lambda: made.enter_context(_filled(shared.worker.folder, task, read()))
+            lambda: made.enter_context(_filled(shared.worker.folder, task, {**own, **read()}))
         )
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from taskdata.schema.base import GrowingValue, RelativePath, Sha256, Slug, Value
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck
+from taskdata.schema.checkpoint import FOREIGN_VERDICTS, Check, Checkpoint, Judge, ScriptCheck
+from taskdata.schema.image import TaskImage
 from taskdata.schema.input_file import InputFile
 from taskdata.schema.network import HostPattern
 from taskdata.schema.service import (
@@ -241,7 +242,7 @@ class TaskEnvironment(GrowingValue):
     """What a task needs around it beside files and tools (Toolathlon, section 3)."""
 
     added_later: ClassVar[frozenset[str]] = frozenset(
-        {"distractors", "services", "one_workspace", "system_prompt"}
+        {"distractors", "services", "one_workspace", "system_prompt", "image"}
     )
 
     servers: tuple[str, ...] = ()
@@ -265,12 +266,21 @@ class TaskEnvironment(GrowingValue):
     system_prompt: str = Field(default="", max_length=20_000)
     """What the task itself has to say to the agent before its query; `LAUNCH_TIME` in it is
     replaced by when the trial began."""
+    image: TaskImage | None = None
+    """What programs of the task run in, the agent's and its verifier's; it needs sandboxes of
+    Docker, and `one_workspace`."""
 
     @model_validator(mode="after")
     def _services_can_be_told_apart(self) -> Self:
         names = [service.name for service in self.services]
         if len(set(names)) != len(names):
             raise ValueError(f"the names of services repeat: {sorted(names)}")
+        return self
+
+    @model_validator(mode="after")
+    def _image_has_one_workspace(self) -> Self:
+        if self.image is not None and not self.one_workspace:
+            raise ValueError("a task with an image of its own needs one_workspace")
         return self
 
 
@@ -373,6 +383,11 @@ class Task(GrowingValue):
         return self.environment is not None and self.environment.one_workspace
 
     @property
+    def image(self) -> TaskImage | None:
+        """What its programs run in, where that is not the image of all sandboxes."""
+        return self.environment.image if self.environment else None
+
+    @property
     def is_decided_by_program(self) -> bool:
         """Whether one program that the task brings says passed or failed, and nothing else counts.
 
@@ -380,8 +395,8 @@ class Task(GrowingValue):
         from which no tool can be guessed, is not asked of them.
         """
         first, *others = (leaf.verifier for leaf in self.checkpoints.leaves())
-        is_binary = isinstance(first, ScriptCheck) and first.verdict == "exit_code"
-        return is_binary and all(other == first for other in others)
+        is_foreign = isinstance(first, ScriptCheck) and first.verdict in FOREIGN_VERDICTS
+        return is_foreign and all(other == first for other in others)
 
     @property
     def services_of_programs(self) -> frozenset[str]:
