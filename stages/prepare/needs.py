@@ -88,9 +88,10 @@ def _of_image(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
     """Yield the image of the task, and what its verifier would fetch into it."""
     if task.image is None or task.environment is None:
         return
-    state = f"it needs sandbox 'docker', and this is {sandbox!r}: set --sandbox docker"
-    if sandbox == "docker":
-        state = _image_state(task.image)
+    lacking = [] if sandbox == "docker" else [f"it needs --sandbox docker, not {sandbox}"]
+    if (state := _image_state(task.image)) != READY:
+        lacking.append(state)
+    state = "; ".join(lacking) or READY
     yield Need(kind="image", name=task.image.name, state=state)
     scripts = (f for f in task.environment.evaluation if f.path.endswith(".sh"))
     if fetching := fetched_by([read(file.sha256) for file in scripts]):

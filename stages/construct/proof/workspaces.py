@@ -18,7 +18,6 @@ from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
 from environments.services.starting import ServiceHost
-from stages.construct.proof.solving import begun_files, solved
 from stages.construct.proof.verdict import FULL_SCORE, ProofVerdict, TaskProof
 from stages.score.scripts.left import Left
 from stages.score.scripts.program_text import (
@@ -28,6 +27,7 @@ from stages.score.scripts.program_text import (
     uses_database,
 )
 from stages.score.scripts.running import ScriptRunner
+from stages.score.scripts.solving import begun_files
 from stages.score.scripts.staging import groundtruth_path
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import NightshiftError, SandboxFailed
@@ -130,7 +130,7 @@ async def _proof(prover: _Prover, task: Task) -> TaskProof:
     if reasons := _unscored(empty):
         return _of(task, ProofVerdict.UNPROVEN, reasons, weaknesses=_weaknesses((), programs))
     files_only = not uses_database(programs)
-    solution = await solved(prover.host, task)
+    solution = await prover.runner.solved(task)
     truth = solution.files if solution else _groundtruth(task)
     played = await prover.scores(task, truth) if truth else ()
     noted = await prover.scores(task, (*begun, prover.note))

@@ -19,7 +19,8 @@ from environments.services.starting import ServiceHost
 from stages.score.check import Verdict
 from stages.score.scripts.conventions.choosing import convention_of
 from stages.score.scripts.left import Left
-from stages.score.scripts.verdicts import ScriptBroken, ScriptLacks
+from stages.score.scripts.solving import Solved, solved
+from stages.score.scripts.verdicts import ScriptBroken, ScriptDoubted, ScriptLacks
 from taskdata.schema.checkpoint import ScriptCheck
 from taskdata.schema.limits import KeptState
 from taskdata.schema.run import TrialOutcome
@@ -33,6 +34,8 @@ _logger = logging.getLogger(__name__)
 _WALL_FACTOR, _SPARE_SECONDS = 3, 60
 """On a busy machine a program takes longer than the CPU time that it uses."""
 _LAUNCHED = datetime(2026, 1, 1)
+_FULL_SCORE = 10.0
+_ANY = "leaf"
 
 
 class ScriptRunner:
@@ -40,6 +43,8 @@ class ScriptRunner:
 
     def __init__(self, host: ServiceHost) -> None:
         self._host = host
+        self._solved: dict[str, asyncio.Task[Solved | None]] = {}
+        self._passing: dict[tuple[str, ScriptCheck], asyncio.Task[bool]] = {}
         self._working: dict[tuple[str, str, ScriptCheck], asyncio.Task[bool]] = {}
 
     async def score(
@@ -82,6 +87,13 @@ class ScriptRunner:
                     continue
                 try:
                     verdicts = await self._verdicts(task, script, leaf_ids, left, services)
+                except ScriptDoubted as exc:
+                    if await self._passes_solution(task, script):
+                        scores |= {i: _scored(i, label, exc.verdict) for i in leaf_ids}
+                        continue
+                    _logger.warning("%s: %s", left.name or task.id, exc)
+                    cause = Unscored.SCRIPT_FAILED
+                    scores |= {i: _unscored(i, label, str(exc), cause) for i in leaf_ids}
                 except ScriptBroken as exc:
                     # What a service of the trial lacks may be gone because of the agent.
                     lacks = isinstance(exc, ScriptLacks) and not script.services
@@ -143,6 +155,34 @@ class ScriptRunner:
         except ServiceStopped as error:
             raise ScriptBroken(f"a service of {script.entry} ended: {error}") from error
         return verdicts
+
+    async def solved(self, task: Task) -> Solved | None:
+        """Return what the task's own solution leaves; it is run once. None: it brings none.
+
+        Raises what `stages.score.scripts.solving.solved` raises.
+        """
+        if task.content_hash not in self._solved:
+            self._solved[task.content_hash] = asyncio.create_task(solved(self._host, task))
+        return await asyncio.shield(self._solved[task.content_hash])
+
+    async def _passes_solution(self, task: Task, script: ScriptCheck) -> bool:
+        """Return whether a program that lacks something here lets the task's solution pass."""
+        solution = await self.solved(task)
+        if solution is None:
+            return False
+        key = (task.content_hash, script)
+        if key not in self._passing:
+            left = Left(solution.files, _LAUNCHED)
+            self._passing[key] = asyncio.create_task(self._passes(task, script, left))
+        return await asyncio.shield(self._passing[key])
+
+    async def _passes(self, task: Task, script: ScriptCheck, left: Left) -> bool:
+        try:
+            async with self._services(task, None) as services:
+                verdicts = await self._verdicts(task, script, [_ANY], left, services)
+        except ScriptBroken:
+            return False
+        return verdicts[_ANY].score == _FULL_SCORE
 
     async def _cause(self, task: Task, script: ScriptCheck) -> Unscored:
         """Return who is at fault that a program gave no verdict, by trying it on nothing."""

@@ -47,6 +47,14 @@ class _Result(BaseModel):
     leaves: dict[str, _Part] = Field(default_factory=dict)
 
 
+class ScriptDoubted(ScriptBroken):
+    """The program gave a verdict and lacked something here, so it may say nothing of the work."""
+
+    def __init__(self, reason: str, verdict: Verdict) -> None:
+        super().__init__(reason)
+        self.verdict = verdict
+
+
 @dataclass(frozen=True)
 class ScriptRun:
     """How a program ended and what it left."""

@@ -21,7 +21,7 @@ from environments.sandbox.identity import give_to_programs
 from stages.score.check import Verdict
 from stages.score.scripts.conventions.base import Files, Staged
 from stages.score.scripts.left import Left
-from stages.score.scripts.verdicts import ScriptBroken, said_by, told
+from stages.score.scripts.verdicts import ScriptBroken, ScriptDoubted, said_by, told
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import ScriptCheck
@@ -117,22 +117,26 @@ def read_reward(script: ScriptCheck, completed: Completed, rewards: Files) -> Ve
         rewards: The reward files that it left, by name.
 
     Raises:
-        ScriptBroken: it left no reward, or one that is no number from 0 to 1; or it missed a
-            program or a network, without which no reward but the full one means anything.
+        ScriptDoubted: it missed a program or a network, and gave less than the full reward.
+        ScriptBroken: it left no reward, or one that is no number from 0 to 1.
     """
     output = said_by(completed)
+    missing = missing_in(output)
+    lack = f"{script.entry} cannot work here: it needs {missing}; " if missing else ""
     name = next((name for name in REWARDS if name in rewards), None)
-    reward = None if name is None else _number(rewards[name], name)
-    if reward != 1 and (missing := missing_in(output)):
-        raise ScriptBroken(told(f"{script.entry} cannot work here: it needs {missing}", output))
     if name is None:
         how = f"it ended with exit code {completed.exit_code}"
-        fault = f"{script.entry} left no {' or '.join(REWARDS)}: {how}"
+        fault = f"{lack}{script.entry} left no {' or '.join(REWARDS)}: {how}"
         raise ScriptBroken(told(fault, output))
+    reward = _number(rewards[name], name)
     if reward is None or not 0 <= reward <= 1:
-        fault = f"{name} of {script.entry} has no number from 0 to 1"
+        fault = f"{lack}{name} of {script.entry} has no number from 0 to 1"
         raise ScriptBroken(told(fault, output))
-    return Verdict(10.0 * reward, told(f"{script.entry} gives {reward:g} of 1", output))
+    given = f"{script.entry} gives {reward:g} of 1"
+    verdict = Verdict(10.0 * reward, told(given, output))
+    if lack and reward != 1:
+        raise ScriptDoubted(told(f"{lack}{given}", output), verdict)
+    return verdict
 
 
 def _number(content: bytes, name: str) -> float | None:

@@ -94,6 +94,16 @@ def test_a_verifier_that_cannot_say_anything_is_no_fault_of_the_task(proven, poo
 
 
 @pytest.mark.docker
+def test_a_verifier_that_lacks_what_it_can_do_without_is_believed_once_the_solution_passes(
+    proven, pool
+):
+    program = pool / "tide-table" / "tests" / "test.sh"
+    program.write_text(program.read_text().replace("python3", "curl-it -O x\npython3"))
+    (proof,) = proven("tide-table", pool=pool).values()
+    assert (proof.verdict, proof.reference_score, proof.nop_score) == ("proven", 10, 0)
+
+
+@pytest.mark.docker
 def test_a_sandbox_without_images_says_what_the_task_needs(proven):
     (proof,) = proven("tide-table", sandbox="bubblewrap").values()
     assert proof.verdict is None

@@ -5,7 +5,7 @@ import pytest
 from environments.ports import Completed
 from stages.score.scripts.conventions.harbor import read_reward
 from stages.score.scripts.program_text import fetched_by
-from stages.score.scripts.verdicts import ScriptBroken
+from stages.score.scripts.verdicts import ScriptBroken, ScriptDoubted
 from taskdata.schema.checkpoint import ScriptCheck
 
 SCRIPT = ScriptCheck(entry="tests/test.sh", verdict="reward_file", full_score=1.0)
@@ -65,9 +65,12 @@ def test_anything_else_is_no_score(files, reason):
         (b"W: Temporary failure resolving 'deb.debian.org'", "a network"),
     ],
 )
-def test_a_reward_of_0_for_want_of_a_program_or_a_network_is_not_the_agents(out, lacks):
-    with pytest.raises(ScriptBroken, match=f"it needs {lacks}"):
+def test_a_reward_of_0_that_may_be_for_want_of_a_program_or_a_network_is_doubted(out, lacks):
+    with pytest.raises(ScriptDoubted, match=f"it needs {lacks}") as doubted:
         reward({TEXT: b"0"}, out)
+    assert doubted.value.verdict.score == 0
+    with pytest.raises(ScriptBroken, match=f"it needs {lacks}; tests/test.sh left no"):
+        reward({}, out)
     assert reward({TEXT: b"1"}, out).score == 10
 
 
