@@ -17,6 +17,7 @@ from environments.models.record.client import RecordedClient
 from environments.models.record.log import CallLog, Payer
 from environments.network.allowed import AllowedNetwork, allowed_network
 from environments.ports import ExposedPort, ModelClient, Workspace
+from environments.sandbox.docker.contents import image_files
 from environments.sandbox.workspace import new_workspace
 from environments.scripts.preprocessing import LeftServers
 from environments.services.running import RunningServices, running_services
@@ -138,10 +139,13 @@ async def _new_workspace(
     parent: Path, task: Task, files: Files, workspaces: AsyncExitStack
 ) -> Workspace:
     """Return a workspace in the task's initial state; `workspaces` removes it."""
+    own = await image_files(task.image, task.resources) if task.image else {}
     # Making and removing a workspace waits for the disk, so both happen in a thread.
     made = ExitStack()
     workspaces.push_async_callback(asyncio.to_thread, made.close)
-    return await asyncio.to_thread(lambda: made.enter_context(_filled(parent, task, files)))
+    return await asyncio.to_thread(
+        lambda: made.enter_context(_filled(parent, task, {**own, **files}))
+    )
 
 
 def _filled(parent: Path, task: Task, files: Files) -> AbstractContextManager[Workspace]:

@@ -12,6 +12,7 @@ from environments.mcp.offer import server_tools
 from environments.metering.proxy import MeteringProxy
 from environments.models.retry import is_silence
 from environments.ports import Sandbox
+from environments.sandbox.imaged import provider_of_image
 from environments.tool_runtime.toolbox import RESERVED, Toolbox
 from environments.toolkit.host_tool import HostToolContext
 from stages.execute.asking_again import answers_now
@@ -32,6 +33,8 @@ from stages.execute.metered import metered
 from stages.execute.preparing import Prepared, prepared
 from stages.execute.talks import talk_seconds
 from stages.workers.deadline import Deadline, in_time
+from taskdata.errors import Misuse
+from taskdata.schema.image import TaskImage
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.run import TrialOutcome
 from taskdata.schema.transcript import Transcript
@@ -159,12 +162,27 @@ async def _sandbox(
         *ready.surroundings.exposed_ports,
         *(proxy.exposed_ports if proxy else ()),
     )
-    provider = provider_for(agent, worker.provider)
+    provider = provider_of_image(provider_for(agent, worker.provider), _image(ready))
     async with provider.open(ready.workspace, resources, worker.run.id, exposed_ports) as sandbox:
         held = sandbox.facts()
         draft.limits = SandboxLimits(asked=asked, enforced=held.enforced)
         draft.sandbox_image = held.image
         yield sandbox
+
+
+def _image(ready: Prepared) -> TaskImage | None:
+    """Return the image of the task.
+
+    Raises:
+        Misuse: the agent has one, too, and a sandbox is made of one.
+    """
+    image, agent = ready.task.image, ready.agent
+    if image is not None and agent.image is not None:
+        raise Misuse(
+            f"agent {agent.name!r}: its image {agent.image!r} and that of the task, "
+            f"{image.name!r}, cannot both be used; leave out the agent's"
+        )
+    return image
 
 
 @asynccontextmanager

@@ -96,6 +96,8 @@ def show(
     console.say("Deliverables: " + (", ".join(d.name for d in task.deliverables) or "the answer"))
     if task.environment is not None:
         console.say("Servers:      " + (", ".join(task.environment.servers) or "none"))
+    if task.image is not None:
+        console.say(f"Image:        {task.image.name}, in whose {task.image.workdir} one works")
     _write_package(task)
     for need in missing:
         console.say(f"Missing:      {need.kind} {need.name}: {need.state}")
@@ -138,7 +140,7 @@ def import_(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon."""
+    """Take in a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon, harbor."""
     from stages.release.importing import import_bank
 
     wanted = _filter(category=category).category
