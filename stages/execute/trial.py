@@ -30,6 +30,7 @@ from stages.execute.collecting import collect_work, take_in_results
 from stages.execute.dialogue.journal import Journal
 from stages.execute.harness import harness_kind, provider_for
 from stages.execute.metered import metered
+from stages.execute.pool_servers import started_from_pool
 from stages.execute.preparing import Prepared, prepared
 from stages.execute.talks import talk_seconds
 from stages.workers.deadline import Deadline, in_time
@@ -194,6 +195,13 @@ async def _toolbox(
     attempt.deadline.step = "starting its MCP servers"
     services = shared.services.owned_by(attempt.due.payer)
     context = HostToolContext(services, lambda: tuple(attempt.journal.events))
+    pool = await asyncio.to_thread(
+        started_from_pool,
+        ready.task,
+        ready.workspace,
+        shared.worker.store.artifacts,
+        shared.worker.run.config.bank,
+    )
     async with server_tools(
         offer,
         sandbox,
@@ -201,5 +209,6 @@ async def _toolbox(
         ready.task.resources,
         shared.home,
         taken={*offer.tools, *RESERVED},
+        pool=pool,
     ) as served:
         yield Toolbox(offer.tools, sandbox, context, served)

@@ -21,6 +21,7 @@ from taskdata.schema.image import TaskImage
 from taskdata.schema.input_file import InputFile
 from taskdata.schema.network import HostPattern
 from taskdata.schema.package import DomainRule, SimulatedUser, TaskPackage
+from taskdata.schema.pool_server import PoolServer
 from taskdata.schema.service import (
     FOLDER,
     MAX_SERVICES,
@@ -259,6 +260,7 @@ class TaskEnvironment(GrowingValue):
             "folders",
             "max_turns",
             "image",
+            "pool_servers",
         }
     )
 
@@ -290,6 +292,9 @@ class TaskEnvironment(GrowingValue):
     image: TaskImage | None = None
     """What programs of the task run in, the agent's and its verifier's; it needs sandboxes of
     Docker, and `one_workspace`."""
+
+    pool_servers: tuple[PoolServer, ...] = ()
+    """Those of `servers` that the task's pool brings as source."""
 
     @model_validator(mode="after")
     def _services_can_be_told_apart(self) -> Self:
@@ -474,7 +479,8 @@ class Task(GrowingValue):
         """Every file whose bytes belong to the task, those hidden from the agent included."""
         around = self.environment
         hidden = (*around.preprocess, *around.evaluation, *around.groundtruth) if around else ()
-        return (*self.files, *hidden, *(f for s in self.services for f in s.files))
+        sources = (s.source for s in around.pool_servers if s.source) if around else ()
+        return (*self.files, *hidden, *(f for s in self.services for f in s.files), *sources)
 
     @property
     def folder(self) -> tuple[InputFile, ...]:
