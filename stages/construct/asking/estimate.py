@@ -112,6 +112,11 @@ def _per_round(config: RefreshConfig) -> int:
     return 1 + config.max_rewrites
 
 
+def _per_tree(config: RefreshConfig) -> int:
+    """Each proof that finds a tree weak begins another series of rewrites."""
+    return (1 + config.max_rewrites) ** 2
+
+
 _TREE = {"task": "", "old_tree": " ", "violations": [" "]}
 # Either augment or refine is used; both show the same and differ by a few words.
 _TEMPLATES = (
@@ -144,13 +149,13 @@ _TEMPLATES = (
         2,
     ),
     _Template(
-        Construction.CHECKPOINTS, "checkpoints", TreeForm, _per_round, _TREE, _VIOLATIONS_TOKENS, 2
+        Construction.CHECKPOINTS, "checkpoints", TreeForm, _per_tree, _TREE, _VIOLATIONS_TOKENS, 2
     ),
     _Template(
         Construction.CHECKPOINTS,
         "opinions",
         FindingsForm,
-        _per_round,
+        _per_tree,
         {"draft": "", "scope": "tree"},
         0,
         2,
