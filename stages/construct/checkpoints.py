@@ -26,7 +26,8 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     A tree that was made for the current query, and in which neither validation nor proof found
     anything, is kept. A
     new tree is checked against every rule of trees and by a model's opinion, and rewritten at most
-    `max_rewrites` times; then the candidate is quarantined. Raises like `work.walk`.
+    `max_rewrites` times, or not at all if proof has sent it back; then the candidate is
+    quarantined. Raises like `work.walk`.
     """
     return walk(store, refresh_id, Construction.CHECKPOINTS, _take, connect)
 
@@ -39,7 +40,8 @@ async def _take(case: Case) -> StepOutcome:
     if current and not found:
         return StepOutcome("kept", next=Construction.PROVE)
     tally, ignored = Tally(), list[str]()
-    for _ in range(1 + case.shop.config.max_rewrites):
+    # Proof has rounds of its own.
+    for _ in range(1 if weak else 1 + case.shop.config.max_rewrites):
         asked = await _written(case, draft, found)
         tally += asked.tally
         if asked.answer is None:

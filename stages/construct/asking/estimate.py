@@ -113,8 +113,8 @@ def _per_round(config: RefreshConfig) -> int:
 
 
 def _per_tree(config: RefreshConfig) -> int:
-    """Each proof that finds a tree weak begins another series of rewrites."""
-    return (1 + config.max_rewrites) ** 2
+    """A tree is written again for faults that are read in it, and for those that proof finds."""
+    return 1 + 2 * config.max_rewrites
 
 
 _TREE = {"task": "", "old_tree": " ", "violations": [" "]}

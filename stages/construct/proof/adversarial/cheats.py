@@ -119,18 +119,13 @@ def _copied(name: str, inputs: Mapping[str, View]) -> View | None:
 
 
 def _candidates(task: Task, text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield lists of candidates: those in the inputs, and those around the right answers."""
+    """Yield lists of candidates: those in the inputs, and numbers around the right ones."""
     checks = [n.verifier for n in task.checkpoints.leaves() if isinstance(n.verifier, Check)]
-    near, wrong = list[str](), set[str]()
-    for check in checks:
-        if check.name.startswith(("answer", "text")):
-            wrong |= set(map(str, _flat(check.args.get("none", ()))))
-            near += (one for said in _expected(check) for one in _around(said))
+    said = (one for c in checks if c.name.startswith(("answer", "text")) for one in _expected(c))
+    near = [one for right in said for one in _around(right)]
     found = [*_FIGURE.findall(text), *_NAME.findall(text)]
     for name, items in (("candidates enumerated", found), ("near candidates enumerated", near)):
-        # Whoever tries candidates may know which are wrong.
-        listed = [one for one in dict.fromkeys(items) if one not in wrong][:_MOST_CANDIDATES]
-        if listed:
+        if listed := list(dict.fromkeys(items))[:_MOST_CANDIDATES]:
             yield name, listed
 
 
@@ -147,14 +142,14 @@ def _expected(check: Check) -> Iterator[str]:
 
 
 def _around(candidate: str) -> list[str]:
-    """Return a number or time among others like it; another text alone."""
+    """Return a number or time among others like it; nothing around another text."""
     if time := _TIME.fullmatch(candidate):
         minutes = int(time[1]) * 60 + int(time[2])
         near = (minutes + 5 * step for step in range(-_NEAR, _NEAR + 1))
         return [f"{m // 60}:{m % 60:02}" for m in near]
     digits = candidate.replace(",", "")
     if not re.fullmatch(r"\d{1,15}(\.\d{1,6})?", digits):
-        return [candidate]
+        return []
     places = len(digits.partition(".")[2])
     step = max(10**-places, float(digits) / 50 if not places else 0.0)
     return [f"{float(digits) + n * step:.{places}f}" for n in range(-_NEAR, _NEAR + 1)]

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stages.construct.proof.adversarial.grids import Grid, grids_of
+from stages.construct.proof.adversarial.grids import Grid, grids_of, lists_of_objects
 from stages.score.matching import Found, contains_phrase, fold, key_of, same, without_dates
 from stages.score.numbers import close, read_number
 from stages.score.plain_text import searchable_text
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.views import (
     AudioView,
+    CsvView,
     DocumentView,
     HtmlView,
     JsonView,
@@ -33,6 +34,9 @@ from taskdata.schema.views import (
 _FIGURE = re.compile(r"[-\u2212]?\d[\d.,:/-]*\d|\d\d+")
 _NAME = re.compile(r"(?<=[a-z0-9,;:(] )[A-Z][\w-]+(?: [A-Z][\w-]+)*")
 _COUNT = re.compile(r"[a-z]+|\d{1,4}")
+_ROWS, _SLIDES, _PAGES = "rows", "slides", "pages"
+_COUNTED = {"csv_rows": _ROWS, "pptx_slides": _SLIDES, "pdf_pages": _PAGES}
+"""Checks whose number is of something that has no name."""
 _NUMBERS = (
     *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
@@ -49,8 +53,8 @@ class Said:
     names: frozenset[str]
     """Of sheets and columns."""
     text: str
-    counts: frozenset[int]
-    """Numbers of rows, items, slides and pages."""
+    counts: frozenset[tuple[str, int]]
+    """Numbers of rows by the name of a column, of items by path, of slides and pages."""
     sums: tuple[tuple[str, float], ...]
     """Of columns, by their names."""
     charts: int
@@ -65,7 +69,7 @@ class Fact:
     phrases: tuple[str, ...] = ()
     """Any of them is enough."""
     name: str = ""
-    count: int | None = None
+    count: tuple[str, int] | None = None
     sum: tuple[str, float, float] | None = None
     """Column, sum, tolerance."""
     charts: int = 0
@@ -122,7 +126,7 @@ def facts_of(leaves: Sequence[Checkpoint], view: View | str) -> tuple[Fact, ...]
     for leaf in leaves:
         if isinstance(leaf.verifier, Check):
             found |= dict.fromkeys(_of_check(leaf.verifier, grids))
-            found |= dict.fromkeys(_of_words(leaf.requirement))
+            found |= dict.fromkeys(_of_words(leaf.requirement, _counted(leaf.verifier)))
     return tuple(fact for fact in found if fact.holds(said))
 
 
@@ -181,12 +185,18 @@ def _names(view: View, grids: Sequence[Grid]) -> Iterator[str]:
         yield from (fold(value) for value in grid.header if isinstance(value, str))
 
 
-def _counts(view: View, grids: Sequence[Grid]) -> Iterator[int]:
-    yield from (len(grid.rows) for grid in grids)
-    if isinstance(view, SlidesView):
-        yield len(view.slides)
+def _counts(view: View, grids: Sequence[Grid]) -> Iterator[tuple[str, int]]:
+    for grid in grids:
+        rows = len(grid.rows)
+        yield from ((fold(name), rows) for name in grid.header if isinstance(name, str))
+        if isinstance(view, CsvView):
+            yield _ROWS, rows
+    if isinstance(view, JsonView):
+        yield from ((f"at {path}", len(items)) for path, items in lists_of_objects(view.value))
+    elif isinstance(view, SlidesView):
+        yield _SLIDES, len(view.slides)
     elif isinstance(view, PdfView):
-        yield view.page_count
+        yield _PAGES, view.page_count
 
 
 def _sums(grids: Sequence[Grid]) -> Iterator[tuple[str, float]]:
@@ -219,8 +229,9 @@ def _of_check(check: Check, grids: Sequence[Grid]) -> Iterator[Fact]:
     for path, value in _expected_at_paths(args):
         yield Fact(row=frozenset((path, key_of(value))))
     least, most = args.get("min", args.get("min_rows")), args.get("max", args.get("max_rows"))
-    if isinstance(least, int) and least == most:
-        yield Fact(count=least)
+    counted = _counted(check)
+    if counted is not None and isinstance(least, int) and least == most:
+        yield Fact(count=(counted, least))
     if "column" in args and isinstance(args.get("expected"), int | float):
         total = (fold(str(args["column"])), float(args["expected"]), tolerance)
         yield Fact(sum=total)
@@ -293,14 +304,24 @@ def _groups(named: Any) -> Iterator[tuple[str, ...]]:
         yield tuple(map(str, group)) if isinstance(group, list | tuple) else (str(group),)
 
 
-def _of_words(requirement: str) -> Iterator[Fact]:
-    """Yield the figures and names in a requirement, and the numbers of things in it."""
+def _counted(check: Check) -> str | None:
+    """Return what a number in the check's requirement may be the number of, None: nothing."""
+    if check.name in _COUNTED:
+        return _COUNTED[check.name]
+    if check.name.startswith("json_"):
+        return f"at {check.args.get('path', '')}"
+    column = check.args.get("key") or next(iter(check.args.get("columns") or ()), None)
+    return None if column is None else fold(str(column))
+
+
+def _of_words(requirement: str, counted: str | None) -> Iterator[Fact]:
+    """Yield the figures and names in a requirement, and the numbers of what its check looks at."""
     words = requirement.rstrip(".")
     for figure in _FIGURE.findall(words):
         yield Fact(phrases=(fold(figure),))
     for name in _NAME.findall(words):
         yield Fact(phrases=(fold(name),))
-    for word in _COUNT.findall(words.lower()):
+    for word in _COUNT.findall(words.lower()) if counted is not None else ():
         count = _COUNT_WORDS.get(word) or (int(word) if word.isdecimal() else 0)
-        if count > 1:
-            yield Fact(count=count)
+        if count > 1 and counted is not None:
+            yield Fact(count=(counted, count))

@@ -31,12 +31,20 @@ from stages.construct.proof.adversarial.parts import (
 from stages.score.matching import Found, quote
 from stages.score.numbers import plain, read_number
 from taskdata.schema.checkpoint import Checkpoint
-from taskdata.schema.views import HtmlView, JsonView, UnreadableView, View, WorkbookView
+from taskdata.schema.views import (
+    CsvView,
+    HtmlView,
+    JsonView,
+    UnreadableView,
+    View,
+    WorkbookView,
+)
 
 _TRIED = 12
 """Places at which a kind of fault is tried in one deliverable, at most."""
 _OTHER = "something else"
 _FIGURE = re.compile(r"(?<![\w.,:])\d(?:[\d.,:/'-]*\d)?(?![\w])")
+_NAME = re.compile(r"\b[A-Z][\w-]+(?: [A-Z][\w-]+){0,4}")
 _DIGIT = re.compile(r"\d")
 
 
@@ -56,12 +64,21 @@ class Fault(StrEnum):
     COLUMN = "column renamed"
     SHEET = "sheet renamed"
     FIGURE = "figure changed"
+    NAME = "name changed"
     SECTION = "section dropped"
     CHART = "chart removed"
     LINK = "link changed"
 
 
-MOST = {Fault.VALUE: 3, Fault.ROW_DROPPED: 2, Fault.FIGURE: 3}
+MOST = {
+    Fault.VALUE: 4,
+    Fault.FIGURE: 4,
+    Fault.NAME: 3,
+    Fault.ROW_DROPPED: 2,
+    Fault.ROW_ADDED: 2,
+    Fault.COLUMN: 2,
+    Fault.SECTION: 2,
+}
 """Mutants of one kind for each deliverable; of the others, one."""
 
 
@@ -147,7 +164,10 @@ def _as_a_whole(name: str, view: View) -> Iterator[tuple[Fault, str, View | None
 def _sites(left: View | str, rng: random.Random) -> Mapping[Fault, list[_Site]]:
     """Return the places of each kind of fault, in a random order."""
     if isinstance(left, str):
-        return {Fault.FIGURE: _shuffled(_figures(left, left), rng)}
+        return {
+            Fault.FIGURE: _shuffled(_figures(left, left), rng),
+            Fault.NAME: _shuffled(_written_names(left, left), rng),
+        }
     grids = grids_of(left)
     found: dict[Fault, list[_Site]] = {
         Fault.VALUE: _shuffled([*_values(grids), *_json_values(left)], rng),
@@ -155,7 +175,8 @@ def _sites(left: View | str, rng: random.Random) -> Mapping[Fault, list[_Site]]:
         Fault.ROW_ADDED: _shuffled(_more_rows(grids), rng),
         Fault.COLUMN: _shuffled(_columns(grids), rng),
         Fault.SHEET: _shuffled(_sheets(left), rng),
-        Fault.FIGURE: _shuffled(_figures_of(left), rng),
+        Fault.FIGURE: _shuffled(_in_texts(left, _figures), rng),
+        Fault.NAME: _shuffled(_in_texts(left, _written_names), rng),
         Fault.SECTION: _shuffled((_Site(w, lambda v=v: v) for w, v in sections(left)), rng),  # type: ignore[misc]
         Fault.LINK: _shuffled(_links(left), rng),
     }
@@ -276,10 +297,13 @@ def _sheets(view: View) -> Iterator[_Site]:
         yield _Site(f"the sheet {sheet.name!r} is called {_OTHER!r}", renamed)
 
 
-def _figures_of(view: View) -> Iterator[_Site]:
-    if isinstance(view, WorkbookView | JsonView) or view.kind == "csv":
-        return
-    yield from _figures(view, text_of(view))
+_Texts = Callable[[View | str, str], Iterator[_Site]]
+
+
+def _in_texts(view: View, sites: _Texts) -> Iterator[_Site]:
+    """Yield sites of documents: in tables and data, values are swapped one by one."""
+    if not isinstance(view, WorkbookView | JsonView | CsvView):
+        yield from sites(view, text_of(view))
 
 
 def _figures(left: View | str, text: str) -> Iterator[_Site]:
@@ -287,14 +311,24 @@ def _figures(left: View | str, text: str) -> Iterator[_Site]:
     for figure in sorted(set(_FIGURE.findall(text))):
         new = _other_figure(figure)
         pattern = re.compile(rf"(?<![\w.,:]){re.escape(figure)}(?![\w]|[.,:]\d)")
-        what = f"{figure} is {new} wherever it stands"
-        if isinstance(left, str):
-            yield _Site(what, lambda p=pattern, n=new: p.sub(n, text))  # type: ignore[misc]
-        else:
-            yield _Site(
-                what,
-                lambda p=pattern, n=new: with_text_changed(left, lambda t: p.sub(n, t)),  # type: ignore[misc]
-            )
+        yield _everywhere(left, pattern, figure, new)
+
+
+def _written_names(left: View | str, text: str) -> Iterator[_Site]:
+    """Yield each name of a text, changed wherever it stands."""
+    for name in sorted(set(_NAME.findall(text))):
+        pattern = re.compile(rf"\b{re.escape(name)}\b")
+        yield _everywhere(left, pattern, name, _OTHER.title())
+
+
+def _everywhere(left: View | str, pattern: re.Pattern[str], old: str, new: str) -> _Site:
+    def changed(text: str) -> str:
+        return pattern.sub(new, text)
+
+    def change() -> View | str:
+        return changed(left) if isinstance(left, str) else with_text_changed(left, changed)
+
+    return _Site(f"{quote(old)} is {quote(new)} wherever it stands", change)
 
 
 def _links(view: View) -> Iterator[_Site]:
