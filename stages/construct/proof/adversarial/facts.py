@@ -125,8 +125,12 @@ def facts_of(leaves: Sequence[Checkpoint], view: View | str) -> tuple[Fact, ...]
     found: dict[Fact, None] = {}
     for leaf in leaves:
         if isinstance(leaf.verifier, Check):
-            found |= dict.fromkeys(_of_check(leaf.verifier, grids))
-            found |= dict.fromkeys(_of_words(leaf.requirement, _counted(leaf.verifier)))
+            of_check = list(_of_check(leaf.verifier, grids))
+            found |= dict.fromkeys(of_check)
+            # Where an alias will do, the word of the requirement itself is not asked for.
+            aliases = {alias for fact in of_check for alias in fact.phrases}
+            words = _of_words(leaf.requirement, _counted(leaf.verifier))
+            found |= dict.fromkeys(fact for fact in words if aliases.isdisjoint(fact.phrases))
     return tuple(fact for fact in found if fact.holds(said))
 
 

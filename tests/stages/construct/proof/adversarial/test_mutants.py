@@ -190,10 +190,10 @@ def test_pictures_are_blanked_whatever_their_check_looks_at():
 
 def test_the_final_answer_is_mutated_in_the_figures_that_are_named():
     asked = leaf("answer_contains", None, {"all": [["466.05"]]}, "It is 466.05 for 11 articles.")
-    found = mutants_of(None, "In 2025 it is 466.05, 11 are open.", [asked], "s", is_file=False)
+    found = mutants_of(None, "in 2025 it is 466.05, 11 are open.", [asked], "s", is_file=False)
     assert {m.left for m in found.asked_for} == {
-        "In 2025 it is 566.05, 11 are open.",
-        "In 2025 it is 466.05, 21 are open.",
+        "in 2025 it is 566.05, 11 are open.",
+        "in 2025 it is 466.05, 21 are open.",
     }
     assert found.not_asked_for == 1
 
