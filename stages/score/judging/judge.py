@@ -1,4 +1,4 @@
-"""The LLM judge: scores a leaf against its rubric from what it is shown of the deliverables.
+"""The LLM judge: scores leaves against their rubrics from what it is shown of the deliverables.
 
 A reply that does not fit the verdict schema never becomes a number: the judge is asked again, a
 limited number of times, and then the leaf is unscored with the fault as its reason. The same
@@ -10,9 +10,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from environments.models.faults import NotRecorded
 from environments.models.record.client import RecordedClient
@@ -23,11 +20,24 @@ from environments.renderers.sound.formats import MAX_CLIP_SECONDS
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.exhibits import MAX_PICTURES, MAX_RECORDINGS
 from stages.score.judging.frames import MARK_LENGTH
+from stages.score.judging.questions import (
+    Asked,
+    read_verdicts,
+    reply_tokens,
+    verdict_schema,
+)
 from stages.score.judging.senses import SOUND_TOKENS_PER_SECOND, sense
-from stages.score.judging.shown import ShownTrial, prompt, question, show, told_of
-from stages.score.judging.sight import REPLY_TOKENS, Sight, sight_of
+from stages.score.judging.shown import (
+    ShownTrial,
+    group_question,
+    prompt,
+    question,
+    show,
+    told_of,
+)
+from stages.score.judging.sight import Sight, sight_of
 from stages.score.judging.tokens import MOST_BYTES_PER_TOKEN
-from stages.score.matching import quote, storable
+from stages.score.matching import storable
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import JudgeUnreadable, ModelRejected
 from taskdata.schema.agent import ModelSpec
@@ -47,15 +57,6 @@ PROMPT_VERSION = 3
 MAX_ASKS = 3
 _MAX_REASON = 2_000
 _OURS_TO_MEND = frozenset({401, 402, 403, 404, 407, 429})
-
-
-class JudgeReply(BaseModel):
-    """What a judge must answer: exactly this."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    score: Annotated[int, Field(ge=0, le=10)]
-    evidence: Annotated[str, Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -134,9 +135,15 @@ class LeafJudge:
     _shown: "asyncio.Future[ShownTrial] | None" = field(default=None, init=False, repr=False)
 
     async def score(self, leaf: Checkpoint, verifier: Judge) -> LeafScore:
-        """Return the leaf's score; unscored if the judge refuses or its reply cannot be parsed.
+        """Return the score of one leaf that is asked about by itself; see `score_group`."""
+        (scored,) = await self.score_group([Asked(leaf, verifier)])
+        return scored
 
-        If nothing that it should look at was delivered, the score is 0 without asking.
+    async def score_group(self, group: Sequence[Asked]) -> list[LeafScore]:
+        """Return the scores of leaves that are asked about in one question, in their order.
+
+        They are unscored if the judge refuses or its reply cannot be parsed. If nothing that the
+        judge should look at was delivered, a leaf scores 0 without asking.
 
         Raises:
             ModelUnavailable: the judge cannot be reached, or other calls held the money for too
@@ -145,15 +152,23 @@ class LeafJudge:
             ModelRejected: the key, the account or the model's name is wrong.
             NotRecorded: only recorded replies are replayed, and there is none.
         """
-        absent = nothing_to_judge(verifier, self.trial)
-        if absent is not None:
-            return self._leaf(leaf.id, 0.0, self.model, absent)
-        shown = await self._show(leaf)
-        request = judge_request(shown, leaf.requirement, verifier)
-        scored = await self._ask(leaf.id, request)
-        return scored.model_copy(update={"unseen": told_of(shown, verifier)})
+        scores: dict[str, LeafScore] = {}
+        asked = list[Asked]()
+        for leaf, verifier in group:
+            absent = nothing_to_judge(verifier, self.trial)
+            if absent is None:
+                asked.append(Asked(leaf, verifier))
+            else:
+                scores[leaf.id] = self._leaf(leaf.id, 0.0, self.model, absent)
+        if asked:
+            shown = await self._show(asked[0].leaf)
+            found = await self._ask(asked, group_request(shown, asked))
+            for one, scored in zip(asked, found, strict=True):
+                told = {"unseen": told_of(shown, one.verifier)}
+                scores[one.leaf.id] = scored.model_copy(update=told)
+        return [scores[one.leaf.id] for one in group]
 
-    async def _ask(self, leaf_id: str, request: ModelRequest) -> LeafScore:
+    async def _ask(self, asked: Sequence[Asked], request: ModelRequest) -> list[LeafScore]:
         fault, model = "", self.model
         for client in self.asks:
             try:
@@ -164,18 +179,22 @@ class LeafJudge:
                 # No word on the question: the key, the account or the model's name is wrong.
                 if exc.status in _OURS_TO_MEND:
                     raise
-                reason = f"the judge gave no verdict: {exc}"
-                return self._leaf(leaf_id, None, self.model, reason, Unscored.NO_VERDICT)
+                return self._without_verdict(asked, self.model, f"the judge gave no verdict: {exc}")
             model = reply.model or self.model
             try:
-                verdict = read_judge(leaf_id, reply)
+                verdicts = read_verdicts(asked, reply)
             except JudgeUnreadable as exc:
                 fault = str(exc)
-                _logger.warning("leaf %s: %s", leaf_id, fault)
+                _logger.warning("%s", fault)
                 continue
-            return self._leaf(leaf_id, float(verdict.score), model, verdict.evidence)
-        reason = f"after {len(self.asks)} asks: {fault}"
-        return self._leaf(leaf_id, None, model, reason, Unscored.NO_VERDICT)
+            return [
+                self._leaf(one.leaf.id, float(verdict.score), model, verdict.evidence)
+                for one, verdict in zip(asked, verdicts, strict=True)
+            ]
+        return self._without_verdict(asked, model, f"after {len(self.asks)} asks: {fault}")
+
+    def _without_verdict(self, asked: Sequence[Asked], model: str, reason: str) -> list[LeafScore]:
+        return [self._leaf(one.leaf.id, None, model, reason, Unscored.NO_VERDICT) for one in asked]
 
     def _show(self, leaf: Checkpoint) -> Awaitable[ShownTrial]:
         """Return what the trial's leaves share, made once; without a task it is `leaf` alone."""
@@ -205,19 +224,6 @@ def no_judge(leaf_id: str) -> LeafScore:
     return _leaf(leaf_id, None, "none", "no judge is configured", Unscored.NOT_CONFIGURED)
 
 
-def read_judge(leaf_id: str, reply: ModelReply) -> JudgeReply:
-    """Return the verdict; raises `JudgeUnreadable` so that the caller asks again."""
-    try:
-        return JudgeReply.model_validate_json(reply.text)
-    except ValidationError as exc:
-        fault = exc.errors(include_url=False, include_context=False)[0]
-        where = ".".join(map(str, fault["loc"])) or "reply"
-        raise JudgeUnreadable(
-            f"the judge's reply for {leaf_id!r} is no verdict ({where}: {fault['msg']}): "
-            f"{quote(reply.text)}"
-        ) from exc
-
-
 def nothing_to_judge(verifier: Judge, trial: TrialEvidence) -> str | None:
     """Return why there is nothing to show to a judge, None if there is something."""
     if not verifier.deliverables:
@@ -233,12 +239,23 @@ def nothing_to_judge(verifier: Judge, trial: TrialEvidence) -> str | None:
 
 
 def judge_request(shown: ShownTrial, requirement: str, verifier: Judge) -> ModelRequest:
-    """Return the question to the judge, with all untrusted text between marks it cannot forge."""
-    leaf = question(shown, requirement, verifier)
+    """Return the question about one leaf, with all untrusted text between marks."""
+    return _request(shown, question(shown, requirement, verifier), 1)
+
+
+def group_request(shown: ShownTrial, group: Sequence[Asked]) -> ModelRequest:
+    """Return the question about leaves that are asked about together; one alone is no group."""
+    if len(group) == 1:
+        ((leaf, verifier),) = group
+        return judge_request(shown, leaf.requirement, verifier)
+    return _request(shown, group_question(shown, group), len(group))
+
+
+def _request(shown: ShownTrial, asked: str, leaves: int) -> ModelRequest:
     return ModelRequest(
-        messages=[shown.system, Message(role="user", text=leaf, opening=shown.opening)],
-        max_tokens=REPLY_TOKENS,
-        json_schema=VERDICT_SCHEMA,
+        messages=[shown.system, Message(role="user", text=asked, opening=shown.opening)],
+        max_tokens=reply_tokens(leaves),
+        json_schema=verdict_schema(leaves),
     )
 
 
@@ -253,17 +270,6 @@ def largest_request(requirement: str, verifier: Judge, sight: Sight) -> ModelReq
     pieces += [sounds] * sight.hears
     shown = ShownTrial("0" * MARK_LENGTH, Message("system", prompt()), Opening(tuple(pieces)), {})
     return judge_request(shown, requirement, verifier)
-
-
-VERDICT_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "score": {"type": "integer", "minimum": 0, "maximum": 10},
-        "evidence": {"type": "string"},
-    },
-    "required": ["score", "evidence"],
-    "additionalProperties": False,
-}
 
 
 def _leaf(
