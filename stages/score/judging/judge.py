@@ -32,11 +32,11 @@ from stages.score.judging.shown import (
     group_question,
     prompt,
     question,
-    show,
     told_of,
 )
 from stages.score.judging.sight import Sight, sight_of
 from stages.score.judging.tokens import MOST_BYTES_PER_TOKEN
+from stages.score.judging.viewing import TrialViews
 from stages.score.matching import storable
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import JudgeUnreadable, ModelRejected
@@ -51,10 +51,14 @@ from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
 
-PROMPT_VERSION = 3
-"""Version of `prompts/judge.md` and the layout of the request; part of every verifier name."""
+PROMPT_VERSION = 4
+"""Version of `prompts/judge.md` and of how a judge is asked; part of every verifier name."""
 
 MAX_ASKS = 3
+MAX_VIEWS = 2
+"""Of one trial: whole, and without sentences that may speak to the judge."""
+MOST_GAIN = 1.0
+"""Points that such sentences may add to a score."""
 _MAX_REASON = 2_000
 _OURS_TO_MEND = frozenset({401, 402, 403, 404, 407, 429})
 
@@ -132,7 +136,7 @@ class LeafJudge:
     sight: Sight = field(default_factory=Sight)
     artifacts: ArtifactStore | None = None
     """Where pictures and recordings are; None: none are shown."""
-    _shown: "asyncio.Future[ShownTrial] | None" = field(default=None, init=False, repr=False)
+    _made: "asyncio.Future[TrialViews] | None" = field(default=None, init=False, repr=False)
 
     async def score(self, leaf: Checkpoint, verifier: Judge) -> LeafScore:
         """Return the score of one leaf that is asked about by itself; see `score_group`."""
@@ -161,12 +165,27 @@ class LeafJudge:
             else:
                 scores[leaf.id] = self._leaf(leaf.id, 0.0, self.model, absent)
         if asked:
-            shown = await self._show(asked[0].leaf)
-            found = await self._ask(asked, group_request(shown, asked))
-            for one, scored in zip(asked, found, strict=True):
-                told = {"unseen": told_of(shown, one.verifier)}
-                scores[one.leaf.id] = scored.model_copy(update=told)
+            scores |= {found.leaf_id: found for found in await self._verdicts(asked)}
         return [scores[one.leaf.id] for one in group]
+
+    async def _verdicts(self, asked: Sequence[Asked]) -> list[LeafScore]:
+        """Return the scores of leaves with something to look at."""
+        views = await self._views(asked[0].leaf)
+        found = await self._of_view(asked, views.whole)
+        if not views.may_speak or all((one.score or 0.0) <= MOST_GAIN for one in found):
+            return found
+        second = await asyncio.to_thread(views.second)
+        if second is None:
+            return found
+        again = await self._of_view(asked, second)
+        return [lower(*both) for both in zip(found, again, strict=True)]
+
+    async def _of_view(self, asked: Sequence[Asked], shown: ShownTrial) -> list[LeafScore]:
+        found = await self._ask(asked, group_request(shown, asked))
+        return [
+            scored.model_copy(update={"unseen": told_of(shown, one.verifier)})
+            for one, scored in zip(asked, found, strict=True)
+        ]
 
     async def _ask(self, asked: Sequence[Asked], request: ModelRequest) -> list[LeafScore]:
         fault, model = "", self.model
@@ -196,17 +215,17 @@ class LeafJudge:
     def _without_verdict(self, asked: Sequence[Asked], model: str, reason: str) -> list[LeafScore]:
         return [self._leaf(one.leaf.id, None, model, reason, Unscored.NO_VERDICT) for one in asked]
 
-    def _show(self, leaf: Checkpoint) -> Awaitable[ShownTrial]:
+    def _views(self, leaf: Checkpoint) -> Awaitable[TrialViews]:
         """Return what the trial's leaves share, made once; without a task it is `leaf` alone."""
-        if self._shown is None:
-            self._shown = asyncio.ensure_future(self._made(leaf))
-        return self._shown
+        if self._made is None:
+            self._made = asyncio.ensure_future(self._make(leaf))
+        return self._made
 
-    async def _made(self, leaf: Checkpoint) -> ShownTrial:
+    async def _make(self, leaf: Checkpoint) -> TrialViews:
         task = self.trial.task
         leaves = (leaf,) if task is None else task.checkpoints.leaves()
         sensed = await sense(self.trial, leaves, self.artifacts, self.sight)
-        return await asyncio.to_thread(show, self.trial, leaves, sensed, self.sight)
+        return await asyncio.to_thread(TrialViews, self.trial, leaves, sensed, self.sight)
 
     def _leaf(
         self,
@@ -217,6 +236,23 @@ class LeafJudge:
         unscored: Unscored | None = None,
     ) -> LeafScore:
         return _leaf(leaf_id, score, f"{model}{self.sight.qualifier}", reason, unscored)
+
+
+def lower(whole: LeafScore, second: LeafScore) -> LeafScore:
+    """Return the score of a leaf by its score in the whole view and in the second one.
+
+    Sentences that may speak to the judge add at most `MOST_GAIN` points; beyond that the score
+    without them counts. A leaf that has a score only with them has none.
+    """
+    if whole.score is None or second.score is None:
+        return whole if whole.score is None else second
+    if whole.score - second.score <= MOST_GAIN:
+        return whole
+    reason = (
+        f"{second.score:g} without sentences that may speak to the judge, {whole.score:g} with "
+        f"them; the lower counts: {second.reason}"
+    )
+    return second.model_copy(update={"reason": reason[:_MAX_REASON]})
 
 
 def no_judge(leaf_id: str) -> LeafScore:

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from environments.ports import Media, Message, Opening
 from stages.score.evidence import TrialEvidence
-from stages.score.judging.addressed import speaks_to_the_judge
+from stages.score.judging.addressed import Clear, Cleared, cleared
 from stages.score.judging.exhibits import Sensed, exhibits, without_addresses
 from stages.score.judging.frames import Frame, Part, framed, quoted
 from stages.score.judging.questions import Asked, asked_together, reply_tokens
@@ -55,17 +55,32 @@ class ShownTrial:
     """What is not shown, in words, by the file's name or `final answer`."""
     unsearched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """In which pictures nobody looked for text that speaks to the judge, by the file's name."""
+    may_speak: bool = False
+    """Whether sentences that may speak to the judge are shown."""
 
 
 def show(
-    trial: TrialEvidence, leaves: Sequence[Checkpoint], sensed: Mapping[str, Sensed], sight: Sight
+    trial: TrialEvidence,
+    leaves: Sequence[Checkpoint],
+    sensed: Mapping[str, Sensed],
+    sight: Sight,
+    clear: Clear = cleared,
 ) -> ShownTrial:
-    """Return what the judge is shown of a trial, for questions about any of `leaves`."""
+    """Return what the judge is shown of a trial, for questions about any of `leaves`.
+
+    Args:
+        trial: What the trial left.
+        leaves: The leaves that are judged.
+        sensed: Pictures and recordings of its files.
+        sight: What the judge takes.
+        clear: Leaves out of the trial's texts what shall not be shown.
+    """
     names = judged_names(trial, leaves)
-    shown = exhibits(trial, names, sensed, sight)
-    task = [] if trial.task is None else [_task_frame(trial.task, trial, names)]
-    said, words = without_addresses([Part("", trial.final_answer)])
-    answer = said if trial.final_answer else [Part("there is none")]
+    shown = exhibits(trial, names, sensed, sight, clear)
+    others = [clear(name) for name in trial.delivered if name not in set(names)][:_MOST_NAMES]
+    task = [] if trial.task is None else [_task_frame(trial.task, others)]
+    said = without_addresses([Part("", trial.final_answer)], clear)
+    answer = said.parts if trial.final_answer else [Part("there is none")]
     frames = [*task, *(one.frame for one in shown.values()), Frame(_ANSWER, answer)]
     block = framed(frames, _room(_questions(trial, leaves), sight))
     cut = set(block.cut)
@@ -73,14 +88,16 @@ def show(
         name: (*one.unseen, *([f"{name}: {_CUT}"] if one.frame.name in cut else []))
         for name, one in shown.items()
     }
-    notes = [f"{words} words that speak to the judge were left out"] if words else []
+    left_out = f"{said.words} words that speak to the judge were left out"
+    notes = [left_out] if said.words else []
     notes += [_CUT] if _ANSWER in cut else []
     unseen[_ANSWER] = tuple(f"{_ANSWER}: {note}" for note in notes)
     begin, end = f"BEGIN UNTRUSTED {block.mark}\n", f"\nEND UNTRUSTED {block.mark}\n\n"
     system = Message(role="system", text=prompt().format(mark=block.mark))
     opening = Opening(_joined([begin, *block.pieces, end]))
     unsearched = {name: one.unsearched for name, one in shown.items()}
-    return ShownTrial(block.mark, system, opening, unseen, unsearched)
+    may_speak = any(one.may_speak for one in (said, *shown.values(), *others))
+    return ShownTrial(block.mark, system, opening, unseen, unsearched, may_speak)
 
 
 def question(shown: ShownTrial, requirement: str, verifier: Judge) -> str:
@@ -151,14 +168,19 @@ def _own_tokens(group: Sequence[Asked]) -> int:
     return sum(asked) + (len(group) - 1) * _AROUND_LEAF_TOKENS + reply_tokens(len(group))
 
 
-def _task_frame(task: Task, trial: TrialEvidence, shown: Sequence[str]) -> Frame:
+def _task_frame(task: Task, others: Sequence[Cleared]) -> Frame:
     parts = [Part("", task.query)]
     parts += [Part(f"its {name.replace('_', ' ')}", text) for name, text in _rules(task)]
-    others = [name for name in trial.delivered if name not in set(shown)][:_MOST_NAMES]
     if others:
-        told = ", ".join(_NAME_LEFT_OUT if speaks_to_the_judge(n) else quoted(n) for n in others)
+        told = ", ".join(_NAME_LEFT_OUT if one.words else quoted(one.text) for one in others)
         parts.append(Part(f"other files it left, not shown: {told}"))
     return Frame("the task that the assistant was given", parts)
+
+
+def words_of(task: Task) -> list[str]:
+    """Return what a task says of the work: its query, its rules and what is required."""
+    required = [node.requirement for node in task.checkpoints.nodes()]
+    return [task.query, *(text for _, text in _rules(task)), *required]
 
 
 def _rules(task: Task) -> Iterator[tuple[str, str]]:
