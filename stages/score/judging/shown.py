@@ -98,7 +98,8 @@ def show(
     system = Message(role="system", text=prompt().format(mark=block.mark))
     opening = Opening(_joined([begin, *block.pieces, end]))
     unsearched = {name: one.unsearched for name, one in shown.items()}
-    may_speak = any(one.may_speak for one in (said, talk, *shown.values(), *others))
+    may_speak = said.may_speak or talk.may_speak
+    may_speak |= any(one.may_speak for one in (*shown.values(), *others))
     return ShownTrial(block.mark, system, opening, unseen, unsearched, may_speak)
 
 
