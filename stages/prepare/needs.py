@@ -10,13 +10,20 @@ from environments.mcp.health import missing_server
 from environments.mcp.offer import offered
 from environments.mcp.pool.installed import missing
 from environments.mcp.pool.starting import missing_tokens, pool_servers
+from environments.sandbox.docker.provider import Docker
 from environments.scripts.needs import DATABASE_LIBRARIES
 from environments.services.kinds import service_state
 from environments.tool_runtime.states import READY, tool_state
-from stages.score.scripts.program_text import Read, imported_packages, programs_of
+from stages.score.scripts.program_text import (
+    Read,
+    fetched_by,
+    imported_packages,
+    programs_of,
+)
 from taskdata.errors import Misuse
 from taskdata.installing import extra_command
 from taskdata.schema.base import Value
+from taskdata.schema.image import TaskImage
 from taskdata.schema.run import SandboxName
 from taskdata.schema.task import Task
 from taskdata.schema.tool_backends import ToolBackends
@@ -28,7 +35,7 @@ _EXTRA, _OF_EXTRA = "pools", {"psycopg2", "PyPDF2"}
 class Need(Value):
     """Something that a task needs."""
 
-    kind: Literal["tool", "server", "service", "database", "package"]
+    kind: Literal["tool", "server", "service", "database", "package", "image", "network"]
     name: str
     state: str
     """`ready`, or in one line what is missing and how to get it."""
@@ -69,6 +76,7 @@ def task_needs(
             Need(kind="service", name=s.name, state=service_state(s.kind, sandbox))
             for s in task.services
         ),
+        *_of_image(task, read, sandbox),
         *_of_programs(task, read, sandbox),
     )
 
@@ -110,9 +118,33 @@ def _of_database(task: Task, packages: frozenset[str]) -> Iterator[Need]:
     yield Need(kind="database", name="postgresql", state=READY if has_one else missing_one)
 
 
+def _of_image(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
+    """Yield the image of the task, and what its verifier would fetch into it."""
+    if task.image is None or task.environment is None:
+        return
+    lacking = [] if sandbox == "docker" else [f"it needs --sandbox docker, not {sandbox}"]
+    if (state := _image_state(task.image)) != READY:
+        lacking.append(state)
+    state = "; ".join(lacking) or READY
+    yield Need(kind="image", name=task.image.name, state=state)
+    scripts = (f for f in task.environment.evaluation if f.path.endswith(".sh"))
+    if fetching := fetched_by([read(file.sha256) for file in scripts]):
+        named = ", ".join(f"`{command}`" for command in fetching)
+        why = f"its verifier runs {named}, and reaches no network: have the image bring that"
+        yield Need(kind="network", name="verifier", state=why)
+
+
+def _image_state(image: TaskImage) -> str:
+    missing = Docker(image.name).unavailable()
+    if missing is None or "has no image" not in missing:
+        return missing or READY
+    where = ", in the folder that was imported" if image.context else ""
+    return f"the Docker engine does not have it: run `{image.way}`{where}"
+
+
 def _of_programs(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
     around = task.environment
-    if around is None:
+    if around is None or task.image is not None:
         return
     packages = frozenset[str]()
     for files in (around.preprocess, around.evaluation):

@@ -97,10 +97,33 @@ def show(
     console.say("Deliverables: " + (", ".join(d.name for d in task.deliverables) or "the answer"))
     if task.environment is not None:
         console.say("Servers:      " + (", ".join(task.environment.servers) or "none"))
+    if task.image is not None:
+        console.say(f"Image:        {task.image.name}, in whose {task.image.workdir} one works")
+    _write_package(task)
     for need in missing:
         console.say(f"Missing:      {need.kind} {need.name}: {need.state}")
     console.say("Checkpoints:")
     write_tree(task.checkpoints)
+
+
+def _write_package(task: "Task") -> None:
+    package = task.package
+    if package is None:
+        return
+    kind = [package.family, package.subcategory, package.difficulty]
+    if named := [str(part).replace("_", " ") for part in kind if part]:
+        console.say("Kind:         " + ", ".join(named))
+    if package.role:
+        console.say(f"Role:         {package.role}")
+    for number, rule in enumerate(package.domain_rules, start=1):
+        console.say(f"Rule {number}:       {rule}")
+    if package.user is not None:
+        console.say(
+            "Turns:        multi, a simulated user answers up to "
+            f"{package.user.max_exchanges} times and is told:"
+        )
+        told = (package.user.persona, package.user.instructions)
+        console.block("\n\n".join(filter(None, told)), indent=4)
 
 
 @app.command("import")
@@ -121,7 +144,7 @@ def import_(
     ] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon."""
+    """Take in a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon, harbor."""
     from stages.release.importing import import_bank
 
     wanted = _filter(category=category).category

@@ -67,6 +67,14 @@ _DATABASE = PostgresqlService(
     user="eigent",
     password="camel",  # noqa: S106 - published with the pool, and of a server of each trial's own
 )
+_MAX_TURNS = 100
+"""Of the pool's own loop."""
+_FOLDERS = {
+    "arxiv_local": "arxiv_local_storage",
+    "memory": "memory",
+    "playwright_with_chunk": ".playwright_output",
+}
+"""What the pool's own loop makes in the workspace for servers that expect it."""
 _MAX_TEXT = 1 << 20
 _MAX_FILES = 2_000
 """Files that a workspace may hold in the end, its initial ones included."""
@@ -150,6 +158,8 @@ class _Reader:
                 one_workspace=True,
                 services=services,
                 system_prompt=self._system_prompt(),
+                folders=self._folders(config, inputs),
+                max_turns=_MAX_TURNS,
                 pool_servers=self._pool_servers(config),
                 **around,
             ),
@@ -216,6 +226,13 @@ class _Reader:
         for placeholder, value in _PLACEHOLDERS.items():
             text = text.replace(placeholder, value)
         return text.strip()
+
+    def _folders(self, config: Mapping[str, Any], inputs: Iterable[InputFile]) -> tuple[str, ...]:
+        """Return the folders of the task's servers, except those that its files bring."""
+        brought = {file.path.partition("/")[0] for file in inputs}
+        needed = _names(config, SERVERS_NEEDED)
+        folders = (_FOLDERS[name] for name in needed if name in _FOLDERS)
+        return tuple(folder for folder in folders if folder not in brought)
 
     def _tools(self, config: Mapping[str, Any]) -> tuple[str, ...]:
         tools = _names(config, "needed_local_tools")
