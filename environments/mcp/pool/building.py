@@ -224,15 +224,17 @@ class _Bench:
             raise ToolUnavailable(
                 f"MCP server {self._server.name!r} cannot be built: there is no npm on the PATH"
             )
-        # `bin/npm-cli.js` of the package.
-        package = Path(npm).resolve().parents[1]
-        return (Mount(node, f"{NODE_INSIDE}/node"), Mount(package, NPM_INSIDE))
+        # `npm/bin/npm-cli.js` in a folder that may hold the packages that npm is made of, too.
+        packages = Path(npm).resolve().parents[2]
+        return (Mount(node, f"{NODE_INSIDE}/node"), Mount(packages, NPM_INSIDE))
 
     def _taken_back(self, servers: Path, how: Recipe) -> None:
         """Make the result ours and readable, keep its lock, and check that it is whole."""
         remove_tree(servers / Path(CACHE_INSIDE).name)
         _take_back(servers)
-        if how.made is not None and not os.path.lexists(servers / how.made):
+        own = servers / (self._server.folder or "")
+        # Links in the result are followed inside sandboxes only, so none may be what we mount.
+        if own.is_symlink() or not os.path.lexists(servers / how.made):
             raise ToolUnavailable(
                 f"MCP server {self._server.name!r} of the pool cannot be built: its build did not "
                 f"make {how.made}"
@@ -240,7 +242,7 @@ class _Bench:
         kept = locks_of(self._server, self._home)
         kept.mkdir(parents=True, exist_ok=True)
         for lock in (servers / path for path in how.locks):
-            if lock.is_file() and not lock.is_symlink():
+            if lock.is_file() and lock.resolve() == servers.resolve() / lock.relative_to(servers):
                 shutil.copyfile(lock, kept / lock.name)
 
 

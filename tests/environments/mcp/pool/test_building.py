@@ -96,3 +96,36 @@ def test_a_node_server_is_built_by_its_own_script(built, in_trial):
         return (await tools["list"].run({}, sandbox)).text
 
     assert in_trial(PoolEntry(server), talk) == "note.txt"
+
+
+@pytest.mark.node
+def test_links_that_a_build_leaves_show_a_trial_nothing_of_the_host(
+    built, described, pool, in_trial, tmp_path
+):
+    (tmp_path / "host/dist").mkdir(parents=True)
+    (tmp_path / "host/dist/index.js").touch()
+    (tmp_path / "host/secret.txt").write_text("secret")
+    build = pool / "local_servers/filesystem/build.js"
+    leave = f'symlinkSync("{tmp_path}/host", "node_modules");'
+    build.write_text(build.read_text().replace("cpSync }", "cpSync, symlinkSync }") + leave)
+    answer = pool / "local_servers/filesystem/source/answer.js"
+    looking = "readdirSync(process.argv[2])"
+    answer.write_text(answer.read_text().replace(looking, 'readdirSync("/opt/local_servers")'))
+    server, _ = built("filesystem")
+
+    async def talk(tools, sandbox, workspace):
+        copies = list(workspace.root.rglob("secret.txt"))
+        seen = await sandbox.run(["/bin/ls", f"{tmp_path}/host"])
+        return copies, seen.exit_code, (await tools["list"].run({}, sandbox)).text
+
+    copies, code, told = in_trial(PoolEntry(server), talk)
+    assert (copies, told) == ([], "filesystem")
+    assert code != 0
+
+    again = 'rmSync("../filesystem", { recursive: true }); symlinkSync("%s", "../filesystem");' % (
+        tmp_path / "host"
+    )
+    text = build.read_text().replace(leave, again).replace("cpSync,", "cpSync, rmSync,")
+    build.write_text(text)
+    with pytest.raises(ToolUnavailable, match=r"did not make filesystem/dist/index\.js"):
+        built("filesystem")
