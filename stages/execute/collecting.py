@@ -34,7 +34,7 @@ async def collect_work(
         answers: What tools answered when they were asked again, by file name.
 
     Raises:
-        ServiceFailed: a service was lost, and not because of the agent's use.
+        ServiceFailed: a service was lost, and not because of the agent's use, or a server.
         SandboxFailed: the deliverables cannot be read.
     """
     task, deadline = prepared.task, attempt.deadline
@@ -43,6 +43,8 @@ async def collect_work(
     if prepared.kind.predicts:
         # In this mode the files were written by the reference solution, not by the agent.
         return await asyncio.to_thread(store, Collected((), ()))
+    if prepared.surroundings.servers is not None:
+        await prepared.surroundings.servers.require_alive()
     look = partial(collect, prepared.workspace.output, task.resources)
     if not task.services:
         return await asyncio.to_thread(lambda: store(_without_ours(look(), task)))

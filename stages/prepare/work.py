@@ -245,7 +245,7 @@ def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
         require_ready([t for t in offer.tools if t in needed], config, config.sandbox)
     except ToolUnavailable as exc:
         return str(exc)
-    states = [server_state(name, home, config.sandbox) for name in offer.servers]
+    states = [server_state(name, task, home, config.sandbox, config.bank) for name in offer.servers]
     for service in task.services:
         state = service_state(service.kind, config.sandbox)
         states.append(READY if state == READY else f"service {service.name}: {state}")

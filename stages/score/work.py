@@ -27,6 +27,7 @@ from stages.score.evidence import TrialEvidence
 from stages.score.found_files import with_found_files
 from stages.score.judging.judge import RunJudge, no_judge
 from stages.score.judging.panel import RunPanel, TrialPanel
+from stages.score.judging.questions import asked_together
 from stages.score.judging.sight import sight_of
 from stages.score.matching import storable
 from stages.score.metrics import similarity_for, with_metrics
@@ -362,24 +363,22 @@ async def _all_leaves(
     evidence: TrialEvidence,
 ) -> list[LeafScore]:
     """Return every leaf's score; where one cannot be had, the others are paid and kept first."""
-    asked = (
-        _leaf(leaf, judge, evidence) for leaf in task.checkpoints.leaves() if leaf.id not in checked
-    )
+    groups = [] if judge is None else asked_together(task.checkpoints)
+    asked = [] if judge is None else [judge.score_group(group) for group in groups]
     scores, faults = list(checked.values()), []
     for found in await asyncio.gather(*asked, return_exceptions=True):
         if isinstance(found, BaseException):
             faults.append(found)
         else:
-            scores.append(found)
+            scores += found
     if faults:
         raise faults[0]
-    return scores
+    scored = {score.leaf_id for score in scores}
+    rest = (leaf for leaf in task.checkpoints.leaves() if leaf.id not in scored)
+    return [*scores, *(_unjudged(leaf, evidence) for leaf in rest)]
 
 
-async def _leaf(leaf: Checkpoint, judge: TrialPanel | None, evidence: TrialEvidence) -> LeafScore:
-    verifier = leaf.verifier
-    if isinstance(verifier, ToolResultCheck):
-        return score_tool_result(leaf.id, verifier, evidence.transcript)
-    if isinstance(verifier, Judge) and judge is not None:
-        return await judge.score(leaf, verifier)
+def _unjudged(leaf: Checkpoint, evidence: TrialEvidence) -> LeafScore:
+    if isinstance(leaf.verifier, ToolResultCheck):
+        return score_tool_result(leaf.id, leaf.verifier, evidence.transcript)
     return no_judge(leaf.id)

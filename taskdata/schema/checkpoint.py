@@ -40,6 +40,10 @@ class ToolResultCheck(Value):
     """Texts that must all occur (case-insensitive) in one such call's result."""
 
 
+FOREIGN_VERDICTS = ("exit_code", "reward_file")
+"""Verdicts of other benchmarks' programs (Toolathlon, Harbor), each on a task as a whole."""
+
+
 class ScriptCheck(GrowingValue):
     """A program that the task brings among its evaluation files decides.
 
@@ -53,9 +57,10 @@ class ScriptCheck(GrowingValue):
     kind: Literal["script"] = "script"
     entry: RelativePath
     """Path of the program (`.py`, `.sh`) within the task's evaluation files."""
-    verdict: Literal["exit_code", "last_line", "json_file"] = "exit_code"
-    """How it says its verdict: exit code 0 or 1, a score on the last line of its output, or
-    `result.json` in its output folder."""
+    verdict: Literal["exit_code", "last_line", "json_file", "reward_file"] = "exit_code"
+    """How it says its verdict: exit code 0 or 1, a score on the last line of its output,
+    `result.json` in its output folder, or a reward from 0 to 1 in a file below /logs/verifier
+    (Harbor)."""
     full_score: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """The score that it gives for a perfect result; its scale begins at 0."""
     seconds: int = Field(default=120, ge=1, le=3600)

@@ -158,6 +158,18 @@ class VerificationGroup(Value):
     root_sr: Estimate
 
 
+class ServerGroup(Value):
+    """Trials of the tasks that need one MCP server."""
+
+    tasks: int
+    trials: int
+    root_sr: Estimate
+    turns: Estimate
+    """Per trial."""
+    cost_usd: Estimate
+    """Per trial; without mean where a price is unknown."""
+
+
 class AgentDetail(Value):
     """What `results --detail` shows of an agent's first attempts, every figure with its interval.
 
@@ -198,6 +210,8 @@ class AgentDetail(Value):
     """easy, medium, hard; empty below three tasks with known turns."""
     self_verification: dict[str, VerificationGroup] = Field(default_factory=dict)
     """none, existence, looked; empty where no trial delivered anything that has a look."""
+    server: dict[str, ServerGroup] = Field(default_factory=dict)
+    """By MCP server; a task that needs two counts for both."""
 
 
 class EndToEndAccuracy(Value):

@@ -10,15 +10,18 @@ from pydantic import Field, model_validator
 from taskdata.schema.asked_again import FOLDER as ASKED_AGAIN
 from taskdata.schema.base import GrowingValue, RelativePath, Sha256, Slug, Value
 from taskdata.schema.checkpoint import (
+    FOREIGN_VERDICTS,
     AskedAgain,
     Checkpoint,
     Judge,
     ScriptCheck,
     checked_by_code,
 )
+from taskdata.schema.image import TaskImage
 from taskdata.schema.input_file import InputFile
 from taskdata.schema.network import HostPattern
 from taskdata.schema.package import DomainRule, SimulatedUser, TaskPackage
+from taskdata.schema.pool_server import PoolServer
 from taskdata.schema.service import (
     FOLDER,
     MAX_SERVICES,
@@ -249,7 +252,16 @@ class TaskEnvironment(GrowingValue):
     """What a task needs around it beside files and tools (Toolathlon, section 3)."""
 
     added_later: ClassVar[frozenset[str]] = frozenset(
-        {"distractors", "services", "one_workspace", "system_prompt"}
+        {
+            "distractors",
+            "services",
+            "one_workspace",
+            "system_prompt",
+            "folders",
+            "max_turns",
+            "image",
+            "pool_servers",
+        }
     )
 
     servers: tuple[str, ...] = ()
@@ -273,12 +285,28 @@ class TaskEnvironment(GrowingValue):
     system_prompt: str = Field(default="", max_length=20_000)
     """What the task itself has to say to the agent before its query; `LAUNCH_TIME` in it is
     replaced by when the trial began."""
+    folders: tuple[RelativePath, ...] = ()
+    """Folders that are in the one workspace from the beginning, though nothing is in them."""
+    max_turns: int | None = Field(default=None, ge=1)
+    """What the task allows; an agent whose budget allows fewer has fewer. None: as the agent."""
+    image: TaskImage | None = None
+    """What programs of the task run in, the agent's and its verifier's; it needs sandboxes of
+    Docker, and `one_workspace`."""
+
+    pool_servers: tuple[PoolServer, ...] = ()
+    """Those of `servers` that the task's pool brings as source."""
 
     @model_validator(mode="after")
     def _services_can_be_told_apart(self) -> Self:
         names = [service.name for service in self.services]
         if len(set(names)) != len(names):
             raise ValueError(f"the names of services repeat: {sorted(names)}")
+        return self
+
+    @model_validator(mode="after")
+    def _image_has_one_workspace(self) -> Self:
+        if self.image is not None and not self.one_workspace:
+            raise ValueError("a task with an image of its own needs one_workspace")
         return self
 
 
@@ -399,6 +427,21 @@ class Task(GrowingValue):
         return None if self.package is None else self.package.user
 
     @property
+    def folders(self) -> tuple[str, ...]:
+        """Folders that are in the one workspace though nothing is in them."""
+        return self.environment.folders if self.environment else ()
+
+    @property
+    def max_turns(self) -> int | None:
+        """The most turns that the task allows; None: as many as the agent's budget."""
+        return self.environment.max_turns if self.environment else None
+
+    @property
+    def image(self) -> TaskImage | None:
+        """What its programs run in, where that is not the image of all sandboxes."""
+        return self.environment.image if self.environment else None
+
+    @property
     def is_decided_by_program(self) -> bool:
         """Whether one program that the task brings says passed or failed, and nothing else counts.
 
@@ -406,8 +449,8 @@ class Task(GrowingValue):
         from which no tool can be guessed, is not asked of them.
         """
         first, *others = (leaf.verifier for leaf in self.checkpoints.leaves())
-        is_binary = isinstance(first, ScriptCheck) and first.verdict == "exit_code"
-        return is_binary and all(other == first for other in others)
+        is_foreign = isinstance(first, ScriptCheck) and first.verdict in FOREIGN_VERDICTS
+        return is_foreign and all(other == first for other in others)
 
     @property
     def asks_again(self) -> bool:
@@ -440,7 +483,8 @@ class Task(GrowingValue):
         """Every file whose bytes belong to the task, those hidden from the agent included."""
         around = self.environment
         hidden = (*around.preprocess, *around.evaluation, *around.groundtruth) if around else ()
-        return (*self.files, *hidden, *(f for s in self.services for f in s.files))
+        sources = (s.source for s in around.pool_servers if s.source) if around else ()
+        return (*self.files, *hidden, *(f for s in self.services for f in s.files), *sources)
 
     @property
     def folder(self) -> tuple[InputFile, ...]:

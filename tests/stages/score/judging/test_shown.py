@@ -300,7 +300,7 @@ def test_the_published_profile_sees_what_the_published_judge_saw(wire, judged, t
     assert sum(part["type"] == "image_url" for part in contents(wire)[0]) == 1
     assert chart.unseen == ()
     assert docx.unseen == ("report.docx: .docx files are not opened under this profile",)
-    assert docx.verifier == "judge:wire-model-1[gta2-published]@3"
+    assert docx.verifier == "judge:wire-model-1[gta2-published]@4"
 
 
 def test_long_files_are_cut_and_the_leaf_never(wire, judged, trial):
