@@ -16,6 +16,7 @@ from stages.score.library import check_library
 from taskdata.banks.loader import load_bank
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import Run, RunConfig, RunStatus
+from tests.soak import at_length_only
 
 BANK = Path(__file__).parent / "bank"
 REFUND = {"order": "KX-2207", "article": "Kettle Arlo", "amount_eur": 44.91, "paid_as": "voucher"}
@@ -96,7 +97,13 @@ def test_the_tasks_are_sound_and_their_references_and_nobody_earn_what_they_shou
     }
 
 
-@pytest.mark.parametrize(("note", "score"), [(REFUND, 10), (REFUND | {"amount_eur": 49.9}, 0)])
+@pytest.mark.parametrize(
+    ("note", "score"),
+    [
+        (REFUND | {"amount_eur": 49.9}, 0),
+        pytest.param(REFUND, 10, marks=at_length_only),
+    ],
+)
 def test_a_talk_is_scored_by_all_its_criteria(night, wire, note, score):
     wire.respond = behaviour(wire, note)
     name = "function_calling:compatible/agent"
