@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from environments.ports import Sandbox, Workspace
 from environments.sandbox.collect import collect
-from environments.sandbox.workspace import new_workspace
+from environments.sandbox.workspace import open_workspace
 from environments.services.live import LiveServices, live_services
 from environments.services.program import ServiceStopped
 from environments.services.running import NO_STATE, NOT_KEPT
@@ -175,7 +175,7 @@ class ScriptRunner:
         host = self._host
         try:
             ports = await services.renewed(script.services)
-            with new_workspace(host.folder, files) as workspace:
+            async with open_workspace(host.folder, files) as workspace:
                 for folder in FOLDERS:
                     (workspace.input / folder).mkdir(mode=0o755, exist_ok=True)
                 async with host.provider.open(workspace, limits, host.label, ports) as sandbox:
