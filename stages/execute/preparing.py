@@ -27,6 +27,7 @@ from environments.ports import Completed, ExposedPort, ModelClient, Sandbox, Wor
 from environments.sandbox.collect import collect
 from environments.sandbox.docker.contents import image_files
 from environments.sandbox.endings import why_stopped
+from environments.sandbox.imaged import let_files_be_run
 from environments.sandbox.workspace import new_workspace
 from environments.services.running import RunningServices, running_services
 from environments.tool_runtime.states import require_ready
@@ -156,9 +157,12 @@ async def _new_workspace(
         # Making and removing a workspace waits for the disk, so both happen in a thread.
         made = ExitStack()
         workspaces.push_async_callback(asyncio.to_thread, made.close)
-        return await asyncio.to_thread(
+        workspace = await asyncio.to_thread(
             lambda: made.enter_context(_filled(shared.worker.folder, task, {**own, **read()}))
         )
+    if task.image is not None:
+        await asyncio.to_thread(let_files_be_run, workspace.output)
+    return workspace
 
 
 def _filled(parent: Path, task: Task, files: Files) -> AbstractContextManager[Workspace]:
