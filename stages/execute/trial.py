@@ -15,6 +15,7 @@ from environments.ports import Sandbox
 from environments.sandbox.imaged import provider_of_image
 from environments.tool_runtime.toolbox import RESERVED, Toolbox
 from environments.toolkit.host_tool import HostToolContext
+from stages.execute.asking_again import answers_now
 from stages.execute.assignment import Assignment
 from stages.execute.attempt import (
     Counts,
@@ -29,7 +30,9 @@ from stages.execute.collecting import collect_work, take_in_results
 from stages.execute.dialogue.journal import Journal
 from stages.execute.harness import harness_kind, provider_for
 from stages.execute.metered import metered
+from stages.execute.pool_servers import started_from_pool
 from stages.execute.preparing import Prepared, prepared
+from stages.execute.talks import talk_seconds
 from stages.workers.deadline import Deadline, in_time
 from taskdata.errors import Misuse
 from taskdata.schema.image import TaskImage
@@ -81,13 +84,14 @@ async def _finished(attempt: RunningAttempt) -> TrialOutcome:
     deadline.set_up("reading its task")
     task = await attempt.shared.task(trial.task_hash)
     draft.limits = SandboxLimits(asked=task.resources)
-    agent = attempt.shared.worker.run.config.agent(trial.agent)
+    agent = attempt.shared.worker.run.config.agent(trial.agent).held_to(task.max_turns)
     kind = harness_kind(agent.harness)
     if kind.build is None:
         return await asyncio.to_thread(take_in_results, attempt, agent, task)
     async with prepared(attempt, task, agent, kind, kind.build) as ready:
         work = await run_agent(attempt, ready)
-        stored = await collect_work(attempt, ready, work.transcript)
+        answers = await answers_now(attempt, ready)
+        stored = await collect_work(attempt, ready, work.transcript, answers)
         deadline.step = "ending its services and removing its workspace"
     counts = Counts.of(attempt.journal)
     return draft.finished(stored, counts, ready.harness.prompt_version, work.seconds)
@@ -115,9 +119,10 @@ async def run_agent(attempt: RunningAttempt, ready: Prepared) -> AgentWork:
             journal=attempt.journal,
             input_folder=ready.workspace.input,
             sandbox=sandbox,
+            user=ready.user,
             proxy=proxy,
         )
-        deadline.work(agent)
+        deadline.work(agent, talk_seconds(ready.user))
         try:
             transcript = await ready.harness.run(assignment)
         finally:
@@ -190,6 +195,13 @@ async def _toolbox(
     attempt.deadline.step = "starting its MCP servers"
     services = shared.services.owned_by(attempt.due.payer)
     context = HostToolContext(services, lambda: tuple(attempt.journal.events))
+    pool = await asyncio.to_thread(
+        started_from_pool,
+        ready.task,
+        ready.workspace,
+        shared.worker.store.artifacts,
+        shared.worker.run.config.bank,
+    )
     async with server_tools(
         offer,
         sandbox,
@@ -197,5 +209,6 @@ async def _toolbox(
         ready.task.resources,
         shared.home,
         taken={*offer.tools, *RESERVED},
+        pool=pool,
     ) as served:
         yield Toolbox(offer.tools, sandbox, context, served)

@@ -70,7 +70,34 @@ class ScriptCheck(GrowingValue):
     """Names of the task's services that run beside it, each in its final state."""
 
 
-Verifier = Annotated[Check | Judge | ToolResultCheck | ScriptCheck, Field(discriminator="kind")]
+class AskedAgain(Value):
+    """A deterministic verifier of what changes with time: a tool is asked right after the trial.
+
+    Its answer is kept with the trial, so that a later scoring compares with the same.
+    """
+
+    kind: Literal["asked_again"] = "asked_again"
+    tool: str = Field(min_length=1)
+    """One of the task's tools, or of its MCP servers'."""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    path: str = Field(default="", max_length=500)
+    """Where in an answer in JSON the value is, such as `rates[0].EUR`; empty: the whole text."""
+    first_chars: int | None = Field(default=None, ge=1)
+    """Only so much of the value's beginning counts, such as 10 of a time for its day."""
+    check: Check
+    """`{answer}` in its arguments stands for the value."""
+
+
+Verifier = Annotated[
+    Check | Judge | ToolResultCheck | ScriptCheck | AskedAgain, Field(discriminator="kind")
+]
+
+
+def checked_by_code(verifier: Verifier | None) -> Check | None:
+    """Return the check that looks at what was left, None where no check does."""
+    if isinstance(verifier, AskedAgain):
+        return verifier.check
+    return verifier if isinstance(verifier, Check) else None
 
 
 Rule = Literal["weighted_mean", "all_required"]

@@ -46,7 +46,7 @@ from environments.sandbox.docker.pool import Pool, Prepared, prepared_container
 from environments.sandbox.docker.process import DockerProcess, start_process
 from environments.sandbox.exposed.inside import check_exposed_ports
 from environments.sandbox.identity import owner_of_output
-from environments.sandbox.limits import Limit, Space, filled_folders
+from environments.sandbox.limits import Limit, Space, filled_folders, library_folders
 from environments.sandbox.shielding import to_the_end
 from environments.sandbox.watching.looking import first_limit, watch_space
 from taskdata.errors import SandboxFailed
@@ -320,6 +320,7 @@ class DockerSandbox:
             self._resources,
             filled_folders(self._workspace, (*apart, *mounts)),
             self._exposed_ports,
+            library_folders(mounts),
         )
 
     async def _discard(self) -> None:
