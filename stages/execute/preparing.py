@@ -12,6 +12,7 @@ from environments.models.record.log import CallLog, Payer
 from environments.network.allowed import AllowedNetwork, allowed_network
 from environments.ports import ExposedPort, ModelClient, Workspace
 from environments.sandbox.docker.contents import image_files
+from environments.sandbox.imaged import let_files_be_run
 from environments.sandbox.workspace import open_workspace
 from environments.scripts.preprocessing import LeftServers
 from environments.services.running import RunningServices, running_services
@@ -140,4 +141,6 @@ async def _workspace(parent: Path, task: Task, files: Files) -> AsyncIterator[Wo
         else open_workspace(parent, at_hand)
     )
     async with made as workspace:
+        if task.image is not None:
+            await asyncio.to_thread(let_files_be_run, workspace.output)
         yield workspace
