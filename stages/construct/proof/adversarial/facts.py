@@ -125,7 +125,7 @@ def facts_of(leaves: Sequence[Checkpoint], view: View | str) -> tuple[Fact, ...]
     found: dict[Fact, None] = {}
     for leaf in leaves:
         if isinstance(leaf.verifier, Check):
-            of_check = list(_of_check(leaf.verifier, grids))
+            of_check = [*_of_check(leaf.verifier, grids), *_stated(leaf.verifier, said.text)]
             found |= dict.fromkeys(of_check)
             # Where an alias will do, the word of the requirement itself is not asked for.
             aliases = {alias for fact in of_check for alias in fact.phrases}
@@ -269,8 +269,8 @@ def _of_rows(rows: Sequence[Any], grids: Sequence[Grid], tolerance: float) -> It
         values = list(expected.values() if isinstance(expected, Mapping) else expected)
         plain = [v for v in values if _is_said(v) and not isinstance(v, dict | list)]
         near = next((holding[k] for v in plain if (k := key_of(v)) in holding), [])
-        for row in near:
-            keys = [_key_in(row, _as_found(value), tolerance) for value in plain]
+        for found in near:
+            keys = [_key_in(found, _as_found(value), tolerance) for value in plain]
             if all(keys):
                 yield Fact(row=frozenset(filter(None, keys)))
                 break
@@ -301,6 +301,18 @@ def _expected_at_paths(args: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
         for address, value in cells.items():
             if _is_said(value):
                 yield f"{fold(str(args['sheet']))}!{str(address).upper()}", value
+
+
+def _stated(check: Check, text: str) -> Iterator[Fact]:
+    """Yield the number that an answer is asked to state, as it is written there."""
+    expected = check.args.get("expected")
+    if check.name == "answer_number" and isinstance(expected, int | float):
+        tolerance = float(check.args.get("tolerance") or 0.0)
+        written = dict.fromkeys(re.findall(r"(?<![\w.,:])\d[\d.,]*", text))
+        said = ((one.rstrip(".,"), read_number(one.rstrip(".,"))) for one in written)
+        right = (one for one, n in said if n is not None and close(n, abs(expected), tolerance))
+        if phrases := tuple(right):
+            yield Fact(phrases=phrases)
 
 
 def _groups(named: Any) -> Iterator[tuple[str, ...]]:
