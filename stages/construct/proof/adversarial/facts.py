@@ -34,6 +34,8 @@ from taskdata.schema.views import (
 _FIGURE = re.compile(r"[-\u2212]?\d[\d.,:/-]*\d|\d\d+")
 _NAME = re.compile(r"(?<=[a-z0-9,;:(] )[A-Z][\w-]+(?: [A-Z][\w-]+)*")
 _COUNT = re.compile(r"[a-z]+|\d{1,4}")
+_CURRENCIES = {"EUR", "USD", "GBP", "CHF", "JPY"}
+"""Whoever writes a sign instead has not said anything else."""
 _ROWS, _SLIDES, _PAGES = "rows", "slides", "pages"
 _COUNTED = {"csv_rows": _ROWS, "pptx_slides": _SLIDES, "pdf_pages": _PAGES}
 """Checks whose number is of something that has no name."""
@@ -336,7 +338,8 @@ def _of_words(requirement: str, counted: str | None) -> Iterator[Fact]:
     for figure in _FIGURE.findall(words):
         yield Fact(phrases=(fold(figure),))
     for name in _NAME.findall(words):
-        yield Fact(phrases=(fold(name),))
+        if name not in _CURRENCIES:
+            yield Fact(phrases=(fold(name),))
     for word in _COUNT.findall(words.lower()) if counted is not None else ():
         count = _COUNT_WORDS.get(word) or (int(word) if word.isdecimal() else 0)
         if count > 1 and counted is not None:
