@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from flows.banks.refresh import stages_of
 from taskdata.schema.construct import Refresh, RefreshConfig, RefreshStatus
 
-
 MODEL = {"provider": "openai", "model": "gpt-5-mini"}
 
 
