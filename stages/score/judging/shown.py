@@ -55,6 +55,8 @@ class ShownTrial:
     """What is not shown, in words, by the file's name or `final answer`."""
     unsearched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """In which pictures nobody looked for text that speaks to the judge, by the file's name."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """How the files are called, by their names."""
     may_speak: bool = False
     """Whether sentences that may speak to the judge are shown."""
 
@@ -97,7 +99,8 @@ def show(
     opening = Opening(_joined([begin, *block.pieces, end]))
     unsearched = {name: one.unsearched for name, one in shown.items()}
     may_speak = any(one.may_speak for one in (said, *shown.values(), *others))
-    return ShownTrial(block.mark, system, opening, unseen, unsearched, may_speak)
+    titles = {name: one.frame.name for name, one in shown.items()}
+    return ShownTrial(block.mark, system, opening, unseen, unsearched, titles, may_speak)
 
 
 def question(shown: ShownTrial, requirement: str, verifier: Judge) -> str:
@@ -119,12 +122,24 @@ def group_question(shown: ShownTrial, group: Sequence[Asked]) -> str:
 
 
 def _asked(shown: ShownTrial, requirement: str, verifier: Judge) -> list[str]:
-    named = [f"file {quoted(name)}" for name in verifier.deliverables] or [_ANSWER]
+    titles = {
+        name: shown.titles.get(name, f"file {quoted(name)}") for name in verifier.deliverables
+    }
+    named = list(titles.values()) or [_ANSWER]
     lines = [f"Requirement: {requirement}", "", "Rubric:", verifier.rubric, ""]
     lines.append(f"It is about: {', '.join(named)}")
     if unseen := unseen_of(shown, verifier):
-        lines.append(f"You are not shown everything: {'; '.join(map(quoted, unseen))}")
+        told = [_without_name(said, titles) for said in unseen]
+        lines.append(f"You are not shown everything: {'; '.join(map(quoted, told))}")
     return [*lines, ""]
+
+
+def _without_name(said: str, titles: Mapping[str, str]) -> str:
+    """Return what is said of a file, without its name where that is not shown to the judge."""
+    for name, title in titles.items():
+        if quoted(name) not in title and said.startswith(f"{name}: "):
+            return f"{title}{said.removeprefix(name)}"
+    return said
 
 
 def unseen_of(shown: ShownTrial, verifier: Judge) -> tuple[str, ...]:
