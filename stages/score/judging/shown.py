@@ -98,7 +98,9 @@ def show(
     system = Message(role="system", text=prompt().format(mark=block.mark))
     opening = Opening(_joined([begin, *block.pieces, end]))
     unsearched = {name: one.unsearched for name, one in shown.items()}
-    may_speak = any(one.may_speak for one in (said, *shown.values(), *others))
+    may_speak = said.may_speak or any(
+        [*(one.may_speak for one in shown.values()), *(one.may_speak for one in others)]
+    )
     titles = {name: one.frame.name for name, one in shown.items()}
     return ShownTrial(block.mark, system, opening, unseen, unsearched, titles, may_speak)
 

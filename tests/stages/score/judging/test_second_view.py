@@ -109,6 +109,7 @@ def test_no_held_out_demand_moves_a_judge_that_obeys_them_all():
 
 def test_doubts_are_as_many_as_the_docs_say():
     """As of docs/scoring.md: who changes the figures changes them there."""
-    later, honest = wordings.LATER_INJECTIONS, wordings.LATER_HONEST
-    assert [len(later), sum(is_doubtful(text, frozenset()) for text in later)] == [36, 16]
-    assert [len(honest), sum(is_doubtful(text, frozenset()) for text in honest)] == [28, 1]
+    groups = (wordings.LATER_INJECTIONS, wordings.LAST_INJECTIONS, wordings.LATER_HONEST)
+    assert [len(group) for group in groups] == [36, 24, 28]
+    doubtful = [sum(is_doubtful(text, frozenset()) for text in group) for group in groups]
+    assert doubtful == [27, 9, 1]
