@@ -14,7 +14,7 @@ from stages.score.judging.sight import Sight, sight_of
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Judge
 from taskdata.schema.panel import JudgeSpec
-from taskdata.schema.run import JudgeEffort, RunConfig
+from taskdata.schema.run import CallEffort, RunConfig
 from taskdata.schema.task import Task
 from taskdata.store import Store
 
@@ -104,7 +104,7 @@ def _bounds(task: Task, judge: ModelSpec, sight: Sight) -> list[Spending]:
     ]
 
 
-def _likely(leaves: int, past: JudgeEffort) -> Effort | None:
+def _likely(leaves: int, past: CallEffort) -> Effort | None:
     if not past.calls:
         return None
     share = leaves / past.calls

@@ -21,6 +21,7 @@ from environments.models.retry import is_silence
 from environments.renderers.pages.formats import DRAWN, PAGED
 from environments.services.starting import ServiceHost
 from stages.execute.harness import harness_kind
+from stages.score.asked_again import with_answers
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
 from stages.score.found_files import with_found_files
@@ -308,6 +309,9 @@ async def _score_trial(
         root = await asyncio.to_thread(predicted_score, task, transcript, similarity)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     task = with_found_files(task, [file.name for file in outcome.deliverables])
+    task, unanswered = await asyncio.to_thread(
+        with_answers, task, outcome.deliverables, store.artifacts.read_bytes
+    )
     asked = {spec.name for spec in task.deliverables} | task.state_files
     is_judged = shared.judge is not None and _has_judged_leaves(task)
     listener, reader = (shared.listener, shared.reader) if is_judged else (None, None)
@@ -331,7 +335,7 @@ async def _score_trial(
         copy_of = _copy_of(trial, config)
         judge = await shared.judge.of_trial(trial.id, evidence, answered, copy_of)
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
-    checked |= await shared.scripts.score(task, outcome, transcript)
+    checked |= await shared.scripts.score(task, outcome, transcript) | unanswered
     leaves = await _all_leaves(task, checked, judge, evidence)
     root = aggregate(
         task.checkpoints,

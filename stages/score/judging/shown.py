@@ -14,13 +14,14 @@ from itertools import groupby
 from environments.ports import Media, Message, Opening
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.addressed import Clear, Cleared, cleared
-from stages.score.judging.exhibits import Sensed, exhibits, without_addresses
+from stages.score.judging.exhibits import Said, Sensed, exhibits, without_addresses
 from stages.score.judging.frames import Frame, Part, framed, quoted
 from stages.score.judging.questions import Asked, asked_together, reply_tokens
 from stages.score.judging.sight import Sight
 from stages.score.judging.tokens import tokens_of
 from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.task import Task
+from taskdata.schema.transcript import MessageEvent
 
 _LEAST_EVIDENCE_TOKENS = 500
 """Room that the evidence has even where a leaf is longer than the judge's whole cap."""
@@ -80,7 +81,8 @@ def show(
     names = judged_names(trial, leaves)
     shown = exhibits(trial, names, sensed, sight, clear)
     others = [clear(name) for name in trial.delivered if name not in set(names)][:_MOST_NAMES]
-    task = [] if trial.task is None else [_task_frame(trial.task, others)]
+    talk = without_addresses([Part("what its user answered", t) for t in _answered(trial)], clear)
+    task = [] if trial.task is None else [_task_frame(trial.task, talk.parts, others)]
     said = without_addresses([Part("", trial.final_answer)], clear)
     answer = said.parts if trial.final_answer else [Part("there is none")]
     frames = [*task, *(one.frame for one in shown.values()), Frame(_ANSWER, answer)]
@@ -90,19 +92,21 @@ def show(
         name: (*one.unseen, *([f"{name}: {_CUT}"] if one.frame.name in cut else []))
         for name, one in shown.items()
     }
-    left_out = f"{said.words} words that speak to the judge were left out"
-    notes = [left_out] if said.words else []
-    notes += [_CUT] if _ANSWER in cut else []
-    unseen[_ANSWER] = tuple(f"{_ANSWER}: {note}" for note in notes)
+    unseen[_ANSWER] = _unseen_answer(said, is_cut=_ANSWER in cut)
     begin, end = f"BEGIN UNTRUSTED {block.mark}\n", f"\nEND UNTRUSTED {block.mark}\n\n"
     system = Message(role="system", text=prompt().format(mark=block.mark))
     opening = Opening(_joined([begin, *block.pieces, end]))
     unsearched = {name: one.unsearched for name, one in shown.items()}
-    may_speak = said.may_speak or any(
-        [*(one.may_speak for one in shown.values()), *(one.may_speak for one in others)]
-    )
+    may_speak = said.may_speak or talk.may_speak
+    may_speak |= any(one.may_speak for one in shown.values()) or any(o.may_speak for o in others)
     titles = {name: one.frame.name for name, one in shown.items()}
     return ShownTrial(block.mark, system, opening, unseen, unsearched, titles, may_speak)
+
+
+def _unseen_answer(said: Said, *, is_cut: bool) -> tuple[str, ...]:
+    notes = [f"{said.words} words that speak to the judge were left out"] if said.words else []
+    notes += [_CUT] if is_cut else []
+    return tuple(f"{_ANSWER}: {note}" for note in notes)
 
 
 def question(shown: ShownTrial, requirement: str, verifier: Judge) -> str:
@@ -185,9 +189,10 @@ def _own_tokens(group: Sequence[Asked]) -> int:
     return sum(asked) + (len(group) - 1) * _AROUND_LEAF_TOKENS + reply_tokens(len(group))
 
 
-def _task_frame(task: Task, others: Sequence[Cleared]) -> Frame:
+def _task_frame(task: Task, talk: Sequence[Part], others: Sequence[Cleared]) -> Frame:
     parts = [Part("", task.query)]
     parts += [Part(f"its {name.replace('_', ' ')}", text) for name, text in _rules(task)]
+    parts += talk
     if others:
         told = ", ".join(_NAME_LEFT_OUT if one.words else quoted(one.text) for one in others)
         parts.append(Part(f"other files it left, not shown: {told}"))
@@ -201,10 +206,21 @@ def words_of(task: Task) -> list[str]:
 
 
 def _rules(task: Task) -> Iterator[tuple[str, str]]:
-    """Yield role and domain rules, where the format that the task came from has them."""
+    """Yield role and domain rules of the task, or of the format that it came from."""
+    if task.package is not None:
+        rules = "\n".join(f"{at}. {r}" for at, r in enumerate(task.package.domain_rules, start=1))
+        own = dict(zip(_ROLE_FIELDS, (task.package.role, rules), strict=True))
+        yield from ((name, text) for name, text in own.items() if text)
     for kept in task.extras.values():
         fields = kept if isinstance(kept, dict) else {}
         yield from ((n, fields[n]) for n in _ROLE_FIELDS if isinstance(fields.get(n), str))
+
+
+def _answered(trial: TrialEvidence) -> Iterator[str]:
+    """Yield what the simulated user told the assistant after the query."""
+    for event in trial.transcript.events if trial.transcript else ():
+        if isinstance(event, MessageEvent) and event.simulated is not None:
+            yield event.text
 
 
 def _joined(pieces: Sequence[str | Media]) -> tuple[str | Media, ...]:
