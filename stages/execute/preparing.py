@@ -1,5 +1,6 @@
 """Phase 1 of a trial: everything that the agent will work with, including its workspace."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
