@@ -14,6 +14,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 STORY = ROOT / "docs" / "task-bank.md"
 """Its commands build on each other; `test_documented_run.py` runs them one after the other."""
 STARTS_WORK = {"run", "serve", "refresh", "rescore"}
+INSTALLS = ["mcp", "install"]
+"""`test_install.py` and `test_real_servers.py` install servers."""
 
 
 def commands_of(page):
@@ -38,7 +40,7 @@ def commands():
 def test_a_documented_command_runs(words, page, night, command):
     if words[0] == "make":
         done = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True)
-    elif words[1] in STARTS_WORK or page == STORY:
+    elif words[1] in STARTS_WORK or list(words[1:3]) == INSTALLS or page == STORY:
         # Whole nights have tests of their own; here the options must exist.
         done = command.here(night.home, *words[1:], "--help")
     else:
