@@ -8,6 +8,7 @@ from typing import Literal
 
 from environments.mcp.health import missing_server
 from environments.mcp.offer import offered
+from environments.mcp.servers import PackagedServer, known_servers
 from environments.scripts.needs import DATABASE_LIBRARIES
 from environments.services.kinds import service_state
 from environments.tool_runtime.states import READY, tool_state
@@ -56,13 +57,31 @@ def task_needs(
     offer = offered(task)
     return (
         *(Need(kind="tool", name=n, state=tool_state(n, backends, sandbox)) for n in offer.tools),
-        *(Need(kind="server", name=n, state=server_state(n, home, sandbox)) for n in offer.servers),
+        *(
+            Need(kind="server", name=n, state=_server(n, task, home, sandbox))
+            for n in offer.servers
+        ),
         *(
             Need(kind="service", name=s.name, state=service_state(s.kind, sandbox))
             for s in task.services
         ),
         *_of_programs(task, read, sandbox),
     )
+
+
+def _server(name: str, task: Task, home: Path, sandbox: str) -> str:
+    """Return like `server_state`; a server without what the task must bring for it is not ready."""
+    state = server_state(name, home, sandbox)
+    entry = known_servers(home).get(name)
+    if state != READY or not isinstance(entry, PackagedServer):
+        return state
+    kind = entry.needs.service
+    if kind and all(service.kind != kind for service in task.services):
+        return f"it works with a {kind} service, and the task brings none"
+    is_wanted = task.environment is not None and name in task.environment.servers
+    if entry.needs.network and is_wanted and not task.resources.network:
+        return "it works with hosts, and the task lists none as resources.network"
+    return READY
 
 
 def server_state(name: str, home: Path, sandbox: str) -> str:
