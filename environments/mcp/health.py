@@ -20,7 +20,7 @@ from environments.mcp.servers import (
     known_servers,
     server,
 )
-from environments.ports import ExposedPort, Sandbox, SandboxProvider
+from environments.ports import ExposedPort, Sandbox, SandboxProvider, Workspace
 from environments.reaper.owner import working_folder
 from environments.sandbox.providers import sandbox_provider
 from environments.sandbox.workspace import new_workspace
@@ -166,8 +166,8 @@ async def _tried(
     from environments.mcp.client.trial import connected
 
     check, resources = entry.check, Resources()
-    async with _sandbox(entry, home, provider) as sandbox:
-        connection = await connected(entry, sandbox, resources, home)
+    async with _sandbox(entry, home, provider) as (sandbox, workspace):
+        connection = await connected(entry, sandbox, workspace, resources, home)
         tools = tuple(tool.name for tool in connection.tools)
         try:
             result = await connection.call(check.tool, dict(check.arguments), _CALL_SECONDS)
@@ -183,8 +183,10 @@ async def _tried(
 
 
 @asynccontextmanager
-async def _sandbox(entry: Server, home: Path, provider: SandboxProvider) -> AsyncIterator[Sandbox]:
-    """Yield a sandbox with the check's files, and with the service that the server needs."""
+async def _sandbox(
+    entry: Server, home: Path, provider: SandboxProvider
+) -> AsyncIterator[tuple[Sandbox, Workspace]]:
+    """Yield a sandbox and its workspace, with the check's files and the server's service."""
     kind = entry.needs.service if isinstance(entry, PackagedServer) else None
     files = dict(entry.check.files)
     with working_folder() as parent, new_workspace(parent, files) as workspace:
@@ -193,7 +195,7 @@ async def _sandbox(entry: Server, home: Path, provider: SandboxProvider) -> Asyn
             _ports(kind, room) as ports,
             provider.open(workspace, Resources(), "doctor", ports) as sandbox,
         ):
-            yield sandbox
+            yield sandbox, workspace
 
 
 @asynccontextmanager

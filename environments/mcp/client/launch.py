@@ -2,12 +2,11 @@
 
 import re
 import shlex
-import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from environments.mcp.install import THIS_PYTHON, folder_of, is_installed
+from environments.mcp.install import THIS_PYTHON, folder_of, is_installed, node_program
+from environments.mcp.pool.starting import Launch
 from environments.mcp.servers import OwnServer, PackagedServer, PythonServer
 from environments.ports import Mount, Sandbox
 from taskdata.errors import SandboxFailed, ToolUnavailable
@@ -18,14 +17,6 @@ _OWN = "environments.mcp.inside"
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 _python_versions: dict[tuple[str, ...], str] = {}
-
-
-@dataclass(frozen=True)
-class Launch:
-    """What a sandbox has to start."""
-
-    argv: Sequence[str]
-    mounts: Sequence[Mount]
 
 
 async def launch(server: PackagedServer | OwnServer, home: Path, sandbox: Sandbox) -> Launch:
@@ -51,7 +42,7 @@ async def launch(server: PackagedServer | OwnServer, home: Path, sandbox: Sandbo
     argv = [_NODE_INSIDE, f"{inside}/node_modules/{server.script}"]
     return Launch(
         _resolved([*variables, *argv, *server.arguments]),
-        (mount, Mount(_node(server), _NODE_INSIDE)),
+        (mount, Mount(node_program(server.name), _NODE_INSIDE)),
     )
 
 
@@ -75,18 +66,14 @@ def _resolved(argv: Sequence[str]) -> Sequence[str]:
 
 
 def _shell_word(text: str) -> str:
-    literal_or_name = _PLACEHOLDER.split(text)
-    return (
-        "".join(
-            f'"${{{part}:?is not set: the task brings no such service}}"'
-            if position % 2
-            else shlex.quote(part)
-            if part
-            else ""
-            for position, part in enumerate(literal_or_name)
-        )
-        or "''"
-    )
+    """Return a text as one word of a shell, which puts in the values of its variables."""
+    word = ""
+    for position, part in enumerate(_PLACEHOLDER.split(text)):
+        if position % 2:
+            word += f'"${{{part}:?is not set: the task brings no such service}}"'
+        elif part:
+            word += shlex.quote(part)
+    return word or "''"
 
 
 def not_installed(server: PackagedServer, python: str = THIS_PYTHON) -> str:
@@ -96,16 +83,6 @@ def not_installed(server: PackagedServer, python: str = THIS_PYTHON) -> str:
         f"MCP server {server.name!r} ({server.package} {server.version}) is not installed: "
         f"run `nightshift mcp install {server.name}{options}`"
     )
-
-
-def _node(server: PackagedServer) -> Path:
-    """Return the host's Node.js, which every sandbox sees regardless of its own system."""
-    found = shutil.which("node")
-    if found is None:
-        raise ToolUnavailable(
-            f"MCP server {server.name!r} needs Node.js: there is no `node` on the PATH"
-        )
-    return Path(found).resolve()
 
 
 async def _python_version(sandbox: Sandbox) -> str:

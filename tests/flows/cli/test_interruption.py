@@ -14,7 +14,9 @@ from flows.cli import app, interruption
 def work():
     try:
         print("at work", flush=True)
-        time.sleep(60)
+        # One long sleep would miss a signal that arrives just before its system call.
+        for _ in range(600):
+            time.sleep(0.1)
     except KeyboardInterrupt:
         logging.getLogger("distributed").error("torn from its work")
         time.sleep({cleaning})
