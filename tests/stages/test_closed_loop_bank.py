@@ -17,6 +17,7 @@ from stages.construct.proof.verdict import ProofVerdict
 from stages.prepare.proofreading import proofread
 from stages.score.library import check_library
 from taskdata.banks.loader import Bank, load_bank
+from taskdata.schema.package import Difficulty, Family
 from tests.soak import at_length_only
 
 NAME = "starter-closed-loop"
@@ -33,13 +34,14 @@ FIRST_TRIES = {
 FAULTS = (
     *("tools_named", "unknown_tools", "unknown_checks", "weightless_nodes", "empty_files"),
     *("misnamed_deliverables", "repeated_paths", "reference_tools_not_allowed"),
+    "misplaced_subcategory",
 )
 _SQL_BEFORE_THE_LOOK = 3
 
 
 @pytest.fixture(scope="module")
 def bank() -> Bank:
-    return load_bank(NAME)
+    return load_bank(NAME, list(FIRST_TRIES))
 
 
 def test_the_tasks_use_servers_of_the_catalogue(bank, tmp_path):
@@ -53,6 +55,16 @@ def test_the_tasks_use_servers_of_the_catalogue(bank, tmp_path):
         for name in task.environment.servers:
             needs = known[name].needs if isinstance(known[name], PackagedServer) else None
             assert needs is None or needs.service is None or needs.service in kinds
+
+
+def test_the_families_are_those_of_the_benchmark(bank):
+    packages = [task.package for task in bank.tasks]
+
+    assert {package.family for package in packages} == set(Family)
+    assert len({package.subcategory for package in packages}) == len(FIRST_TRIES)
+    assert {package.difficulty for package in packages} == set(Difficulty)
+    assert all(package.role and package.domain_rules for package in packages)
+    assert all(task.checkpoints.rule == "all_required" for task in bank.tasks)
 
 
 def test_a_tree_is_checked_by_code_for_at_least_70_percent(bank):
@@ -101,7 +113,7 @@ def test_references_earn_all_and_first_tries_fail_where_their_defect_is(store, t
     # Installed once per machine, as in tests/environments/mcp.
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     home = Path(root) / "nightshift-tests"
-    bank = load_bank(NAME)
+    bank = load_bank(NAME, list(FIRST_TRIES))
     for name in sorted({name for task in bank.tasks for name in task.environment.servers}):
         entry = server(name, home)
         if isinstance(entry, PackagedServer):
