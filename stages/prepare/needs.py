@@ -10,6 +10,7 @@ from environments.mcp.health import missing_server
 from environments.mcp.offer import offered
 from environments.mcp.pool.installed import missing
 from environments.mcp.pool.starting import missing_tokens, pool_servers
+from environments.mcp.servers import PackagedServer, known_servers
 from environments.sandbox.docker.provider import Docker
 from environments.scripts.needs import DATABASE_LIBRARIES
 from environments.services.kinds import service_state
@@ -93,7 +94,7 @@ def server_state(name: str, task: Task, home: Path, sandbox: str, bank: str) -> 
             return f"MCP server {name!r} of the pool needs a token: set {unset[0]}"
         return missing(own, home, sandbox, bank) or READY
     try:
-        return missing_server(name, home, sandbox) or READY
+        return missing_server(name, home, sandbox) or _lacking(name, task, home) or READY
     except Misuse:
         reason = f"; the pool's own cannot be used: {own.refused}" if own else ""
         return (
@@ -140,6 +141,20 @@ def _image_state(image: TaskImage) -> str:
         return missing or READY
     where = ", in the folder that was imported" if image.context else ""
     return f"the Docker engine does not have it: run `{image.way}`{where}"
+
+
+def _lacking(name: str, task: Task, home: Path) -> str | None:
+    """Return what a server of the catalogue needs and the task does not bring, None if nothing."""
+    entry = known_servers(home)[name]
+    if not isinstance(entry, PackagedServer):
+        return None
+    kind = entry.needs.service
+    if kind and all(service.kind != kind for service in task.services):
+        return f"it works with a {kind} service, and the task brings none"
+    is_wanted = task.environment is not None and name in task.environment.servers
+    if entry.needs.network and is_wanted and not task.resources.network:
+        return "it works with hosts, and the task lists none as resources.network"
+    return None
 
 
 def _of_programs(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
