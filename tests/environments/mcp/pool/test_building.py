@@ -9,6 +9,7 @@ from environments.mcp.pool.installed import folder_of, missing
 from environments.mcp.pool.starting import PoolEntry, database_variables
 from taskdata.errors import ToolUnavailable
 from taskdata.schema.service import PostgresqlService
+from tests.soak import at_length_only
 
 DATABASE = PostgresqlService(name="database", database="club", user="eve", password="word")
 
@@ -129,3 +130,15 @@ def test_links_that_a_build_leaves_show_a_trial_nothing_of_the_host(
     build.write_text(text)
     with pytest.raises(ToolUnavailable, match=r"did not make filesystem/dist/index\.js"):
         built("filesystem")
+
+
+@pytest.mark.docker
+@at_length_only
+def test_servers_are_built_and_started_in_docker_too(built, in_trial, tmp_path):
+    server, _ = built("ledger", sandbox="docker")
+    assert missing(server, tmp_path, "docker", "club") is None
+
+    async def talk(tools, sandbox, _):
+        return json.loads((await tools["about"].run({}, sandbox)).text)["arguments"][0]
+
+    assert in_trial(PoolEntry(server), talk, sandbox="docker") == "/workspace/output"
