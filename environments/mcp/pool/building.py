@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack
 from io import BytesIO
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from environments.mcp.install import node_program, uv_program
 from environments.mcp.pool.installed import (
@@ -61,6 +61,7 @@ Progress = Callable[[str], None]
 
 _PARTIAL = ".partial-"
 _SAID_CHARS = 500
+_WAIT_SECONDS = 0.5
 
 
 async def build(
@@ -101,8 +102,8 @@ async def build(
         interpreter = await asyncio.to_thread(_interpreter, server, own)
         folder = folder_of(server, home, interpreter)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder.parent / ".lock", fallback_to_soft=False)
-        await asyncio.to_thread(lock.acquire)
+        lock = FileLock(folder.parent / ".lock", fallback_to_soft=False, thread_local=False)
+        await _acquired(lock, tell)
         stack.callback(lock.release)
         if is_installed(server, home, interpreter) and not relocks:
             return False
@@ -115,6 +116,17 @@ async def build(
         await bench.build(archive, partial, owner_of_output(workspace.output))
         await asyncio.to_thread(_put_in_place, partial, folder, server)
     return True
+
+
+async def _acquired(lock: FileLock, tell: Progress) -> None:
+    """Wait for the lock; a blocking call could not be interrupted."""
+    while True:
+        try:
+            lock.acquire(timeout=0)
+            return
+        except Timeout:
+            tell("waits for another process that builds it")
+            await asyncio.sleep(_WAIT_SECONDS)
 
 
 def _interpreter(server: PoolServer, own: Interpreter) -> Interpreter | None:

@@ -1,12 +1,15 @@
 """Servers that a pool brings as source are built in a sandbox and work in a trial's."""
 
+import asyncio
 import json
 
 import pytest
 
 from environments.mcp.pool import interpreters
+from environments.mcp.pool.building import build
 from environments.mcp.pool.installed import folder_of, missing
 from environments.mcp.pool.starting import PoolEntry, database_variables
+from environments.sandbox.providers import sandbox_provider
 from taskdata.errors import ToolUnavailable
 from taskdata.schema.service import PostgresqlService
 from tests.soak import at_length_only
@@ -72,6 +75,22 @@ def test_a_build_that_fails_names_its_step_and_leaves_nothing(built, described, 
         built("ledger")
     server, _ = described("ledger")
     assert "mcp install --bank club ledger`" in missing(server, tmp_path, "bubblewrap", "club")
+    left = folder_of(server, tmp_path, None).parent.iterdir()
+    assert [path.name for path in left] == [".lock"]
+
+
+def test_an_interrupted_build_leaves_nothing(described, unreachable, tmp_path):
+    provider = sandbox_provider("bubblewrap")
+    if reason := provider.unavailable():
+        pytest.skip(reason)
+    server, archive = described("ledger")
+
+    def interrupt(what: str) -> None:
+        if what == "makes its environment":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(build(server, archive, tmp_path, provider, interrupt))
     left = folder_of(server, tmp_path, None).parent.iterdir()
     assert [path.name for path in left] == [".lock"]
 
