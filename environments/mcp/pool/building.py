@@ -7,6 +7,7 @@ is removed.
 
 import asyncio
 import os
+import re
 import shutil
 import stat
 import tarfile
@@ -61,6 +62,8 @@ Progress = Callable[[str], None]
 
 _PARTIAL = ".partial-"
 _SAID_CHARS = 500
+_NPM_SAYS = "npm error"
+_GONE = re.compile(r"\bE404\b|\bETARGET\b|HTTP status client error \(404")
 _WAIT_SECONDS = 0.5
 
 
@@ -261,9 +264,21 @@ class _Bench:
 def _reason(ended: Completed, said: bytes, refused: Sequence[str]) -> str:
     if ended.limit:
         return f"it was stopped at the {ended.limit} limit"
-    words = " ".join((ended.stderr or said).decode(errors="replace").split())[-_SAID_CHARS:]
+    words = _telling((ended.stderr or said).decode(errors="replace"))
+    if _GONE.search(words):
+        words += (
+            "; the registry has no more what a lock names: `--relock` takes the newest that fits"
+        )
     hosts = f"; it wanted to reach {', '.join(refused)} (`--allow-host HOST` allows it)"
     return f"code {ended.exit_code}: {words or 'it said nothing'}{hosts if refused else ''}"
+
+
+def _telling(said: str) -> str:
+    """Return the part of a program's errors that tells the cause: npm's first, others' last."""
+    lines = [line.removeprefix(_NPM_SAYS).strip() for line in said.splitlines() if line.strip()]
+    if _NPM_SAYS in said:
+        return " ".join(dict.fromkeys(line for line in lines if line))[:_SAID_CHARS]
+    return " ".join(" ".join(lines).split())[-_SAID_CHARS:]
 
 
 def _give(folder: Path, owner: tuple[int, int]) -> None:

@@ -6,9 +6,10 @@ import json
 import pytest
 
 from environments.mcp.pool import interpreters
-from environments.mcp.pool.building import build
+from environments.mcp.pool.building import _reason, build
 from environments.mcp.pool.installed import folder_of, missing
 from environments.mcp.pool.starting import PoolEntry, database_variables
+from environments.ports import Completed
 from environments.sandbox.providers import sandbox_provider
 from taskdata.errors import ToolUnavailable
 from taskdata.schema.service import PostgresqlService
@@ -77,6 +78,19 @@ def test_a_build_that_fails_names_its_step_and_leaves_nothing(built, described, 
     assert "mcp install --bank club ledger`" in missing(server, tmp_path, "bubblewrap", "club")
     left = folder_of(server, tmp_path, None).parent.iterdir()
     assert [path.name for path in left] == [".lock"]
+
+
+def test_the_cause_of_a_failed_build_is_what_tells_it():
+    said = b"npm error code E404\nnpm error 404 Not Found - a-1.1.5.tgz\nnpm error A log is in /x\n"
+    reason = _reason(Completed(1, b"", said, 1.0), b"", ["files.example:443"])
+    assert reason.startswith("code 1: code E404 404 Not Found - a-1.1.5.tgz")
+    assert "`--relock` takes the newest that fits" in reason
+    assert "it wanted to reach files.example:443 (`--allow-host HOST` allows it)" in reason
+    long = b"x " * 900 + b"the cause"
+    assert _reason(Completed(2, b"", long, 1.0), b"", []).endswith("x the cause")
+    assert (
+        _reason(Completed(-9, b"", b"", 1.0, "disk"), b"", []) == "it was stopped at the disk limit"
+    )
 
 
 def test_an_interrupted_build_leaves_nothing(described, unreachable, tmp_path):
