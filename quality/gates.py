@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from quality.loading import load_great_expectations
 from quality.suites.expectations import empty, level_of, some_rows
 from quality.validation import NAN_COLUMN, Frame, Row, validate
 from taskdata.errors import GateFailed
@@ -67,6 +68,7 @@ def hold(suite: Suite, rows: Sequence[Row], run_id: str) -> tuple[GateResult, di
     Raises:
         KeyError: if a row lacks a column of the suite, for then no expectation speaks of it.
     """
+    load_great_expectations()
     expectations = suite.expectations()
     sorting = [e for e in expectations if level_of(e.meta) is GateLevel.QUARANTINE]
     stopping = [e for e in expectations if level_of(e.meta) is GateLevel.STOP]

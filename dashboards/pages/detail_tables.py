@@ -45,6 +45,8 @@ def detail_tables(agents: Sequence[AgentSummary]) -> dict[str, list[DetailRow]]:
         "By type of deliverable": _grouped("type", known, lambda d: d.deliverable_type),
         "By group of types": _grouped("group", known, lambda detail: detail.deliverable_group),
         "By leaves of the tree": _grouped("leaves", known, lambda detail: detail.leaves),
+        "By family and difficulty": _grouped("tasks", known, lambda d: d.family_difficulty),
+        "By subcategory": _grouped("tasks", known, lambda detail: detail.subcategory),
         "By MCP server, turns and cost per trial": _by_server(known),
         "Harness and model, per trial": _one_each(known, _efficiency),
         "Steps against success": _one_each(known, _steps),

@@ -78,7 +78,7 @@ async def _tried(entry: Server, home: Path, provider: SandboxProvider) -> str:
     check, resources = entry.check, Resources()
     with working_folder() as parent, new_workspace(parent, {}) as workspace:
         async with provider.open(workspace, resources, "doctor") as sandbox:
-            connection = await connected(entry, sandbox, resources, home)
+            connection = await connected(entry, sandbox, workspace, resources, home)
             try:
                 result = await connection.call(check.tool, dict(check.arguments), _CALL_SECONDS)
             except TimeoutError:

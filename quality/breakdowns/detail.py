@@ -56,6 +56,8 @@ def agent_detail(
         deliverable_type=groups.grouped(results, tasks, rule, groups.by_deliverable_type),
         deliverable_group=groups.grouped(results, tasks, rule, groups.by_deliverable_group),
         leaves=groups.grouped(results, tasks, rule, groups.by_leaves),
+        family_difficulty=groups.grouped(results, tasks, rule, groups.by_family_and_difficulty),
+        subcategory=groups.grouped(results, tasks, rule, groups.by_subcategory),
         seconds=per_trial([(t, o.wall_seconds) for t, o in finished]),
         cost_usd=per_trial([(t, o.cost_usd) for t, o in finished]),
         score_per_usd=score_per_usd,

@@ -1,7 +1,7 @@
 """Phase 1 of a trial: everything that the agent will work with, including its workspace."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,14 +11,17 @@ from environments.models.record.client import RecordedClient
 from environments.models.record.log import CallLog, Payer
 from environments.network.allowed import AllowedNetwork, allowed_network
 from environments.ports import ExposedPort, ModelClient, Workspace
+from environments.sandbox.docker.contents import image_files
 from environments.sandbox.workspace import open_workspace
 from environments.scripts.preprocessing import LeftServers
 from environments.services.running import RunningServices, running_services
 from environments.tool_runtime.states import require_ready
 from stages.execute.assignment import Harness
 from stages.execute.attempt import RunningAttempt
+from stages.execute.dialogue.simulated_user import TalkingUser
 from stages.execute.harness import HarnessKind, tools_that_run
 from stages.execute.preprocessing import Files, begun
+from stages.execute.talks import talking_user
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.model_call import CallPurpose
@@ -51,6 +54,8 @@ class Prepared:
     harness: Harness
     model: ModelClient | None
     """None for agents without a model, and for those that use a proxy."""
+    user: TalkingUser | None
+    """Who answers the agent; None: nobody does."""
     offer: Offer
     """The tools and servers that the task offers."""
     surroundings: Surroundings
@@ -68,7 +73,8 @@ async def prepared(
     """Yield what the agent needs; services and workspace are removed when the block ends.
 
     Raises:
-        Misuse: the agent's model, or a tool of the task, cannot be used here.
+        Misuse: the agent's model, or a tool of the task, cannot be used here, or the agent cannot
+            talk with the task's user.
         ServiceFailed: a service did not become healthy.
         PreprocessFailed: the task's preprocess program failed.
         SandboxFailed: a sandbox, or the network's proxy, cannot be made.
@@ -78,6 +84,7 @@ async def prepared(
     offer = offered(task)
     require_ready(tools_that_run(kind, task, offer.tools), config, config.sandbox)
     harness = build(agent, task)
+    user = talking_user(attempt, task, agent, kind)
     model = None if kind.metered else _model(attempt, agent)
     deadline.step = "starting its services"
     async with (
@@ -94,7 +101,7 @@ async def prepared(
                 _workspace(shared.worker.folder, task, start.files) as workspace,
             ):
                 around = Surroundings(services, network, start.servers)
-                yield Prepared(task, agent, kind, harness, model, offer, around, workspace)
+                yield Prepared(task, agent, kind, harness, model, user, offer, around, workspace)
         finally:
             if draft.limits is not None:
                 found = {"services": services.facts, "refused_targets": network.refused()}
@@ -122,8 +129,13 @@ def _model(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient | None:
     return RecordedClient(client, agent.model, base_url, log, shares, sample)
 
 
-def _workspace(parent: Path, task: Task, files: Files) -> AbstractAsyncContextManager[Workspace]:
-    """Return a workspace with the task's initial files where the agent looks for them."""
+@asynccontextmanager
+async def _workspace(parent: Path, task: Task, files: Files) -> AsyncIterator[Workspace]:
+    """Yield a workspace with the task's initial files where the agent looks for them."""
+    own = await image_files(task.image, task.resources) if task.image else {}
+    given: Files = {**own, **files}
+    begun_with: Files = {}
     if task.has_one_workspace:
-        return open_workspace(parent, {}, files, task.folders)
-    return open_workspace(parent, files)
+        given, begun_with = begun_with, given
+    async with open_workspace(parent, given, begun_with, task.folders) as workspace:
+        yield workspace

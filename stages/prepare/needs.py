@@ -8,13 +8,22 @@ from typing import Literal
 
 from environments.mcp.health import missing_server
 from environments.mcp.offer import offered
+from environments.mcp.pool.installed import missing
+from environments.mcp.pool.starting import missing_tokens, pool_servers
+from environments.sandbox.docker.provider import Docker
 from environments.scripts.needs import DATABASE_LIBRARIES
 from environments.services.kinds import service_state
 from environments.tool_runtime.states import READY, tool_state
-from stages.score.scripts.program_text import Read, imported_packages, programs_of
+from stages.score.scripts.program_text import (
+    Read,
+    fetched_by,
+    imported_packages,
+    programs_of,
+)
 from taskdata.errors import Misuse
 from taskdata.installing import extra_command
 from taskdata.schema.base import Value
+from taskdata.schema.image import TaskImage
 from taskdata.schema.run import SandboxName
 from taskdata.schema.task import Task
 from taskdata.schema.tool_backends import ToolBackends
@@ -26,7 +35,7 @@ _EXTRA, _OF_EXTRA = "pools", {"psycopg2", "PyPDF2"}
 class Need(Value):
     """Something that a task needs."""
 
-    kind: Literal["tool", "server", "service", "database", "package"]
+    kind: Literal["tool", "server", "service", "database", "package", "image", "network"]
     name: str
     state: str
     """`ready`, or in one line what is missing and how to get it."""
@@ -43,6 +52,7 @@ def task_needs(
     home: Path,
     sandbox: SandboxName,
     backends: ToolBackends,
+    bank: str = "BANK",
 ) -> tuple[Need, ...]:
     """Return everything that the task needs; its programs are read, and nothing is started.
 
@@ -52,33 +62,87 @@ def task_needs(
         home: Where MCP servers are installed.
         sandbox: The provider that runs tools and programs.
         backends: The configured services of tools.
+        bank: The task's bank, as commands name it.
     """
     offer = offered(task)
+    servers = (
+        Need(kind="server", name=name, state=server_state(name, task, home, sandbox, bank))
+        for name in offer.servers
+    )
     return (
         *(Need(kind="tool", name=n, state=tool_state(n, backends, sandbox)) for n in offer.tools),
-        *(Need(kind="server", name=n, state=server_state(n, home, sandbox)) for n in offer.servers),
+        *servers,
         *(
             Need(kind="service", name=s.name, state=service_state(s.kind, sandbox))
             for s in task.services
         ),
+        *_of_image(task, read, sandbox),
+        *_of_pool_servers(task),
         *_of_programs(task, read, sandbox),
     )
 
 
-def server_state(name: str, home: Path, sandbox: str) -> str:
+def server_state(name: str, task: Task, home: Path, sandbox: str, bank: str) -> str:
     """Return `ready`, or why the server cannot start as far as that is known without starting it.
 
-    A server that no catalogue has is missing, too.
+    A server that the task's pool brings comes before one of the catalogue. A server that neither
+    has is missing, too.
     """
+    own = {server.name: server for server in pool_servers(task)}.get(name)
+    if own is not None and not own.refused:
+        if unset := missing_tokens(own):
+            return f"MCP server {name!r} of the pool needs a token: set {unset[0]}"
+        return missing(own, home, sandbox, bank) or READY
     try:
         return missing_server(name, home, sandbox) or READY
     except Misuse:
-        return f"the catalogue has no MCP server {name!r}: describe it in {home}/mcp/servers.yaml"
+        reason = f"; the pool's own cannot be used: {own.refused}" if own else ""
+        return (
+            f"the catalogue has no MCP server {name!r}: describe it in {home}/mcp/servers.yaml"
+            f"{reason}"
+        )
+
+
+def _of_pool_servers(task: Task) -> Iterator[Need]:
+    asking = [server.name for server in pool_servers(task) if server.uses_database]
+    if asking:
+        has_one = any(service.kind == "postgresql" for service in task.services)
+        lacking = (
+            "works on the pool's PostgreSQL database, and the pool was imported without its dump: "
+            "put db/init.sql.gz in its place and import the pool again"
+        )
+        for name in asking:
+            state = READY if has_one else f"MCP server {name!r} {lacking}"
+            yield Need(kind="database", name="postgresql", state=state)
+
+
+def _of_image(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
+    """Yield the image of the task, and what its verifier would fetch into it."""
+    if task.image is None or task.environment is None:
+        return
+    lacking = [] if sandbox == "docker" else [f"it needs --sandbox docker, not {sandbox}"]
+    if (state := _image_state(task.image)) != READY:
+        lacking.append(state)
+    state = "; ".join(lacking) or READY
+    yield Need(kind="image", name=task.image.name, state=state)
+    scripts = (f for f in task.environment.evaluation if f.path.endswith(".sh"))
+    if fetching := fetched_by([read(file.sha256) for file in scripts]):
+        named = ", ".join(f"`{command}`" for command in fetching)
+        why = f"its verifier runs {named}, and reaches no network: have the image bring that"
+        yield Need(kind="network", name="verifier", state=why)
+
+
+def _image_state(image: TaskImage) -> str:
+    missing = Docker(image.name).unavailable()
+    if missing is None or "has no image" not in missing:
+        return missing or READY
+    where = ", in the folder that was imported" if image.context else ""
+    return f"the Docker engine does not have it: run `{image.way}`{where}"
 
 
 def _of_programs(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
     around = task.environment
-    if around is None:
+    if around is None or task.image is not None:
         return
     packages = frozenset[str]()
     for files in (around.preprocess, around.evaluation):

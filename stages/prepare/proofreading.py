@@ -20,7 +20,15 @@ from taskdata.banks.loader import MAX_YAML_BYTES, load_task, task_folders
 from taskdata.errors import BadTaskData
 from taskdata.plain_yaml import composed, loaded
 from taskdata.schema.base import Value
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck, ToolResultCheck
+from taskdata.schema.checkpoint import (
+    AskedAgain,
+    Check,
+    Checkpoint,
+    Judge,
+    ScriptCheck,
+    ToolResultCheck,
+)
+from taskdata.schema.package import SimulatedUser, TaskPackage
 from taskdata.schema.service import FOLDER
 from taskdata.schema.task import DeliverableSpec, Resources, Task
 
@@ -34,12 +42,15 @@ _VERIFIERS: Mapping[str, type[BaseModel]] = {
     "judge": Judge,
     "tool_result": ToolResultCheck,
     "script": ScriptCheck,
+    "asked_again": AskedAgain,
 }
 _MODELS: Mapping[str, type[BaseModel]] = {
     "checkpoints": Checkpoint,
     "children": Checkpoint,
     "deliverables": DeliverableSpec,
     "resources": Resources,
+    "package": TaskPackage,
+    "user": SimulatedUser,
     **_VERIFIERS,
 }
 """The kind of words that a field of this name contains."""

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.soak]
 
 TOOLS = ("list_files", "sleep", "sleep", "sleep", "sleep") * 2
 """Of each task; every fifth trial has a sandbox, since each costs a fifth of a second of CPU."""
-REPETITIONS = 50 if SOAKING else 12
+REPETITIONS = 50 if SOAKING else 8
 TRIALS = len(TOOLS) * REPETITIONS
 STEPS = 2 * TRIALS
 """Each trial is executed, and scored."""
@@ -142,10 +142,11 @@ def test_workers_are_killed_one_after_the_other(night, provider):
 def test_a_worker_and_then_the_whole_command_are_killed_again_and_again(night, provider, command):
     night.configure(provider.url, TOOLS, REPETITIONS)
     kills, sandboxes, arguments = 0, 0, ["run"]
-    for _ in range(3 if SOAKING else 2):
+    for _ in range(3 if SOAKING else 1):
         process = night.start(*arguments)
         night.wait_for_more(process, night.done() + IN_FLIGHT)
         if kills == 0:
+            sandboxes += night.sandboxes()
             kill(workers_of(process)[0])
             night.wait_for_more(process, night.done() + IN_FLIGHT)
         sandboxes += night.sandboxes()
@@ -162,6 +163,7 @@ def test_a_worker_and_then_the_whole_command_are_killed_again_and_again(night, p
     expect_no_secret(night)
 
 
+@at_length_only  # `test_reap.py` and `test_doctor.py` hold it of a container and of the command
 @pytest.mark.docker
 def test_containers_of_a_killed_command_are_removed_by_the_doctor(night, provider):
     if reason := sandbox_provider("docker").unavailable():

@@ -5,9 +5,12 @@ import asyncio
 import pytest
 
 from tests.e2e.conftest import shared_server
+from tests.soak import at_length_only
 from tests.wire_server import WireServer, running_wire_server
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.soak, at_length_only]
+"""In `make test`, tests of the stage, of its workers and of the verdict hold this part by part:
+`test_night_deadline.py`, `test_hanging.py` and `test_verdicts.py`."""
 
 SETTINGS = """
 [stage_seconds]

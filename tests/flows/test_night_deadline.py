@@ -1,12 +1,16 @@
 """What a night still begins once its deadline has passed."""
 
+from dataclasses import replace
+
 import pytest
 
 import stages.prepare.work as preparing
+from flows.cli.watching import _sentence
 from flows.gates import hold_gate
 from flows.night_deadline import NightDeadline, left_out
 from flows.nightly import stages_of
 from flows.stage_flows import _require_done, _Shared
+from flows.workers.runners import Spread
 from taskdata.errors import StageFailed
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.run import RunConfig, StageReport
@@ -92,6 +96,19 @@ def test_a_judge_that_had_no_time_fails_no_stage():
     late = stopped.model_copy(update={"note": shared(None).too_late})
     with pytest.raises(StageFailed, match="none of 2 trials"):
         _require_done(late)
+
+
+def test_a_stage_that_its_own_deadline_stopped_says_what_is_due_and_the_night_goes_on():
+    stage = replace(shared(None), stage="execute 0", stage_seconds=25.0)
+    report = StageReport(stage="execute 0", run_id="r", due=3, done=0, errors=3)
+    went = Spread(done=0, given_up={}, causes=(), was_late=True)
+    told = stage.noted(report, went)
+    assert told.note == (
+        "the stage was stopped by its deadline of 25 s (stage_seconds); 3 trials are due, "
+        "run it again"
+    )
+    assert told.note in _sentence("execute", told)
+    _require_done(told)
 
 
 def shared(night_seconds):

@@ -1,11 +1,9 @@
 """How an installed server starts inside a sandbox: its command line and what it sees."""
 
-import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from environments.mcp.install import THIS_PYTHON, folder_of, is_installed
+from environments.mcp.install import THIS_PYTHON, folder_of, is_installed, node_program
+from environments.mcp.pool.starting import Launch
 from environments.mcp.servers import PackagedServer, PythonServer
 from environments.ports import Mount, Sandbox
 from taskdata.errors import SandboxFailed, ToolUnavailable
@@ -14,14 +12,6 @@ _INSIDE = "/opt/mcp"
 _NODE_INSIDE = "/opt/node"
 
 _python_versions: dict[tuple[str, ...], str] = {}
-
-
-@dataclass(frozen=True)
-class Launch:
-    """What a sandbox has to start."""
-
-    argv: Sequence[str]
-    mounts: Sequence[Mount]
 
 
 async def launch(server: PackagedServer, home: Path, sandbox: Sandbox) -> Launch:
@@ -47,7 +37,7 @@ async def launch(server: PackagedServer, home: Path, sandbox: Sandbox) -> Launch
     start = [_NODE_INSIDE, f"{inside}/node_modules/{server.script}"]
     return Launch(
         ["/usr/bin/env", *variables, *start, *server.arguments],
-        (mount, Mount(_node(server), _NODE_INSIDE)),
+        (mount, Mount(node_program(server.name), _NODE_INSIDE)),
     )
 
 
@@ -58,16 +48,6 @@ def not_installed(server: PackagedServer, python: str = THIS_PYTHON) -> str:
         f"MCP server {server.name!r} ({server.package} {server.version}) is not installed: "
         f"run `nightshift mcp install {server.name}{options}`"
     )
-
-
-def _node(server: PackagedServer) -> Path:
-    """Return the host's Node.js, which every sandbox sees regardless of its own system."""
-    found = shutil.which("node")
-    if found is None:
-        raise ToolUnavailable(
-            f"MCP server {server.name!r} needs Node.js: there is no `node` on the PATH"
-        )
-    return Path(found).resolve()
 
 
 async def _python_version(sandbox: Sandbox) -> str:

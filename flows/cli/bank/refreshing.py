@@ -157,8 +157,10 @@ def _carry_on(
 
 def _begin() -> None:
     """Import what the refresh needs first, and what takes seconds."""
-    for name in ("flows.banks.refresh", "great_expectations"):
-        importlib.import_module(name)
+    from quality.loading import load_great_expectations
+
+    importlib.import_module("flows.banks.refresh")
+    load_great_expectations()
 
 
 def _require_stage(name: str) -> None:

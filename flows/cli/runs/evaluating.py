@@ -94,13 +94,14 @@ def _begin(settings: "Settings", run_id: str, config: "RunConfig", workers: Exit
     """Import what the night needs first, and start its workers."""
     from flows.workers.clusters import cluster
     from quality.gates import still_holds
+    from quality.loading import load_great_expectations
     from quality.suites.tasks import TASKS
     from taskdata.store import Store
 
     importlib.import_module("flows.nightly")
     store = Store.open(settings.address)
     if not still_holds(store.gates(run_id), TASKS):
-        importlib.import_module("great_expectations")
+        load_great_expectations()
     store.close()
     workers.enter_context(cluster(settings, config.workers))
 

@@ -1,8 +1,12 @@
 """What the doctor says of the tools."""
 
 import json
-import os
+import tempfile
 from pathlib import Path
+
+import pytest
+
+from environments.reaper.owner import Owner, base_folder
 
 
 def checks(command) -> dict[str, str]:
@@ -86,12 +90,30 @@ def test_parts_of_a_production_that_do_not_answer_are_named(command, home: Path,
     assert "artifact store file:///proc/no such place: cannot write" in found["artifacts"]
 
 
-def test_an_engine_that_is_away_is_told_here(nightshift, tmp_path, monkeypatch):
+@pytest.fixture
+def base(tmp_path, monkeypatch) -> Path:
+    """The folder of what the processes of this test's own home leave."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
-    base = tmp_path / f"nightshift-{os.geteuid()}"
-    base.mkdir(mode=0o700)
-    assert checks(nightshift)["leftovers"] == "ready: none"
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return base_folder()
+
+
+def test_what_a_killed_process_left_is_removed_and_told(command, base):
+    """Their containers go with the rest: `tests/environments/reaper/test_reap.py`."""
+    dead = Owner(base, "1-1-0a1b2c3d")
+    dead.lock.touch()
+    dead.folder.mkdir()
+    (dead.folder / "note.txt").write_text("left")
+    told = checks(command)["leftovers"]
+    assert told == (
+        "ready: removed what 1 killed processes had left: 0 programs, 0 containers, 1 folders"
+    )
+    assert not dead.folder.exists()
+    assert checks(command)["leftovers"] == "ready: none"
+
+
+def test_an_engine_that_is_away_is_told_here(command, base, monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{base}/no.sock")
     (base / "docker").touch()  # as if a container had been made here once
-    told = checks(nightshift)["leftovers"]
+    told = checks(command)["leftovers"]
     assert told.startswith("containers of killed processes may be left: Docker cannot list")

@@ -37,6 +37,36 @@ def tree(count: int) -> Checkpoint:
     return Checkpoint(id="root", requirement="x", children=tuple(below))
 
 
+def test_accuracy_is_by_family_and_difficulty_in_the_order_of_the_paper(
+    make_task, make_result, detail_of
+):
+    kinds = [
+        ("intelligent_creation", "hard", "video"),
+        ("customer_service", "medium", "hotel"),
+        ("customer_service", "easy", None),
+        ("customer_service", "easy", "hotel"),
+        ("customer_service", None, None),
+    ]
+    tasks = [
+        make_task(f"t{n}", package={"family": f, "difficulty": d, "subcategory": s})
+        for n, (f, d, s) in enumerate(kinds)
+    ] + [make_task("none"), make_task("role", package={"role": "Clerk"})]
+    results = [
+        make_result(task=task, leaves=leaves(9 if n in (1, 2) else 2))
+        for n, task in enumerate(tasks)
+    ]
+    found = detail_of(*results, tasks=tasks)
+    rates = {name: group.root_sr.mean for name, group in found.family_difficulty.items()}
+    assert list(rates.items()) == [
+        ("customer_service, easy", 0.5),
+        ("customer_service, medium", 1.0),
+        ("customer_service, any difficulty", 0.0),
+        ("intelligent_creation, hard", 0.0),
+    ]
+    assert found.subcategory.keys() == {"customer_service, hotel", "intelligent_creation, video"}
+    assert found.subcategory["customer_service, hotel"].root_sr.mean == 0.5
+
+
 def test_every_share_has_an_interval_and_what_it_is_of(make_task, make_result, detail_of):
     tasks = [make_task(f"t{n}", capabilities=("logic",)) for n in range(3)]
     scores = (9, 8, 3)

@@ -40,6 +40,13 @@ def test_trials_without_a_score_end_with_3_whatever_the_others_score(verdict):
     assert "2 trials have no score; `nightshift run --resume run-1`" in said
 
 
+def test_trials_that_a_deadline_stopped_end_with_3_and_the_deadline_is_told(verdict, command):
+    why = "the stage was stopped by its deadline of 25 s (stage_seconds)"
+    code, said = verdict({MODEL: (why, why)}, "7")
+    assert (code, "2 trials have no score" in said) == (3, True)
+    assert why in " ".join(command("results", "--detail").stdout.split())
+
+
 def test_programs_get_their_json_and_the_code(stored_run, command):
     stored_run({MODEL: (1.0,)})
     done = command("results", "--json", "--fail-under", "7")
