@@ -1,5 +1,6 @@
 """Phase 1 of a trial: everything that the agent will work with, including its workspace."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from environments.models.record.log import CallLog, Payer
 from environments.network.allowed import AllowedNetwork, allowed_network
 from environments.ports import ExposedPort, ModelClient, Workspace
 from environments.sandbox.docker.contents import image_files
+from environments.sandbox.imaged import let_files_be_run
 from environments.sandbox.workspace import open_workspace
 from environments.scripts.preprocessing import LeftServers
 from environments.services.running import RunningServices, running_services
@@ -133,9 +135,13 @@ def _model(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient | None:
 async def _workspace(parent: Path, task: Task, files: Files) -> AsyncIterator[Workspace]:
     """Yield a workspace with the task's initial files where the agent looks for them."""
     own = await image_files(task.image, task.resources) if task.image else {}
-    given: Files = {**own, **files}
-    begun_with: Files = {}
-    if task.has_one_workspace:
-        given, begun_with = begun_with, given
-    async with open_workspace(parent, given, begun_with, task.folders) as workspace:
+    at_hand = {**own, **files}
+    made = (
+        open_workspace(parent, {}, at_hand, task.folders)
+        if task.has_one_workspace
+        else open_workspace(parent, at_hand)
+    )
+    async with made as workspace:
+        if task.image is not None:
+            await asyncio.to_thread(let_files_be_run, workspace.output)
         yield workspace
