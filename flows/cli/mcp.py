@@ -108,17 +108,17 @@ def install(
         raise Misuse("--allow-host and --relock are for the servers of a bank: name it with --bank")
     from environments.mcp.install import THIS_PYTHON
     from environments.mcp.install import install as install_server
-    from environments.mcp.servers import RemoteServer, known_servers, server
+    from environments.mcp.servers import PackagedServer, known_servers, origin, server
     from flows.config import load_settings
 
     home = load_settings().home
     for name in names or list(known_servers(home)):
         entry = server(name, home)
-        if isinstance(entry, RemoteServer):
-            console.say(f"{name}: at {entry.url}, nothing to install")
+        if not isinstance(entry, PackagedServer):
+            console.say(f"{name}: {origin(entry)}, nothing to install")
             continue
         folder = install_server(entry, home, python or THIS_PYTHON)
-        console.say(f"{name}: {entry.package} {entry.version} in {folder}")
+        console.say(f"{name}: {origin(entry)} in {folder}")
 
 
 def _install_of_bank(bank: str, names: Sequence[str], hosts: Sequence[str], relocks: bool) -> None:
@@ -136,19 +136,13 @@ def _install_of_bank(bank: str, names: Sequence[str], hosts: Sequence[str], relo
 def list_servers(sandbox: SandboxOption = "bubblewrap", as_json: JsonOption = False) -> None:
     """List the MCP servers that tasks can ask for, and whether they work here."""
     from environments.mcp.health import server_states
-    from environments.mcp.servers import RemoteServer, known_servers
+    from environments.mcp.servers import known_servers, origin
     from flows.config import load_settings
 
     home = load_settings().home
     states = server_states(home, sandbox)
     rows = [
-        {
-            "name": name,
-            "server": entry.url
-            if isinstance(entry, RemoteServer)
-            else f"{entry.package} {entry.version}",
-            "state": states[name],
-        }
+        {"name": name, "server": origin(entry), "state": states[name]}
         for name, entry in known_servers(home).items()
     ]
     if as_json:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from quality.gates import Suite
 from quality.suites.expectations import between, empty, filled, like, one_of, unique
+from taskdata.banks.loader import bundled_banks
 from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, checked_by_code
 from taskdata.schema.network import private_addresses
 from taskdata.schema.run import RunConfig
@@ -77,13 +78,13 @@ class TaskRules:
 
 
 def rules_for(config: RunConfig) -> TaskRules:
-    """Return the rules for a run: the starter bank promises more than a bank of the user's."""
-    starter = config.bank == "starter"
+    """Return the rules for a run: the bundled banks promise more than a bank of the user's."""
+    is_bundled = config.bank in bundled_banks()
     return TaskRules(
-        min_checkable_share=0.7 if starter else 0.0,
+        min_checkable_share=0.7 if is_bundled else 0.0,
         needs_check=not config.every_judge,
-        needs_files=starter,
-        needs_reference=starter,
+        needs_files=is_bundled,
+        needs_reference=is_bundled,
         # Of one's own folder only: a stored bank may have come from anywhere.
         may_reach_private_addresses=Path(config.bank).is_dir(),
     )
@@ -151,8 +152,11 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "empty_files": _listed(f.path for f in task.files if f.size_bytes == 0),
         "repeated_paths": _listed({p for p in paths if paths.count(p) > 1}),
         "has_reference": task.reference is not None,
+        # What tools a server has is known once it runs.
         "reference_tools_not_allowed": _listed(
-            {s.tool for s in steps} - set(task.tools) - ALWAYS_ALLOWED
+            set()
+            if task.environment is not None and task.environment.servers
+            else {s.tool for s in steps} - set(task.tools) - ALWAYS_ALLOWED
         ),
         "private_addresses": _listed(private_addresses(task.resources.network)),
         "misplaced_subcategory": None if task.package is None else task.package.misplaced,

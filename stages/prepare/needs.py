@@ -10,6 +10,7 @@ from environments.mcp.health import missing_server
 from environments.mcp.offer import offered
 from environments.mcp.pool.installed import missing
 from environments.mcp.pool.starting import missing_tokens, pool_servers
+from environments.mcp.servers import PackagedServer, known_servers
 from environments.sandbox.docker.provider import Docker
 from environments.scripts.needs import DATABASE_LIBRARIES
 from environments.services.kinds import service_state
@@ -77,7 +78,6 @@ def task_needs(
             for s in task.services
         ),
         *_of_image(task, read, sandbox),
-        *_of_pool_servers(task),
         *_of_programs(task, read, sandbox),
     )
 
@@ -94,7 +94,7 @@ def server_state(name: str, task: Task, home: Path, sandbox: str, bank: str) -> 
             return f"MCP server {name!r} of the pool needs a token: set {unset[0]}"
         return missing(own, home, sandbox, bank) or READY
     try:
-        return missing_server(name, home, sandbox) or READY
+        return missing_server(name, home, sandbox) or _lacking(name, task, home) or READY
     except Misuse:
         reason = f"; the pool's own cannot be used: {own.refused}" if own else ""
         return (
@@ -103,17 +103,20 @@ def server_state(name: str, task: Task, home: Path, sandbox: str, bank: str) -> 
         )
 
 
-def _of_pool_servers(task: Task) -> Iterator[Need]:
-    asking = [server.name for server in pool_servers(task) if server.uses_database]
-    if asking:
-        has_one = any(service.kind == "postgresql" for service in task.services)
-        lacking = (
-            "works on the pool's PostgreSQL database, and the pool was imported without its dump: "
-            "put db/init.sql.gz in its place and import the pool again"
+def _of_database(task: Task, packages: frozenset[str]) -> Iterator[Need]:
+    """Yield the need of a database where programs or servers of the task work on one."""
+    served = any(server.uses_database for server in pool_servers(task))
+    if not served and not packages & DATABASE_LIBRARIES:
+        return
+    has_one = any(service.kind == "postgresql" for service in task.services)
+    if served:
+        missing_one = (
+            "its MCP servers work on the pool's PostgreSQL database, and the pool was imported "
+            "without its dump: put db/init.sql.gz in its place and import the pool again"
         )
-        for name in asking:
-            state = READY if has_one else f"MCP server {name!r} {lacking}"
-            yield Need(kind="database", name="postgresql", state=state)
+    else:
+        missing_one = "its programs ask a PostgreSQL database, and the task brings none"
+    yield Need(kind="database", name="postgresql", state=READY if has_one else missing_one)
 
 
 def _of_image(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
@@ -140,6 +143,20 @@ def _image_state(image: TaskImage) -> str:
     return f"the Docker engine does not have it: run `{image.way}`{where}"
 
 
+def _lacking(name: str, task: Task, home: Path) -> str | None:
+    """Return what a server of the catalogue needs and the task does not bring, None if nothing."""
+    entry = known_servers(home)[name]
+    if not isinstance(entry, PackagedServer):
+        return None
+    kind = entry.needs.service
+    if kind and all(service.kind != kind for service in task.services):
+        return f"it works with a {kind} service, and the task brings none"
+    is_wanted = task.environment is not None and name in task.environment.servers
+    if entry.needs.network and is_wanted and not task.resources.network:
+        return "it works with hosts, and the task lists none as resources.network"
+    return None
+
+
 def _of_programs(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
     around = task.environment
     if around is None or task.image is not None:
@@ -147,10 +164,7 @@ def _of_programs(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]
     packages = frozenset[str]()
     for files in (around.preprocess, around.evaluation):
         packages |= imported_packages(programs_of(files, read))
-    if packages & DATABASE_LIBRARIES:
-        has_one = any(service.kind == "postgresql" for service in task.services)
-        missing = "its programs ask a PostgreSQL database, and the task brings none"
-        yield Need(kind="database", name="postgresql", state=READY if has_one else missing)
+    yield from _of_database(task, packages)
     for name in sorted(packages):
         yield Need(kind="package", name=name, state=_package_state(name, sandbox))
 

@@ -72,7 +72,7 @@ def prove_bank(
     known = {trial.task_hash for trial in store.proof_trials(played)}
     _plan(store, [task for h, task in played.items() if h not in known], files, sandbox)
     trials = store.proof_trials(played)
-    _play(store, trials)
+    _play(store, trials, home)
     verdicts = _verdicts(store, played, trials)
     for proof in verdicts.values():
         proven(proof)
@@ -128,16 +128,16 @@ def _plan(
     )
 
 
-def _play(store: Store, trials: Sequence[Trial]) -> None:
+def _play(store: Store, trials: Sequence[Trial], home: Path) -> None:
     """Execute and score the trials that are not finished."""
     for run_id in dict.fromkeys(trial.run_id for trial in trials):
         ours = {trial.id for trial in trials if trial.run_id == run_id}
         to_execute = ours.intersection(executing.due(store, run_id, 0))
         if to_execute:
-            executing.execute_trials(store, run_id, sorted(to_execute), {})
+            executing.execute_trials(store, run_id, sorted(to_execute), {}, home)
         to_score = ours.intersection(scoring.due(store, run_id, 0))
         if to_score:
-            scoring.score_trials(store, run_id, sorted(to_score))
+            scoring.score_trials(store, run_id, sorted(to_score), home=home)
         if not (executing.due(store, run_id, 0) or scoring.due(store, run_id, 0)):
             store.set_run_status(run_id, RunStatus.COMPLETED)
 
