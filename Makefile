@@ -1,7 +1,7 @@
 # The two commands a newcomer needs are `make evaluate` and `make test`; each sets itself up.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all setup-models evaluate test soak recipes lint bench tools-doc checks-doc prefect-yaml serve image application-image
+.PHONY: help setup setup-all setup-models evaluate test soak recipes lint bench tools-doc checks-doc servers-doc prefect-yaml serve image application-image
 
 RUN := scripts/uv run --no-sync
 
@@ -43,6 +43,9 @@ tools-doc: setup ## Write docs/tools.md from the catalogue
 
 checks-doc: setup ## Write docs/checks.md from the library of checks
 	@$(RUN) python -m stages.score.guide.document
+
+servers-doc: setup ## Write docs/servers.md from the catalogue of MCP servers
+	@$(RUN) python -m environments.mcp.document
 
 prefect-yaml: setup ## Write prefect.yaml from what `nightshift serve` serves
 	@$(RUN) python -m flows.serving.work_pool

@@ -262,6 +262,9 @@ class Mount:
     target: str
     writable: bool = False
     """Programs inside may change it; what they write to it counts as disk space."""
+    takes_libraries: bool = False
+    """Libraries are installed into it: it may hold far more files than a workspace, in deeper
+    folders."""
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,8 @@ def execute_flow(run_id: str, round: int = 0, night_seconds_left: float | None =
     def work(settings: Settings, store: Store) -> StageReport:
         _require_agents(store, run_id, "execute")
         due = executing.due(store, run_id, round)
-        models = [agent.model for agent in store.run(run_id).config.agents] if due else []
+        config = store.run(run_id).config
+        models = [*(agent.model for agent in config.agents), config.user] if due else []
         shared = _Shared(
             settings,
             store,

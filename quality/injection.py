@@ -137,9 +137,14 @@ def injection_signs(text: str) -> tuple[str, ...]:
         for sign in _SIGNS
         if any(hint in plain for hint in sign.hints) and sign.pattern.search(plain)
     ]
-    if not text.isascii() and _TAGS.search(text):
+    if has_hidden_characters(text):
         signs.append("hidden_characters")
     return tuple(signs)
+
+
+def has_hidden_characters(text: str) -> bool:
+    """Return whether a text spells something in characters that nobody sees."""
+    return not text.isascii() and bool(_TAGS.search(text))
 
 
 def plain_letters(text: str) -> str:

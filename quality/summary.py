@@ -23,11 +23,11 @@ from quality.statistics.intervals import clustered_mean
 from quality.statistics.paired import compare_by_task
 from quality.success import success_rates
 from taskdata.schema.agent import AgentSpec
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge
+from taskdata.schema.checkpoint import Checkpoint, Judge, checked_by_code
 from taskdata.schema.diagnosis import FailureLevels, FailureStage, FailureType
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import (
-    JudgeEffort,
+    CallEffort,
     OutcomeStatus,
     Run,
     StageReport,
@@ -83,6 +83,7 @@ def summarise(
         ),
         unevaluated=sum(result.score is None for result in results),
         judging=_judging(results),
+        talking=_talking(results),
         disagreement=_disagreement(results),
         comparisons=tuple(
             _comparison(first, second, by_agent) for first, second in combinations(by_agent, 2)
@@ -105,6 +106,7 @@ def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:
         threshold=config.threshold,
         min_coverage=config.min_coverage,
         judge=config.judge_name,
+        user=None if config.user is None else str(config.user),
         rescores=config.rescores,
         sandbox=config.sandbox,
         repetitions=config.repetitions,
@@ -142,6 +144,7 @@ def _agent(
         tier=_grouped(results, lambda r: r.trial.tier),
         score_per_usd=_score_per_usd(scored),
         judge_cost_usd=_judging(results).cost_usd,
+        user_cost_usd=_talking(results).cost_usd,
         failures=_failures(results),
         error_causes=dict(Counter(_cause(r) for r in errors).most_common()),
         steps=_steps(results),
@@ -284,8 +287,8 @@ def _types_looked_at(checkpoint: Checkpoint, task: Task) -> set[str]:
     types |= {name: PurePosixPath(name).suffix.lstrip(".") for name in task.state_files}
     types[None] = ANSWER
     verifier = checkpoint.verifier
-    if isinstance(verifier, Check):
-        return {types[verifier.deliverable]}
+    if (check := checked_by_code(verifier)) is not None:
+        return {types[check.deliverable]}
     if isinstance(verifier, Judge):
         return {types[name] for name in verifier.deliverables} or {ANSWER}
     return set()
@@ -297,8 +300,12 @@ def _cost(outcomes: Sequence[TrialOutcome]) -> float | None:
     return sum(known) if known and len(known) == len(outcomes) else None
 
 
-def _judging(results: Sequence[TrialResult]) -> JudgeEffort:
-    return sum((r.judging for r in results), JudgeEffort())
+def _judging(results: Sequence[TrialResult]) -> CallEffort:
+    return sum((r.judging for r in results), CallEffort())
+
+
+def _talking(results: Sequence[TrialResult]) -> CallEffort:
+    return sum((r.talking for r in results), CallEffort())
 
 
 def _disagreement(results: Sequence[TrialResult]) -> Estimate | None:

@@ -92,6 +92,15 @@ class DeadlinePassed(NightshiftError):
     transient = True
 
 
+class SimulatedUserFailed(NightshiftError):
+    """The model that plays a task's user cannot be reached, refuses or says what cannot be read.
+
+    Never the fault of the agent that talks with it.
+    """
+
+    transient = True
+
+
 class ToolUnavailable(NightshiftError):
     """A tool cannot work here: its backend is missing, not configured or out of reach.
 

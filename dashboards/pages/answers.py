@@ -167,6 +167,10 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
     if run.judge is not None:
         judging, calls = summary.judging, formats.plural(summary.judging.calls, "call")
         details.append(f"the judge beside it: {formats.money(judging.cost_usd)} for {calls}")
+    if run.user is not None:
+        calls = formats.plural(summary.talking.calls, "call")
+        paid = formats.money(summary.talking.cost_usd)
+        details.append(f"the simulated user beside it: {paid} for {calls}")
     unmeasured = sum(o.usage is None or o.wall_seconds is None for o in outcomes)
     if unmeasured:
         details.append(f"tokens or time unknown for {formats.plural(unmeasured, 'trial')}")

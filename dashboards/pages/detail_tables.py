@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from taskdata.schema.summary import AgentDetail, AgentSummary, Estimate, GroupResult
+from taskdata.schema.summary import AgentDetail, AgentSummary, Estimate, GroupResult, ServerGroup
 
 SHARE = "share"
 """The form of a figure that is a share of 0-1."""
@@ -45,6 +45,9 @@ def detail_tables(agents: Sequence[AgentSummary]) -> dict[str, list[DetailRow]]:
         "By type of deliverable": _grouped("type", known, lambda d: d.deliverable_type),
         "By group of types": _grouped("group", known, lambda detail: detail.deliverable_group),
         "By leaves of the tree": _grouped("leaves", known, lambda detail: detail.leaves),
+        "By family and difficulty": _grouped("tasks", known, lambda d: d.family_difficulty),
+        "By subcategory": _grouped("tasks", known, lambda detail: detail.subcategory),
+        "By MCP server, turns and cost per trial": _by_server(known),
         "Harness and model, per trial": _one_each(known, _efficiency),
         "Steps against success": _one_each(known, _steps),
         "Runs of all tasks": _one_each(known, _runs),
@@ -95,6 +98,26 @@ def _group(found: GroupResult) -> dict[str, Cell]:
         "root SR": _share(found.root_sr),
         "leaf SR": _share(found.leaf_sr),
         "trials": str(found.root_score.n),
+    }
+
+
+def _by_server(known: Sequence[_Known]) -> list[DetailRow]:
+    names = sorted({name for _, detail in known for name in detail.server})
+    return [
+        _row(agent, {"server": name, "agent": agent.agent, **_server(found)})
+        for name in names
+        for agent, detail in known
+        if (found := detail.server.get(name)) is not None
+    ]
+
+
+def _server(found: ServerGroup) -> dict[str, Cell]:
+    return {
+        "tasks": str(found.tasks),
+        "trials": str(found.trials),
+        "root SR": _share(found.root_sr),
+        "turns": Figure(found.turns, ".1f"),
+        "cost": Figure(found.cost_usd, ".3f"),
     }
 
 

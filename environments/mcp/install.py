@@ -95,7 +95,7 @@ def _fill(server: PackagedServer, folder: Path, python: str) -> None:
         what = f"{server.package}@{server.version}"
         _run(server, [_npm(server), "install", *options, "--prefix", str(folder), what])
         return
-    command = [_uv(server), "pip", "install", "--quiet", "--only-binary", ":all:"]
+    command = [str(uv_program(server.name)), "pip", "install", "--quiet", "--only-binary", ":all:"]
     command += ["--python", sys.executable, "--python-version", python, "--target", str(folder)]
     _run(server, [*command, f"{server.package}=={server.version}", *server.constraints])
     if python == THIS_PYTHON:
@@ -132,20 +132,35 @@ def _run(server: PackagedServer, command: list[str]) -> None:
         )
 
 
-def _uv(server: PackagedServer) -> str:
+def uv_program(server: str) -> Path:
+    """Return uv; raises `ToolUnavailable`, which names the server that is to be installed."""
     return _program(server, "uv", str(_OWN_UV) if _OWN_UV.is_file() else shutil.which("uv"))
 
 
-def _npm(server: PackagedServer) -> str:
-    return _program(server, "npm", shutil.which("npm"))
+def node_program(server: str) -> Path:
+    """Return Node.js, which every sandbox sees regardless of its own system.
 
-
-def _program(server: PackagedServer, name: str, found: str | None) -> str:
+    Raises:
+        ToolUnavailable: there is none; names the server that needs it.
+    """
+    found = shutil.which("node")
     if found is None:
         raise ToolUnavailable(
-            f"MCP server {server.name!r} cannot be installed: there is no {name} on the PATH"
+            f"MCP server {server!r} needs Node.js: there is no `node` on the PATH"
         )
-    return found
+    return Path(found).resolve()
+
+
+def _npm(server: PackagedServer) -> str:
+    return str(_program(server.name, "npm", shutil.which("npm")))
+
+
+def _program(server: str, name: str, found: str | None) -> Path:
+    if found is None:
+        raise ToolUnavailable(
+            f"MCP server {server!r} cannot be installed: there is no {name} on the PATH"
+        )
+    return Path(found)
 
 
 def _open_to_readers(folder: Path) -> None:

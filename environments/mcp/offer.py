@@ -1,10 +1,11 @@
 """What a trial offers: the task's tools and servers, mixed with its distractors."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from environments.mcp.pool.starting import PoolEntry
 from environments.ports import Sandbox, Tool, Workspace
 from taskdata.schema.task import Resources, Task
 
@@ -46,6 +47,7 @@ async def server_tools(
     resources: Resources,
     home: Path,
     taken: Collection[str] = (),
+    pool: Sequence[PoolEntry] = (),
 ) -> AsyncIterator[tuple[Tool, ...]]:
     """Yield the tools of the offered servers, which live as long as the block.
 
@@ -57,6 +59,7 @@ async def server_tools(
         home: Folder of this installation's state, where servers are installed.
         taken: Names of other tools; a server's tool with such a name gets the server's name as
             prefix.
+        pool: Servers that the task's pool brings; they come before those of the catalogue.
 
     Raises:
         Misuse: the catalogue has no such server.
@@ -69,5 +72,7 @@ async def server_tools(
     # The SDK takes a second to import.
     from environments.mcp.client.trial import tools_of_servers
 
-    async with tools_of_servers(offer.servers, sandbox, workspace, resources, home, taken) as tools:
+    async with tools_of_servers(
+        offer.servers, sandbox, workspace, resources, home, taken, pool
+    ) as tools:
         yield tools

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import Base64Bytes, Field, StringConstraints, TypeAdapter, ValidationError
 
 from taskdata.errors import Misuse
 from taskdata.schema.base import RelativePath, Slug, Value
@@ -21,6 +21,7 @@ Package = Annotated[
 ]
 Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]")]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+ServiceKind = Literal["postgresql", "mail"]
 
 
 class HealthCheck(Value):
@@ -28,8 +29,21 @@ class HealthCheck(Value):
 
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
+    files: dict[RelativePath, Base64Bytes] = Field(default_factory=dict)
+    """What lies below `input/` for the call."""
     may_refuse: bool = False
     """A refusal passes the check like a result."""
+
+
+class ServerNeeds(Value):
+    """What a server needs besides its package."""
+
+    service: ServiceKind | None = None
+    """A service that the task brings; the first one of the kind is the server's."""
+    network: bool = False
+    """Its tools reach hosts, which the task lists as its `resources.network`."""
+    programs: tuple[str, ...] = ()
+    """Programs that the sandbox must have, as absolute paths or by name."""
 
 
 class _Described(Value):
@@ -42,9 +56,14 @@ class _Described(Value):
 class _Installed(_Described):
     version: Version
     package: Package
+    licence: str | None = None
+    """Of the package, as an SPDX identifier."""
+    needs: ServerNeeds = ServerNeeds()
     arguments: tuple[str, ...] = ()
+    """`${NAME}` is the value of a variable in the sandbox, such as a service sets."""
     variables: dict[Variable, str] = Field(default_factory=dict)
-    """The server's environment variables, in addition to those of the sandbox."""
+    """The server's environment variables, in addition to those of the sandbox; `${NAME}` as in
+    `arguments`."""
 
 
 class PythonServer(_Installed):
@@ -53,6 +72,8 @@ class PythonServer(_Installed):
     registry: Literal["pypi"]
     module: Module
     """The module that `python -m` starts."""
+    function: Variable | None = None
+    """A function of the module to call instead, as the package's console script does."""
     constraints: tuple[Requirement, ...] = ()
     """Requirements in addition to the package itself."""
 
@@ -74,8 +95,18 @@ class RemoteServer(_Described):
     """Environment variable of this process that holds the bearer token."""
 
 
+class OwnServer(_Described):
+    """Tools of this project, served inside the sandbox; there is nothing to install."""
+
+    registry: Literal["ours"]
+    tools: tuple[str, ...] = Field(min_length=1)
+    """Names of sandboxed tools."""
+
+
 PackagedServer = PythonServer | NodeServer
-Server = Annotated[PythonServer | NodeServer | RemoteServer, Field(discriminator="registry")]
+Server = Annotated[
+    PythonServer | NodeServer | RemoteServer | OwnServer, Field(discriminator="registry")
+]
 
 _SERVERS: TypeAdapter[dict[str, Server]] = TypeAdapter(dict[str, Server])
 
@@ -87,7 +118,7 @@ def known_servers(home: Path) -> Mapping[str, Server]:
         Misuse: a catalogue cannot be read; names the file and the field.
     """
     own = home / "mcp" / "servers.yaml"
-    return {**_bundled(), **(_read(own) if own.is_file() else {})}
+    return {**_bundled(), **(read_catalogue(own) if own.is_file() else {})}
 
 
 def server(name: str, home: Path) -> Server:
@@ -98,12 +129,42 @@ def server(name: str, home: Path) -> Server:
     return known[name]
 
 
+def origin(entry: Server) -> str:
+    """Return on one line where a server comes from: package and version, a URL, or our tools."""
+    match entry:
+        case RemoteServer():
+            return entry.url
+        case OwnServer():
+            return f"our tools {', '.join(entry.tools)}"
+        case _:
+            return f"{entry.package} {entry.version}"
+
+
+def needs_of(entry: Server) -> str:
+    """Return in a few words what a server needs besides its package; empty if nothing."""
+    if not isinstance(entry, PackagedServer):
+        return ""
+    needs = entry.needs
+    words = [
+        *(("Node.js",) if isinstance(entry, NodeServer) else ()),
+        *((f"service {needs.service}",) if needs.service else ()),
+        *(("network",) if needs.network else ()),
+        *(program.rpartition("/")[2] for program in needs.programs),
+    ]
+    return ", ".join(words)
+
+
 @cache
 def _bundled() -> Mapping[str, Server]:
-    return _read(CATALOGUE)
+    return read_catalogue(CATALOGUE)
 
 
-def _read(file: Path) -> Mapping[str, Server]:
+def read_catalogue(file: Path) -> Mapping[str, Server]:
+    """Return the servers of a catalogue by name, in its order.
+
+    Raises:
+        Misuse: it cannot be read; names the file and the field.
+    """
     try:
         entries = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
         return _SERVERS.validate_python(

@@ -21,8 +21,9 @@ def is_root() -> bool:
 def owner_of_output(output: Path) -> tuple[int, int]:
     """Return the host user and group id that programs writing to `output` must run as.
 
-    These are our own ids, unless we are root: then the folder is given to an id that owns nothing
-    else, so that neither file permissions nor per-user limits are shared with another program.
+    These are our own ids, unless we are root: then the folder, with the files that programs find
+    there, is given to an id that owns nothing else, so that neither file permissions nor per-user
+    limits are shared with another program.
 
     Raises:
         SandboxFailed: the folder is missing or cannot be given away.
@@ -34,7 +35,7 @@ def owner_of_output(output: Path) -> tuple[int, int]:
         if status.st_uid != 0:
             return status.st_uid, status.st_gid
         owner = _fresh_id()
-        os.chown(output, owner, owner)
+        _give(output, (owner, owner))
     except OSError as error:
         raise SandboxFailed(f"cannot hand over {output}: {error.strerror}") from error
     return owner, owner
@@ -51,6 +52,29 @@ def give_to_programs(folder: Path, output: Path) -> None:
         os.chown(folder, *owner, follow_symlinks=False)
     except OSError as error:
         raise SandboxFailed(f"cannot hand over {folder}: {error.strerror}") from error
+
+
+def give_contents(output: Path, owner: tuple[int, int]) -> None:
+    """Give `output` and all that lies in it to the programs of a user; no program has run yet.
+
+    Programs copy times and modes along with files, which only the owner of a file may set.
+
+    Raises:
+        SandboxFailed: something cannot be given away.
+    """
+    if not is_root():
+        return
+    try:
+        _give(output, owner)
+    except OSError as error:
+        raise SandboxFailed(f"cannot hand over {output}: {error.strerror}") from error
+
+
+def _give(output: Path, owner: tuple[int, int]) -> None:
+    for folder, _, files in os.walk(output):
+        os.chown(folder, *owner, follow_symlinks=False)
+        for name in files:
+            os.chown(os.path.join(folder, name), *owner, follow_symlinks=False)
 
 
 def _fresh_id() -> int:

@@ -3,12 +3,12 @@
 import math
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal
 
 from environments.ports import ExposedPort, Mount, Workspace
-from environments.sandbox.walking import TooManyEntries, walk
+from environments.sandbox.walking import OF_LIBRARIES, Bounds, TooManyEntries, walk
 from taskdata.schema.limits import EnforcedLimit
 from taskdata.schema.task import Resources
 
@@ -63,6 +63,11 @@ def filled_folders(workspace: Workspace, mounts: Sequence[Mount] = ()) -> tuple[
     return (workspace.output, *(mount.source for mount in mounts if mount.writable))
 
 
+def library_folders(mounts: Sequence[Mount]) -> frozenset[Path]:
+    """Return those of the folders of `mounts` that libraries are installed into."""
+    return frozenset(mount.source for mount in mounts if mount.takes_libraries)
+
+
 class Space:
     """The disk space that the folders of one program may use together while it runs.
 
@@ -70,9 +75,11 @@ class Space:
     after one that was stopped, but may not add to it.
     """
 
-    def __init__(self, folders: Sequence[Path], limit_bytes: int) -> None:
-        self._folders = folders
-        used = sum(used_bytes(folder) for folder in folders)
+    def __init__(
+        self, folders: Sequence[Path], limit_bytes: int, libraries: Collection[Path] = ()
+    ) -> None:
+        self._folders = {f: OF_LIBRARIES if f in libraries else None for f in folders}
+        used = sum(used_bytes(folder, bounds=bounds) for folder, bounds in self._folders.items())
         self._allowed = max(limit_bytes, used) if math.isfinite(used) else limit_bytes
 
     def left(self) -> float:
@@ -81,8 +88,8 @@ class Space:
         Folders that cannot be measured count as too full.
         """
         left = self._allowed
-        for folder in self._folders:
-            left -= used_bytes(folder, enough=left)
+        for folder, bounds in self._folders.items():
+            left -= used_bytes(folder, enough=left, bounds=bounds)
             if left < 0:
                 break
         return left
@@ -92,7 +99,7 @@ class Space:
         return self.left() < 0
 
 
-def used_bytes(folder: Path, enough: float = math.inf) -> float:
+def used_bytes(folder: Path, enough: float = math.inf, bounds: Bounds | None = None) -> float:
     """Return the space allocated to files below `folder`, counted until it exceeds `enough`.
 
     Infinite for too many entries, too deep a nesting or folders that we cannot enter, since
@@ -101,7 +108,7 @@ def used_bytes(folder: Path, enough: float = math.inf) -> float:
     used = 0
     try:
         # A program may close the folder itself to us.
-        for found in walk(folder):
+        for found in walk(folder, bounds):
             if found.status is None:
                 if _still_there(found.folder_fd, found.name):
                     return math.inf

@@ -10,6 +10,18 @@ from pathlib import Path
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 16
 
+
+@dataclass(frozen=True)
+class Bounds:
+    """How far a walk goes."""
+
+    entries: int
+    depth: int
+
+
+OF_LIBRARIES = Bounds(entries=400_000, depth=64)
+"""For folders into which libraries are installed."""
+
 # O_NONBLOCK: opening a FIFO must not block.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -34,21 +46,26 @@ class Found:
 
 
 class TooManyEntries(Exception):
-    """The walk met more than `MAX_ENTRIES` entries and stopped."""
+    """The walk met more entries than its bounds allow and stopped."""
 
 
-def walk(folder: Path) -> Iterator[Found]:
+def walk(folder: Path, bounds: Bounds | None = None) -> Iterator[Found]:
     """Yield what lies below `folder`, the files of a directory before its subdirectories.
 
     A directory itself is yielded only when it cannot be walked. Each directory is opened relative
     to its parent's descriptor and without following links, so that a program that still runs cannot
     redirect the walk by swapping names.
 
+    Args:
+        folder: The folder.
+        bounds: How far to go; default: `MAX_ENTRIES` and `MAX_DEPTH`.
+
     Raises:
-        TooManyEntries: there are more than `MAX_ENTRIES` entries, directories included.
+        TooManyEntries: there are more entries, directories included.
         OSError: `folder` itself cannot be opened.
     """
-    yield from _below(opened_folder(folder), "", 1, itertools.count(1))
+    held = bounds or Bounds(MAX_ENTRIES, MAX_DEPTH)
+    yield from _below(opened_folder(folder), "", 1, itertools.count(1), held)
 
 
 def opened(name: str, folder_fd: int) -> int:
@@ -69,10 +86,12 @@ def opened_folder(folder: Path) -> int:
     return os.open(folder, _FOLDER)
 
 
-def _below(folder_fd: int, prefix: str, depth: int, seen: Iterator[int]) -> Iterator[Found]:
+def _below(
+    folder_fd: int, prefix: str, depth: int, seen: Iterator[int], bounds: Bounds
+) -> Iterator[Found]:
     try:
         folders: list[str] = []
-        for name in _names(folder_fd, seen):
+        for name in _names(folder_fd, seen, bounds.entries):
             try:
                 status = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
             except OSError as error:
@@ -83,24 +102,24 @@ def _below(folder_fd: int, prefix: str, depth: int, seen: Iterator[int]) -> Iter
             else:
                 yield Found(prefix + name, folder_fd, status)
         for name in folders:
-            if depth > MAX_DEPTH:
-                yield Found(prefix + name, folder_fd, None, f"is below {MAX_DEPTH} folders")
+            if depth > bounds.depth:
+                yield Found(prefix + name, folder_fd, None, f"is below {bounds.depth} folders")
                 continue
             try:
                 inner = os.open(name, _FOLDER, dir_fd=folder_fd)
             except OSError as error:
                 yield Found(prefix + name, folder_fd, None, _reason(error))
             else:
-                yield from _below(inner, f"{prefix}{name}/", depth + 1, seen)
+                yield from _below(inner, f"{prefix}{name}/", depth + 1, seen, bounds)
     finally:
         os.close(folder_fd)
 
 
-def _names(folder_fd: int, seen: Iterator[int]) -> list[str]:
+def _names(folder_fd: int, seen: Iterator[int], most: int) -> list[str]:
     names = []
     with os.scandir(folder_fd) as entries:
         for entry in entries:
-            if next(seen) > MAX_ENTRIES:
+            if next(seen) > most:
                 raise TooManyEntries
             names.append(entry.name)
     return sorted(names)

@@ -1,20 +1,25 @@
 """A trial's folder on the host: made from the task's files, removed whatever was left in it."""
 
+import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path, PurePosixPath
 
 from environments.ports import Workspace
 from environments.reaper.removal import remove_tree
+from environments.sandbox.shielding import to_the_end
 from taskdata.errors import SandboxFailed
 
 
 @contextmanager
 def new_workspace(
-    parent: Path, files: Mapping[str, Path | bytes], begun: Mapping[str, Path | bytes] | None = None
+    parent: Path,
+    files: Mapping[str, Path | bytes],
+    begun: Mapping[str, Path | bytes] | None = None,
+    folders: Iterable[str] = (),
 ) -> Iterator[Workspace]:
     """Yield a workspace below `parent` with `files` in `input/`; remove it afterwards.
 
@@ -22,6 +27,7 @@ def new_workspace(
         parent: Folder for workspaces; made if missing.
         files: Relative path below `input/` to the file to copy, or to its bytes.
         begun: The same for `output/`: files that programs find there and may change.
+        folders: Relative paths of folders that are in `output/` though no file is in them.
 
     Raises:
         SandboxFailed: the folder cannot be made or filled (disk full, or a path outside of it).
@@ -36,15 +42,40 @@ def new_workspace(
         # A strict umask of ours must not lock out the sandbox's user; nobody else can enter the
         # root.
         _fill(workspace.input, files, file_mode=0o444, folder_mode=0o755)
-        _fill(workspace.output, begun or {}, file_mode=0o666, folder_mode=0o777)
+        _fill(workspace.output, begun or {}, folders, file_mode=0o666, folder_mode=0o777)
         workspace.output.chmod(0o755)
         yield workspace
     finally:
         remove_tree(root)
 
 
+@asynccontextmanager
+async def open_workspace(
+    parent: Path,
+    files: Mapping[str, Path | bytes],
+    begun: Mapping[str, Path | bytes] | None = None,
+    folders: Iterable[str] = (),
+) -> AsyncIterator[Workspace]:
+    """Yield what `new_workspace` yields; a thread waits for the disk, so others go on meanwhile.
+
+    Raises:
+        SandboxFailed: the folder cannot be made or filled.
+    """
+    made = ExitStack()
+    making = new_workspace(parent, files, begun, folders)
+    try:
+        yield await to_the_end(asyncio.to_thread(made.enter_context, making))
+    finally:
+        await to_the_end(asyncio.to_thread(made.close))
+
+
 def _fill(
-    folder: Path, files: Mapping[str, Path | bytes], *, file_mode: int, folder_mode: int
+    folder: Path,
+    files: Mapping[str, Path | bytes],
+    folders: Iterable[str] = (),
+    *,
+    file_mode: int,
+    folder_mode: int,
 ) -> None:
     place = folder
     try:
@@ -57,6 +88,9 @@ def _fill(
             else:
                 shutil.copyfile(content, place)
             place.chmod(file_mode)
+        for name in folders:
+            place = folder / _inside(name)
+            place.mkdir(parents=True, exist_ok=True)
         for path, _, _ in os.walk(folder):
             os.chmod(path, folder_mode)
     except OSError as error:

@@ -35,11 +35,15 @@ class Mail:
         return {"accounts": {a.address: a.password for a in service.accounts}}
 
     def variables(self, service: MailService, ports: Sequence[int]) -> tuple[Variables, ...]:
-        """Return the variables with the ports of both servers; no client knows these by itself."""
+        """Return the ports of both servers and the first account; no client knows these itself."""
         smtp, imap = (str(port) for port in ports)
+        first = service.accounts[0]
         return (
             (("SMTP_HOST", HOST), ("SMTP_PORT", smtp)),
-            (("IMAP_HOST", HOST), ("IMAP_PORT", imap)),
+            (
+                *(("IMAP_HOST", HOST), ("IMAP_PORT", imap)),
+                *(("MAIL_ADDRESS", first.address), ("MAIL_PASSWORD", first.password)),
+            ),
         )
 
     async def mounts(

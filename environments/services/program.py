@@ -84,6 +84,10 @@ class Program:
             raise ServiceFailed(f"service {self._name!r} was lost: {said[LOST]}{log}")
         raise ServiceUnable(f"service {self._name!r} failed: {said.get(FAILED)}{log}")
 
+    async def renew(self) -> None:
+        """Reset the program's limits."""
+        await self._process.renew()
+
     async def close(self) -> None:
         """End the program."""
         await self._process.close()

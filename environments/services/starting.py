@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from environments.ports import ExposedPort, Mount, Sandbox, SandboxProvider, Workspace
 from environments.sandbox.identity import give_to_programs
-from environments.sandbox.workspace import new_workspace
+from environments.sandbox.workspace import open_workspace
 from environments.services.inside.lines import SOCKETS
 from environments.services.kinds import KINDS, READY, service_state
 from environments.services.program import Program, ServiceStopped
@@ -111,13 +111,13 @@ async def started(
         file.path: await asyncio.to_thread(room.artifacts.read_bytes, file.sha256)
         for file in (service.files if make_mounts is None else ())
     }
-    workspace = await asyncio.to_thread(stack.enter_context, new_workspace(room.folder, files))
+    workspace = await stack.enter_async_context(open_workspace(room.folder, files))
     sandbox = await stack.enter_async_context(room.provider.open(workspace, resources, room.label))
     if make_mounts is None:
         mounts = await server.mounts(service, sandbox, workspace, room.home)
     else:
         mounts = await make_mounts(sandbox, workspace)
-    sockets = await asyncio.to_thread(_socket_folders, workspace, server.sockets)
+    sockets = await asyncio.to_thread(socket_folders, workspace, server.sockets)
     program = await Program.started(
         service.name, sandbox, server.program, settings, (*mounts, *sockets)
     )
@@ -127,19 +127,31 @@ async def started(
         raise ServiceFailed(f"service {service.name!r}: {error} while it started") from error
     seconds = time.monotonic() - began
     facts = ServiceFacts(name=service.name, kind=service.kind, version=version, seconds=seconds)
-    places = tuple(workspace.root / _SOCKETS / socket for socket in server.sockets)
+    places = tuple(socket_outside(workspace, socket) for socket in server.sockets)
     return Started(facts, places, workspace, program, tuple(mounts))
 
 
-def _socket_folders(workspace: Workspace, sockets: Sequence[str]) -> tuple[Mount, ...]:
-    """Make the folders of a service's sockets, which the service may fill but not replace.
+def socket_outside(workspace: Workspace, socket: str) -> Path:
+    """Return where the host sees a socket of a program."""
+    return workspace.root / _SOCKETS / socket
 
-    Other sandboxes see these folders, so they lie outside of what the service can change.
+
+def socket_folders(workspace: Workspace, sockets: Sequence[str]) -> tuple[Mount, ...]:
+    """Make the folders of a program's sockets, which the program may fill but not replace.
+
+    Other sandboxes see these folders, so they lie outside of what the program can change.
+
+    Args:
+        workspace: Of the program.
+        sockets: Their paths below `SOCKETS` inside, each alone in its folder.
+
+    Raises:
+        SandboxFailed: a folder cannot be made.
     """
     mounts = []
     for socket in sockets:
         name = Path(socket).parent
-        folder = workspace.root / _SOCKETS / name
+        folder = socket_outside(workspace, socket).parent
         try:
             folder.mkdir(parents=True)
             # Whatever our umask is: programs run as another user.

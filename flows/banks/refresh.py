@@ -1,8 +1,8 @@
 """The refresh of a task bank as a DAG. Start reading here.
 
 inbox -> gate seeds -> generate -> classify -> (rewrite -> validate, until clean) -> checkpoints
--> expand -> balance -> the same for what balance asked for -> gate candidates -> prove -> review
--> release.
+-> expand -> balance -> the same for what balance asked for
+-> (gate candidates -> prove -> checkpoints, until no tree is weak) -> review -> release.
 Stages run in this process (`nightshift refresh`) or each as its own deployment (`nightshift
 serve`); either way they hand over through the store, keyed by refresh.
 """
@@ -74,8 +74,7 @@ def stages_of(refresh: Refresh) -> Iterator[RefreshCall]:
     if config.max_augmentations:
         yield RefreshCall("balance")
     yield from _making("more", config.max_rewrites)
-    yield RefreshCall("gate_bank", parameters={"gate": "candidates"}, works_on=Construction.PROVE)
-    yield RefreshCall("prove", works_on=Construction.PROVE)
+    yield from _proving(config.max_rewrites)
     yield RefreshCall("review", works_on=Construction.REVIEW)
 
 
@@ -87,6 +86,17 @@ def _making(pass_: str, rewrites: int) -> Iterator[RefreshCall]:
         yield RefreshCall("rewrite", name, works_on=Construction.REWRITE)
         yield RefreshCall("validate", name, works_on=Construction.VALIDATE)
     yield RefreshCall("checkpoints", pass_, works_on=Construction.CHECKPOINTS)
+
+
+def _proving(rewrites: int) -> Iterator[RefreshCall]:
+    """Yield proof and, for trees that it finds weak, their regeneration and proof again."""
+    candidates = {"gate": "candidates"}
+    for attempt in range(rewrites + 1):
+        name = f"proof-{attempt}" if attempt else ""
+        if attempt:
+            yield RefreshCall("checkpoints", name, works_on=Construction.CHECKPOINTS)
+        yield RefreshCall("gate_bank", name, candidates, works_on=Construction.PROVE)
+        yield RefreshCall("prove", name, works_on=Construction.PROVE)
 
 
 def _flow_run_name() -> str:

@@ -106,6 +106,16 @@ def counting(what: str, total: int) -> Iterator[Callable[[], None]]:
         yield lambda: progress.advance(bar)
 
 
+@contextmanager
+def doing(what: str) -> Iterator[Callable[[str], None]]:
+    """Yield a function to call with what is being done now; a terminal shows it while it lasts."""
+    if not err.is_terminal:
+        yield lambda now: None
+        return
+    with err.status(_plain(what)) as status:
+        yield lambda now: status.update(_plain(f"{what}: {now}"))
+
+
 def _safe(rows: Sequence[Mapping[str, str]], left_out: Sequence[str] = ()) -> list[dict[str, str]]:
     return [{k: visible(str(v)) for k, v in row.items() if k not in left_out} for row in rows]
 

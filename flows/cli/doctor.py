@@ -19,15 +19,27 @@ READY = "ready"
 
 
 def doctor(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="With --servers: these servers; default: all.")
+    ] = None,
     bank: Annotated[
         str | None, typer.Option(help="Say of the tasks of this bank instead what they lack.")
     ] = None,
+    only_servers: Annotated[
+        bool, typer.Option("--servers", help="Start each MCP server instead, and call it once.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what works here, and how to get what does not."""
+    from flows.cli.server_table import doctor_servers
     from flows.config import load_settings
 
+    if names and not only_servers:
+        raise Misuse(f"{' '.join(names)}: doctor takes names of servers with --servers only")
     settings = load_settings()
+    if only_servers:
+        doctor_servers(settings, names or (), as_json)
+        return
     if bank is not None:
         _doctor_bank(settings, bank, as_json)
         return

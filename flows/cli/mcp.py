@@ -1,7 +1,7 @@
 """Commands of the Model Context Protocol: our tools for others, others' servers for our tasks."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -83,44 +83,66 @@ def serve(
 @app.command()
 def install(
     names: Annotated[list[str] | None, typer.Argument(help="Servers; default: all.")] = None,
+    bank: Annotated[
+        str | None,
+        typer.Option(help="Build those that this bank's pool brings as source instead."),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A host that builds may reach beside the registries; repeatable."),
+    ] = None,
+    relock: Annotated[
+        bool,
+        typer.Option("--relock", help="Build with the newest libraries that fit, not the locked."),
+    ] = False,
     python: Annotated[
         str | None,
         typer.Option(help="Version of the sandbox's Python, such as 3.11; default: ours."),
     ] = None,
 ) -> None:
-    """Install MCP servers of the catalogue, each into a folder of its own."""
+    """Install MCP servers of the catalogue, or of a bank's pool, each into a folder of its own."""
+    if bank is not None:
+        _install_of_bank(bank, names or (), allow_host or (), relock)
+        return
+    if allow_host or relock:
+        raise Misuse("--allow-host and --relock are for the servers of a bank: name it with --bank")
     from environments.mcp.install import THIS_PYTHON
     from environments.mcp.install import install as install_server
-    from environments.mcp.servers import RemoteServer, known_servers, server
+    from environments.mcp.servers import PackagedServer, known_servers, origin, server
     from flows.config import load_settings
 
     home = load_settings().home
     for name in names or list(known_servers(home)):
         entry = server(name, home)
-        if isinstance(entry, RemoteServer):
-            console.say(f"{name}: at {entry.url}, nothing to install")
+        if not isinstance(entry, PackagedServer):
+            console.say(f"{name}: {origin(entry)}, nothing to install")
             continue
         folder = install_server(entry, home, python or THIS_PYTHON)
-        console.say(f"{name}: {entry.package} {entry.version} in {folder}")
+        console.say(f"{name}: {origin(entry)} in {folder}")
+
+
+def _install_of_bank(bank: str, names: Sequence[str], hosts: Sequence[str], relocks: bool) -> None:
+    from flows.cli.bank.pool_servers import install_pool_servers
+    from flows.config import load_settings
+    from taskdata.store import Store
+
+    settings = load_settings()
+    store = Store.open(settings.address)
+    if not all(install_pool_servers(store, settings, bank, names, hosts, relocks).values()):
+        raise typer.Exit(1)
 
 
 @app.command("list")
 def list_servers(sandbox: SandboxOption = "bubblewrap", as_json: JsonOption = False) -> None:
     """List the MCP servers that tasks can ask for, and whether they work here."""
     from environments.mcp.health import server_states
-    from environments.mcp.servers import RemoteServer, known_servers
+    from environments.mcp.servers import known_servers, origin
     from flows.config import load_settings
 
     home = load_settings().home
     states = server_states(home, sandbox)
     rows = [
-        {
-            "name": name,
-            "server": entry.url
-            if isinstance(entry, RemoteServer)
-            else f"{entry.package} {entry.version}",
-            "state": states[name],
-        }
+        {"name": name, "server": origin(entry), "state": states[name]}
         for name, entry in known_servers(home).items()
     ]
     if as_json:

@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
 from quality.breakdowns import groups
+from quality.breakdowns.effort import per_trial
+from quality.breakdowns.servers import server_groups
 from quality.breakdowns.tools import tool_faults, tool_sr
 from quality.breakdowns.turns import turn_groups
 from quality.breakdowns.verification import verification_groups
-from quality.statistics.intervals import clustered_mean
 from quality.success import SUCCESS_THRESHOLDS, root_sr, successes_by_repetition
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import OutcomeStatus, TrialResult
 from taskdata.schema.success import SuccessRule
-from taskdata.schema.summary import AgentDetail, Estimate, Spread
+from taskdata.schema.summary import AgentDetail, Spread
 from taskdata.schema.task import Capability, Task
 
 
@@ -55,26 +56,21 @@ def agent_detail(
         deliverable_type=groups.grouped(results, tasks, rule, groups.by_deliverable_type),
         deliverable_group=groups.grouped(results, tasks, rule, groups.by_deliverable_group),
         leaves=groups.grouped(results, tasks, rule, groups.by_leaves),
-        seconds=_per_trial([(t, o.wall_seconds) for t, o in finished]),
-        cost_usd=_per_trial([(t, o.cost_usd) for t, o in finished]),
+        family_difficulty=groups.grouped(results, tasks, rule, groups.by_family_and_difficulty),
+        subcategory=groups.grouped(results, tasks, rule, groups.by_subcategory),
+        seconds=per_trial([(t, o.wall_seconds) for t, o in finished]),
+        cost_usd=per_trial([(t, o.cost_usd) for t, o in finished]),
         score_per_usd=score_per_usd,
-        turns=_per_trial([(t, o.turns) for t, o in finished]),
-        output_tokens=_per_trial(
+        turns=per_trial([(t, o.turns) for t, o in finished]),
+        output_tokens=per_trial(
             [(t, None if o.usage is None else o.usage.output_tokens) for t, o in finished]
         ),
         pass_at_1=_spread(results, rule),
         tool_faults=tool_faults(results, rule),
         turn_groups=turn_groups(results, turns, rule),
         self_verification=verification_groups(results, rule),
+        server=server_groups(results, tasks, rule),
     )
-
-
-def _per_trial(values: Sequence[tuple[str, float | None]]) -> Estimate:
-    """Return the mean; without one where a value is unknown, for the rest may be unlike it."""
-    known = [(task, value) for task, value in values if value is not None]
-    if len(known) < len(values):
-        return Estimate(mean=None, ci95=None)
-    return clustered_mean([value for _, value in known], [task for task, _ in known], lowest=0)
 
 
 def _spread(results: Sequence[TrialResult], rule: SuccessRule) -> Spread:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from quality.breakdowns.leaves import leaf_scores
 from quality.statistics.intervals import clustered_mean, clustered_share
 from quality.success import root_sr
+from taskdata.schema.package import Difficulty, Family
 from taskdata.schema.run import TrialResult
 from taskdata.schema.success import SuccessRule
 from taskdata.schema.summary import GroupResult
@@ -14,6 +15,8 @@ Grouping = Callable[[Task], set[str]]
 """Returns the groups that a task is in."""
 
 OTHER = "other"
+NO_DIFFICULTY = "any difficulty"
+"""Of tasks of a family that name none."""
 ANSWER = "answer"
 """The type of tasks that ask for no file."""
 _GROUPS = {
@@ -43,6 +46,22 @@ def by_deliverable_group(task: Task) -> set[str]:
     return {_GROUP_OF.get(kind, OTHER) for kind in by_deliverable_type(task)}
 
 
+def by_family_and_difficulty(task: Task) -> set[str]:
+    """Return the column of TOBench's table 2 that a task is in; none where it names no family."""
+    package = task.package
+    if package is None or package.family is None:
+        return set()
+    return {f"{package.family.value}, {package.difficulty or NO_DIFFICULTY}"}
+
+
+def by_subcategory(task: Task) -> set[str]:
+    """Return the subcategory of a task within its family; none where it names none."""
+    package = task.package
+    if package is None or package.family is None or package.subcategory is None:
+        return set()
+    return {f"{package.family.value}, {package.subcategory}"}
+
+
 def by_leaves(task: Task) -> set[str]:
     """Return how large the checkpoint tree is (GTA-2, figure 4); `other` beyond 3 to 19 leaves."""
     leaves = len(task.checkpoints.leaves())
@@ -69,6 +88,7 @@ def grouped(
             for name in grouping(tasks[result.trial.task_hash]):
                 members.setdefault(name, []).append(result)
     order = [f"{low}-{high}" for low, high in _SIZES]
+    order += [f"{family}, {level}" for family in Family for level in (*Difficulty, NO_DIFFICULTY)]
     names = sorted(members, key=lambda n: (order.index(n) if n in order else len(order), n))
     return {name: group_result(members[name], tasks, rule) for name in names}
 

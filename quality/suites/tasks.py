@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from quality.gates import Suite
 from quality.suites.expectations import between, empty, filled, like, one_of, unique
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck
+from taskdata.banks.loader import bundled_banks
+from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, checked_by_code
 from taskdata.schema.network import private_addresses
 from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Capability, Category, Task, Tier
@@ -49,6 +50,8 @@ TASK_COLUMNS = (
     "has_reference",
     "reference_tools_not_allowed",
     "private_addresses",
+    "misplaced_subcategory",
+    "tools_named_to_user",
 )
 
 _OF_TREES = ("tools_named", "leaves", "depth", "deliverables", "empty_files")
@@ -75,13 +78,13 @@ class TaskRules:
 
 
 def rules_for(config: RunConfig) -> TaskRules:
-    """Return the rules for a run: the starter bank promises more than a bank of the user's."""
-    starter = config.bank == "starter"
+    """Return the rules for a run: the bundled banks promise more than a bank of the user's."""
+    is_bundled = config.bank in bundled_banks()
     return TaskRules(
-        min_checkable_share=0.7 if starter else 0.0,
+        min_checkable_share=0.7 if is_bundled else 0.0,
         needs_check=not config.every_judge,
-        needs_files=starter,
-        needs_reference=starter,
+        needs_files=is_bundled,
+        needs_reference=is_bundled,
         # Of one's own folder only: a stored bank may have come from anywhere.
         may_reach_private_addresses=Path(config.bank).is_dir(),
     )
@@ -116,7 +119,9 @@ def task_expectations(rules: TaskRules) -> list["Expectation"]:
 def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[str, Any]:
     leaves = task.checkpoints.leaves()
     asked = {d.name for d in task.deliverables}
-    used_checks = {leaf.verifier.name for leaf in leaves if isinstance(leaf.verifier, Check)}
+    used_checks = {
+        check.name for leaf in leaves if (check := checked_by_code(leaf.verifier)) is not None
+    }
     steps = task.reference.steps if task.reference else ()
     paths = [f.path for f in task.files] + [d.name for d in task.deliverables]
     inner = [node for node in task.checkpoints.nodes() if node.children]
@@ -147,12 +152,23 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "empty_files": _listed(f.path for f in task.files if f.size_bytes == 0),
         "repeated_paths": _listed({p for p in paths if paths.count(p) > 1}),
         "has_reference": task.reference is not None,
+        # What tools a server has is known once it runs.
         "reference_tools_not_allowed": _listed(
-            {s.tool for s in steps} - set(task.tools) - ALWAYS_ALLOWED
+            set()
+            if task.environment is not None and task.environment.servers
+            else {s.tool for s in steps} - set(task.tools) - ALWAYS_ALLOWED
         ),
         "private_addresses": _listed(private_addresses(task.resources.network)),
+        "misplaced_subcategory": None if task.package is None else task.package.misplaced,
+        "tools_named_to_user": _listed(_named_to_user(task, {*tools, *task.tools})),
     }
     return row | dict.fromkeys(_OF_TREES) if task.is_decided_by_program else row
+
+
+def _named_to_user(task: Task, tools: set[str]) -> set[str]:
+    """Return the tools that what the simulated user is told gives away."""
+    user = task.simulated_user
+    return set() if user is None else tools_named(f"{user.persona}\n{user.instructions}", tools)
 
 
 def _looked_at(leaves: Iterable[Checkpoint], asked: set[str]) -> set[str | None]:
@@ -161,8 +177,8 @@ def _looked_at(leaves: Iterable[Checkpoint], asked: set[str]) -> set[str | None]
     for leaf in leaves:
         if isinstance(leaf.verifier, ScriptCheck):
             seen |= asked
-        elif isinstance(leaf.verifier, Check):
-            seen.add(leaf.verifier.deliverable)
+        elif (check := checked_by_code(leaf.verifier)) is not None:
+            seen.add(check.deliverable)
         elif isinstance(leaf.verifier, Judge):
             seen.update(leaf.verifier.deliverables)
     return seen
@@ -218,6 +234,8 @@ def _identity(rules: TaskRules) -> list["Expectation"]:
             "query_length", f"a query has {shortest} to {longest} characters", shortest, longest
         ),
         empty("tools_named", "a query names no tool"),
+        empty("tools_named_to_user", "the instructions of a simulated user name no tool"),
+        empty("misplaced_subcategory", "a subcategory is one of its family's"),
         empty("unknown_tools", "every tool a task allows exists"),
     ]
 

@@ -9,7 +9,7 @@ from stages.construct.answers.drafts import shown_nodes, shown_task, tree_of
 from stages.construct.answers.forms import TreeForm
 from stages.construct.asking.ask import Asked, Tally
 from stages.construct.asking.opinions import opinion
-from stages.construct.history import found_violations, tree_is_current
+from stages.construct.history import found_violations, tree_is_current, tree_weaknesses
 from stages.construct.rules.book import require
 from stages.construct.rules.tree import tree_violations
 from stages.construct.rules.violation import Violation
@@ -23,21 +23,25 @@ from taskdata.store import Store
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
     """Give every due candidate a fitting tree; the prove stage is next.
 
-    A tree that was made for the current query, and in which validation found nothing, is kept. A
+    A tree that was made for the current query, and in which neither validation nor proof found
+    anything, is kept. A
     new tree is checked against every rule of trees and by a model's opinion, and rewritten at most
-    `max_rewrites` times; then the candidate is quarantined. Raises like `work.walk`.
+    `max_rewrites` times, or not at all if proof has sent it back; then the candidate is
+    quarantined. Raises like `work.walk`.
     """
     return walk(store, refresh_id, Construction.CHECKPOINTS, _take, connect)
 
 
 async def _take(case: Case) -> StepOutcome:
     draft = case.drafted()
-    found = tuple(v for v in found_violations(case.steps) if v.is_of_tree)
+    weak = tree_weaknesses(case.steps)
+    found = weak or tuple(v for v in found_violations(case.steps) if v.is_of_tree)
     current = tree_is_current(draft, case.steps)
     if current and not found:
         return StepOutcome("kept", next=Construction.PROVE)
     tally, ignored = Tally(), list[str]()
-    for _ in range(1 + case.shop.config.max_rewrites):
+    # Proof has rounds of its own.
+    for _ in range(1 if weak else 1 + case.shop.config.max_rewrites):
         asked = await _written(case, draft, found)
         tally += asked.tally
         if asked.answer is None:

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 
-from stages.construct.rules.violation import Violation
+from stages.construct.rules.violation import Violation, of_tree
 from taskdata.schema.construct import Construction, ConstructionStep, TaskDraft
 
 VIOLATIONS = "violations"
 """The verdict of a validation that found violations, and the key that lists them."""
+
+WEAK = "weak"
+"""The verdict of a proof that a tree pays cheats, or does not notice faults in a reference."""
 
 
 def tree_is_current(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> bool:
@@ -35,6 +38,24 @@ def found_violations(steps: Sequence[ConstructionStep]) -> tuple[Violation, ...]
         return ()
     listed = validated.facts.get(VIOLATIONS, ())
     return tuple(Violation.model_validate(violation) for violation in listed)
+
+
+def tree_weaknesses(steps: Sequence[ConstructionStep]) -> tuple[Violation, ...]:
+    """Return what proof has found wrong with the tree since it was last regenerated."""
+    for step in reversed(steps):
+        if step.stage is Construction.CHECKPOINTS:
+            return ()
+        if step.stage is Construction.PROVE and step.verdict == WEAK:
+            return tuple(
+                Violation(field=of_tree(), rule="resists", message=reason)
+                for reason in step.reasons
+            )
+    return ()
+
+
+def times_weak(steps: Sequence[ConstructionStep]) -> int:
+    """Return how often proof has sent the candidate back for another tree."""
+    return sum(step.verdict == WEAK for step in steps)
 
 
 def is_sent_back(steps: Sequence[ConstructionStep]) -> bool:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from stages.diagnose.signals import LeafSignal
-from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
+from taskdata.schema.checkpoint import Checkpoint, ToolResultCheck, checked_by_code
 from taskdata.schema.diagnosis import FailureType
 
 FORM_CHECKS = frozenset(
@@ -85,12 +85,13 @@ def leaf_type(leaf: Checkpoint) -> FailureType:
     verifier = leaf.verifier
     if isinstance(verifier, ToolResultCheck):
         return FailureType.DATA_EXTRACTION
-    if isinstance(verifier, Check) and verifier.name in FORM_CHECKS:
+    check = checked_by_code(verifier)
+    if check is not None and check.name in FORM_CHECKS:
         return FailureType.FORMATTING
     if _REASONING.search(leaf.requirement):
         return FailureType.REASONING
-    if isinstance(verifier, Check):
-        facts = verifier.name in FACT_CHECKS
+    if check is not None:
+        facts = check.name in FACT_CHECKS
         return FailureType.DATA_EXTRACTION if facts else FailureType.CONTENT_SYNTHESIS
     if _SOURCES.search(leaf.requirement):
         return FailureType.DATA_EXTRACTION

@@ -8,6 +8,7 @@ from environments.metering.proxy import MeteringProxy
 from environments.ports import ModelClient, Sandbox
 from environments.tool_runtime.toolbox import Toolbox
 from stages.execute.dialogue.journal import Journal
+from stages.execute.dialogue.simulated_user import TalkingUser
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import TaskBrief
 from taskdata.schema.transcript import Transcript
@@ -28,6 +29,9 @@ class Assignment:
     """The task's files on this host, for models that read files; None: files are not shown."""
     sandbox: Sandbox | None = None
     """The trial's sandbox, for harnesses that run programs of their own in it."""
+    user: TalkingUser | None = None
+    """Who answers what the agent says at the end of its turn; None: its first answer is its last.
+    """
     proxy: MeteringProxy | None = None
     """Proxy to the agent's model, for harnesses that bring a loop of their own."""
 

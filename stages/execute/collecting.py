@@ -1,6 +1,7 @@
 """Phase 3 of a trial: collect and store what the agent and the task's services left."""
 
 import asyncio
+from collections.abc import Mapping
 from functools import partial
 
 from environments.sandbox.collect import Collected, collect
@@ -9,6 +10,7 @@ from stages.execute.dialogue.journal import Journal
 from stages.execute.imported.taking import taken_in
 from stages.execute.preparing import Prepared, Surroundings
 from taskdata.schema.agent import AgentSpec
+from taskdata.schema.asked_again import FOLDER as ASKED_AGAIN
 from taskdata.schema.run import Deliverable, TrialOutcome
 from taskdata.schema.self_verification import self_verification
 from taskdata.schema.service import FOLDER
@@ -18,23 +20,34 @@ from taskdata.store import Store
 
 
 async def collect_work(
-    attempt: RunningAttempt, prepared: Prepared, transcript: Transcript
+    attempt: RunningAttempt,
+    prepared: Prepared,
+    transcript: Transcript,
+    answers: Mapping[str, bytes],
 ) -> Stored:
     """Store what was left; called when no process of the agent can change it any more.
 
+    Args:
+        attempt: The attempt.
+        prepared: What the agent worked with.
+        transcript: The record of its work.
+        answers: What tools answered when they were asked again, by file name.
+
     Raises:
-        ServiceFailed: a service was lost, and not because of the agent's use.
+        ServiceFailed: a service was lost, and not because of the agent's use, or a server.
         SandboxFailed: the deliverables cannot be read.
     """
     task, deadline = prepared.task, attempt.deadline
-    store = partial(_store, attempt.shared.worker.store, attempt.journal, task, transcript)
+    store = partial(_store, attempt.shared.worker.store, attempt.journal, task, transcript, answers)
     deadline.step = "collecting and storing what the agent left"
     if prepared.kind.predicts:
         # In this mode the files were written by the reference solution, not by the agent.
         return await asyncio.to_thread(store, Collected((), ()))
+    if prepared.surroundings.servers is not None:
+        await prepared.surroundings.servers.require_alive()
     look = partial(collect, prepared.workspace.output, task.resources)
     if not task.services:
-        return await asyncio.to_thread(lambda: store(look()))
+        return await asyncio.to_thread(lambda: store(_without_ours(look(), task)))
     own = await asyncio.to_thread(look)
     deadline.step = "collecting what its services hold"
     found = await _with_final_state(own, task, prepared.surroundings)
@@ -55,15 +68,24 @@ def take_in_results(attempt: RunningAttempt, agent: AgentSpec, task: Task) -> Tr
     with taken_in(agent, task, worker.folder) as result:
         closed = attempt.journal.close(Ending.FINISHED, result.final_answer)
         transcript = closed.model_copy(update={"is_outcome_only": True})
-        own = _without_state(result.files, task)
-        stored = _store(worker.store, attempt.journal, task, transcript, own)
+        own = _without_ours(result.files, task)
+        stored = _store(worker.store, attempt.journal, task, transcript, {}, own)
     return draft.finished(stored, result.effort.counts, wall_seconds=result.effort.seconds)
 
 
 def _store(
-    store: Store, journal: Journal, task: Task, transcript: Transcript, collected: Collected
+    store: Store,
+    journal: Journal,
+    task: Task,
+    transcript: Transcript,
+    answers: Mapping[str, bytes],
+    collected: Collected,
 ) -> Stored:
-    """Store a transcript, the pictures that it refers to, and the collected files; blocks."""
+    """Store a transcript, the pictures that it refers to, answers and files; blocks."""
+    kept = tuple(
+        Deliverable(name=name, sha256=store.artifacts.put_bytes(data), size_bytes=len(data))
+        for name, data in answers.items()
+    )
     deliverables = tuple(
         Deliverable(
             name=file.name,
@@ -82,7 +104,7 @@ def _store(
     return Stored(
         transcript,
         written,
-        deliverables,
+        deliverables + kept,
         collected.rejected,
         journal.pictures.stored,
         self_verification(transcript, asked),
@@ -99,15 +121,21 @@ async def _with_final_state(collected: Collected, task: Task, around: Surroundin
         ServiceFailed: a service was lost, and not because of the agent's use.
     """
     state = await around.services.final_state()
-    own = _without_state(collected, task)
+    own = _without_ours(collected, task)
     return Collected((*own.files, *state.files), (*own.rejected, *state.missing))
 
 
-def _without_state(collected: Collected, task: Task) -> Collected:
-    """Return what an agent left, without files that imitate the final state of a service."""
-    if not task.services:
+def _without_ours(collected: Collected, task: Task) -> Collected:
+    """Return what an agent left, without files that imitate those that we put beside them."""
+    ours = {}
+    if task.asks_again:
+        ours[ASKED_AGAIN] = "answers of tools have"
+    if task.services:
+        ours[FOLDER] = "the task's services have"
+    posing = [file for file in collected.files if file.name.partition("/")[0] in ours]
+    if not posing:
         return collected
-    posing = [file for file in collected.files if file.name.partition("/")[0] == FOLDER]
-    reasons = (f"{f.name!a} is in {FOLDER}/, which the task's services have" for f in posing)
+    folders = ((file.name, file.name.partition("/")[0]) for file in posing)
+    reasons = (f"{name!a} is in {folder}/, which {ours[folder]}" for name, folder in folders)
     kept = tuple(file for file in collected.files if file not in posing)
     return Collected(kept, (*collected.rejected, *reasons))

@@ -38,6 +38,8 @@ class HarnessKind:
     """Raises `Misuse` if the agent's own settings do not fit."""
     may_have_model: bool = False
     """Whether a model is optional."""
+    talks: bool | None = False
+    """Whether it goes on when a simulated user answers; None: it does its work without one."""
     metered: Reach | None = None
     """Where it calls its model from, through the metering proxy; None: it uses our client."""
     resources: Callable[[AgentSpec, Resources], Resources] | None = None
@@ -67,14 +69,24 @@ HARNESSES: Mapping[str, HarnessKind] = {
         needs_model=False,
         takes_feedback=False,
         needs_reference=True,
+        talks=None,
     ),
     "import": HarnessKind(
-        None, needs_model=False, takes_feedback=False, repeats=False, require=require_results
+        None,
+        needs_model=False,
+        takes_feedback=False,
+        repeats=False,
+        require=require_results,
+        talks=None,
     ),
-    "nop": HarnessKind(lambda agent, task: Nop(), needs_model=False, takes_feedback=False),
-    "react": HarnessKind(lambda agent, task: React(agent), needs_model=True, takes_feedback=True),
+    "nop": HarnessKind(
+        lambda agent, task: Nop(), needs_model=False, takes_feedback=False, talks=None
+    ),
+    "react": HarnessKind(
+        lambda agent, task: React(agent), needs_model=True, takes_feedback=True, talks=True
+    ),
     "function_calling": HarnessKind(
-        lambda agent, task: FunctionCalling(), needs_model=True, takes_feedback=True
+        lambda agent, task: FunctionCalling(), needs_model=True, takes_feedback=True, talks=True
     ),
     "command": HarnessKind(
         lambda agent, task: Command(),
@@ -90,6 +102,7 @@ HARNESSES: Mapping[str, HarnessKind] = {
         needs_model=True,
         takes_feedback=True,
         require=require_adapter,
+        talks=True,
         metered="loopback",
     ),
     "pydantic_ai": HarnessKind(
@@ -97,6 +110,7 @@ HARNESSES: Mapping[str, HarnessKind] = {
         needs_model=True,
         takes_feedback=True,
         require=require_adapter,
+        talks=True,
         metered="loopback",
     ),
     "react_steps": HarnessKind(

@@ -12,8 +12,10 @@ from environments.mcp.offer import server_tools
 from environments.metering.proxy import MeteringProxy
 from environments.models.retry import is_silence
 from environments.ports import Sandbox
+from environments.sandbox.imaged import provider_of_image
 from environments.tool_runtime.toolbox import RESERVED, Toolbox
 from environments.toolkit.host_tool import HostToolContext
+from stages.execute.asking_again import answers_now
 from stages.execute.assignment import Assignment
 from stages.execute.attempt import (
     Counts,
@@ -28,8 +30,12 @@ from stages.execute.collecting import collect_work, take_in_results
 from stages.execute.dialogue.journal import Journal
 from stages.execute.harness import harness_kind, provider_for
 from stages.execute.metered import metered
+from stages.execute.pool_servers import started_from_pool
 from stages.execute.preparing import Prepared, prepared
+from stages.execute.talks import talk_seconds
 from stages.workers.deadline import Deadline, in_time
+from taskdata.errors import Misuse
+from taskdata.schema.image import TaskImage
 from taskdata.schema.limits import SandboxLimits
 from taskdata.schema.run import TrialOutcome
 from taskdata.schema.transcript import Transcript
@@ -78,13 +84,14 @@ async def _finished(attempt: RunningAttempt) -> TrialOutcome:
     deadline.set_up("reading its task")
     task = await attempt.shared.task(trial.task_hash)
     draft.limits = SandboxLimits(asked=task.resources)
-    agent = attempt.shared.worker.run.config.agent(trial.agent)
+    agent = attempt.shared.worker.run.config.agent(trial.agent).held_to(task.max_turns)
     kind = harness_kind(agent.harness)
     if kind.build is None:
         return await asyncio.to_thread(take_in_results, attempt, agent, task)
     async with prepared(attempt, task, agent, kind, kind.build) as ready:
         work = await run_agent(attempt, ready)
-        stored = await collect_work(attempt, ready, work.transcript)
+        answers = await answers_now(attempt, ready)
+        stored = await collect_work(attempt, ready, work.transcript, answers)
         deadline.step = "ending its services and removing its workspace"
     counts = Counts.of(attempt.journal)
     return draft.finished(stored, counts, ready.harness.prompt_version, work.seconds)
@@ -112,9 +119,10 @@ async def run_agent(attempt: RunningAttempt, ready: Prepared) -> AgentWork:
             journal=attempt.journal,
             input_folder=ready.workspace.input,
             sandbox=sandbox,
+            user=ready.user,
             proxy=proxy,
         )
-        deadline.work(agent)
+        deadline.work(agent, talk_seconds(ready.user))
         try:
             transcript = await ready.harness.run(assignment)
         finally:
@@ -155,12 +163,27 @@ async def _sandbox(
         *ready.surroundings.exposed_ports,
         *(proxy.exposed_ports if proxy else ()),
     )
-    provider = provider_for(agent, worker.provider)
+    provider = provider_of_image(provider_for(agent, worker.provider), _image(ready))
     async with provider.open(ready.workspace, resources, worker.run.id, exposed_ports) as sandbox:
         held = sandbox.facts()
         draft.limits = SandboxLimits(asked=asked, enforced=held.enforced)
         draft.sandbox_image = held.image
         yield sandbox
+
+
+def _image(ready: Prepared) -> TaskImage | None:
+    """Return the image of the task.
+
+    Raises:
+        Misuse: the agent has one, too, and a sandbox is made of one.
+    """
+    image, agent = ready.task.image, ready.agent
+    if image is not None and agent.image is not None:
+        raise Misuse(
+            f"agent {agent.name!r}: its image {agent.image!r} and that of the task, "
+            f"{image.name!r}, cannot both be used; leave out the agent's"
+        )
+    return image
 
 
 @asynccontextmanager
@@ -172,6 +195,13 @@ async def _toolbox(
     attempt.deadline.step = "starting its MCP servers"
     services = shared.services.owned_by(attempt.due.payer)
     context = HostToolContext(services, lambda: tuple(attempt.journal.events))
+    pool = await asyncio.to_thread(
+        started_from_pool,
+        ready.task,
+        ready.workspace,
+        shared.worker.store.artifacts,
+        shared.worker.run.config.bank,
+    )
     async with server_tools(
         offer,
         sandbox,
@@ -179,5 +209,6 @@ async def _toolbox(
         ready.task.resources,
         shared.home,
         taken={*offer.tools, *RESERVED},
+        pool=pool,
     ) as served:
         yield Toolbox(offer.tools, sandbox, context, served)

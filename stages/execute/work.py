@@ -167,8 +167,9 @@ def do(store: Store, run_id: str, round_: int, home: Path) -> StageReport:
     started = time.monotonic()
     trial_ids = due(store, run_id, round_)
     if trial_ids:
-        agents = store.run(run_id).config.agents
-        with local_models((agent.model for agent in agents), home) as endpoints:
+        config = store.run(run_id).config
+        models = [*(agent.model for agent in config.agents), config.user]
+        with local_models(models, home) as endpoints:
             execute_trials(store, run_id, trial_ids, endpoints, home)
         store.forget_replies(run_id)
     done = report(store, run_id, round_, len(trial_ids))

@@ -9,12 +9,12 @@ from environments.models.retry import RetryPolicy
 from stages.execute.harness import harness_kind
 from stages.prepare.estimate import NOTHING, Effort, JudgeEstimate, trials_per_task
 from stages.prepare.work import can_play
-from stages.score.judging.judge import MAX_ASKS, largest_request
+from stages.score.judging.judge import MAX_ASKS, MAX_VIEWS, largest_request
 from stages.score.judging.sight import Sight, sight_of
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Judge
 from taskdata.schema.panel import JudgeSpec
-from taskdata.schema.run import JudgeEffort, RunConfig
+from taskdata.schema.run import CallEffort, RunConfig
 from taskdata.schema.task import Task
 from taskdata.store import Store
 
@@ -72,8 +72,9 @@ def _estimate_one(
             calls_seen=past.calls,
             at_most=NOTHING,
         )
+    asks = MAX_ASKS * MAX_VIEWS
     # Failed attempts at a call may be charged as well.
-    most_usd = None if most.usd is None else MAX_ASKS * RetryPolicy().attempts * most.usd
+    most_usd = None if most.usd is None else asks * RetryPolicy().attempts * most.usd
     costs = [usd for usd in (most_usd, config.max_usd) if usd is not None]
     return JudgeEstimate(
         judge=str(judge),
@@ -81,8 +82,8 @@ def _estimate_one(
         likely=_likely(len(bounds), past),
         calls_seen=past.calls,
         at_most=Effort(
-            model_calls=MAX_ASKS * most.calls,
-            tokens=MAX_ASKS * most.tokens,
+            model_calls=asks * most.calls,
+            tokens=asks * most.tokens,
             cost_usd=min(costs, default=None),
         ),
     )
@@ -103,7 +104,7 @@ def _bounds(task: Task, judge: ModelSpec, sight: Sight) -> list[Spending]:
     ]
 
 
-def _likely(leaves: int, past: JudgeEffort) -> Effort | None:
+def _likely(leaves: int, past: CallEffort) -> Effort | None:
     if not past.calls:
         return None
     share = leaves / past.calls

@@ -8,13 +8,23 @@ from typing import Literal
 
 from environments.mcp.health import missing_server
 from environments.mcp.offer import offered
+from environments.mcp.pool.installed import missing
+from environments.mcp.pool.starting import missing_tokens, pool_servers
+from environments.mcp.servers import PackagedServer, known_servers
+from environments.sandbox.docker.provider import Docker
 from environments.scripts.needs import DATABASE_LIBRARIES
 from environments.services.kinds import service_state
 from environments.tool_runtime.states import READY, tool_state
-from stages.score.scripts.program_text import Read, imported_packages, programs_of
+from stages.score.scripts.program_text import (
+    Read,
+    fetched_by,
+    imported_packages,
+    programs_of,
+)
 from taskdata.errors import Misuse
 from taskdata.installing import extra_command
 from taskdata.schema.base import Value
+from taskdata.schema.image import TaskImage
 from taskdata.schema.run import SandboxName
 from taskdata.schema.task import Task
 from taskdata.schema.tool_backends import ToolBackends
@@ -26,7 +36,7 @@ _EXTRA, _OF_EXTRA = "pools", {"psycopg2", "PyPDF2"}
 class Need(Value):
     """Something that a task needs."""
 
-    kind: Literal["tool", "server", "service", "database", "package"]
+    kind: Literal["tool", "server", "service", "database", "package", "image", "network"]
     name: str
     state: str
     """`ready`, or in one line what is missing and how to get it."""
@@ -43,6 +53,7 @@ def task_needs(
     home: Path,
     sandbox: SandboxName,
     backends: ToolBackends,
+    bank: str = "BANK",
 ) -> tuple[Need, ...]:
     """Return everything that the task needs; its programs are read, and nothing is started.
 
@@ -52,41 +63,108 @@ def task_needs(
         home: Where MCP servers are installed.
         sandbox: The provider that runs tools and programs.
         backends: The configured services of tools.
+        bank: The task's bank, as commands name it.
     """
     offer = offered(task)
+    servers = (
+        Need(kind="server", name=name, state=server_state(name, task, home, sandbox, bank))
+        for name in offer.servers
+    )
     return (
         *(Need(kind="tool", name=n, state=tool_state(n, backends, sandbox)) for n in offer.tools),
-        *(Need(kind="server", name=n, state=server_state(n, home, sandbox)) for n in offer.servers),
+        *servers,
         *(
             Need(kind="service", name=s.name, state=service_state(s.kind, sandbox))
             for s in task.services
         ),
+        *_of_image(task, read, sandbox),
         *_of_programs(task, read, sandbox),
     )
 
 
-def server_state(name: str, home: Path, sandbox: str) -> str:
+def server_state(name: str, task: Task, home: Path, sandbox: str, bank: str) -> str:
     """Return `ready`, or why the server cannot start as far as that is known without starting it.
 
-    A server that no catalogue has is missing, too.
+    A server that the task's pool brings comes before one of the catalogue. A server that neither
+    has is missing, too.
     """
+    own = {server.name: server for server in pool_servers(task)}.get(name)
+    if own is not None and not own.refused:
+        if unset := missing_tokens(own):
+            return f"MCP server {name!r} of the pool needs a token: set {unset[0]}"
+        return missing(own, home, sandbox, bank) or READY
     try:
-        return missing_server(name, home, sandbox) or READY
+        return missing_server(name, home, sandbox) or _lacking(name, task, home) or READY
     except Misuse:
-        return f"the catalogue has no MCP server {name!r}: describe it in {home}/mcp/servers.yaml"
+        reason = f"; the pool's own cannot be used: {own.refused}" if own else ""
+        return (
+            f"the catalogue has no MCP server {name!r}: describe it in {home}/mcp/servers.yaml"
+            f"{reason}"
+        )
+
+
+def _of_database(task: Task, packages: frozenset[str]) -> Iterator[Need]:
+    """Yield the need of a database where programs or servers of the task work on one."""
+    served = any(server.uses_database for server in pool_servers(task))
+    if not served and not packages & DATABASE_LIBRARIES:
+        return
+    has_one = any(service.kind == "postgresql" for service in task.services)
+    if served:
+        missing_one = (
+            "its MCP servers work on the pool's PostgreSQL database, and the pool was imported "
+            "without its dump: put db/init.sql.gz in its place and import the pool again"
+        )
+    else:
+        missing_one = "its programs ask a PostgreSQL database, and the task brings none"
+    yield Need(kind="database", name="postgresql", state=READY if has_one else missing_one)
+
+
+def _of_image(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
+    """Yield the image of the task, and what its verifier would fetch into it."""
+    if task.image is None or task.environment is None:
+        return
+    lacking = [] if sandbox == "docker" else [f"it needs --sandbox docker, not {sandbox}"]
+    if (state := _image_state(task.image)) != READY:
+        lacking.append(state)
+    state = "; ".join(lacking) or READY
+    yield Need(kind="image", name=task.image.name, state=state)
+    scripts = (f for f in task.environment.evaluation if f.path.endswith(".sh"))
+    if fetching := fetched_by([read(file.sha256) for file in scripts]):
+        named = ", ".join(f"`{command}`" for command in fetching)
+        why = f"its verifier runs {named}, and reaches no network: have the image bring that"
+        yield Need(kind="network", name="verifier", state=why)
+
+
+def _image_state(image: TaskImage) -> str:
+    missing = Docker(image.name).unavailable()
+    if missing is None or "has no image" not in missing:
+        return missing or READY
+    where = ", in the folder that was imported" if image.context else ""
+    return f"the Docker engine does not have it: run `{image.way}`{where}"
+
+
+def _lacking(name: str, task: Task, home: Path) -> str | None:
+    """Return what a server of the catalogue needs and the task does not bring, None if nothing."""
+    entry = known_servers(home)[name]
+    if not isinstance(entry, PackagedServer):
+        return None
+    kind = entry.needs.service
+    if kind and all(service.kind != kind for service in task.services):
+        return f"it works with a {kind} service, and the task brings none"
+    is_wanted = task.environment is not None and name in task.environment.servers
+    if entry.needs.network and is_wanted and not task.resources.network:
+        return "it works with hosts, and the task lists none as resources.network"
+    return None
 
 
 def _of_programs(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
     around = task.environment
-    if around is None:
+    if around is None or task.image is not None:
         return
     packages = frozenset[str]()
     for files in (around.preprocess, around.evaluation):
         packages |= imported_packages(programs_of(files, read))
-    if packages & DATABASE_LIBRARIES:
-        has_one = any(service.kind == "postgresql" for service in task.services)
-        missing = "its programs ask a PostgreSQL database, and the task brings none"
-        yield Need(kind="database", name="postgresql", state=READY if has_one else missing)
+    yield from _of_database(task, packages)
     for name in sorted(packages):
         yield Need(kind="package", name=name, state=_package_state(name, sandbox))
 

@@ -20,7 +20,15 @@ from taskdata.banks.loader import MAX_YAML_BYTES, load_task, task_folders
 from taskdata.errors import BadTaskData
 from taskdata.plain_yaml import composed, loaded
 from taskdata.schema.base import Value
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck, ToolResultCheck
+from taskdata.schema.checkpoint import (
+    AskedAgain,
+    Check,
+    Checkpoint,
+    Judge,
+    ScriptCheck,
+    ToolResultCheck,
+)
+from taskdata.schema.package import SimulatedUser, TaskPackage
 from taskdata.schema.service import FOLDER
 from taskdata.schema.task import DeliverableSpec, Resources, Task
 
@@ -34,12 +42,15 @@ _VERIFIERS: Mapping[str, type[BaseModel]] = {
     "judge": Judge,
     "tool_result": ToolResultCheck,
     "script": ScriptCheck,
+    "asked_again": AskedAgain,
 }
 _MODELS: Mapping[str, type[BaseModel]] = {
     "checkpoints": Checkpoint,
     "children": Checkpoint,
     "deliverables": DeliverableSpec,
     "resources": Resources,
+    "package": TaskPackage,
+    "user": SimulatedUser,
     **_VERIFIERS,
 }
 """The kind of words that a field of this name contains."""
@@ -80,7 +91,8 @@ def _of_task(folder: Path) -> Iterator[Fault]:
     yield from _deliverables(page)
     for place, verifier in _verifiers(page.value.get("checkpoints"), ("checkpoints",)):
         yield from _verifier(page, place, verifier)
-    yield from _steps(folder)
+    if not _has_servers(page):
+        yield from _steps(folder)
     yield from _schema(page, folder)
 
 
@@ -164,7 +176,8 @@ def _verifiers(node: Any, place: _Place) -> Iterator[tuple[_Place, Mapping[str, 
 
 
 def _verifier(page: _Page, place: _Place, verifier: Mapping[str, Any]) -> Iterator[Fault]:
-    if verifier.get("kind") == "tool_result":
+    # What tools a server has is known once it runs.
+    if verifier.get("kind") == "tool_result" and not _has_servers(page):
         for index, tool in enumerate(_list(verifier.get("tools"))):
             if tool not in _TOOLS:
                 where = (*place, "tools", index)
@@ -275,6 +288,12 @@ def _fields_at(place: _Place) -> Sequence[str]:
     names = [step for step in place[:-1] if isinstance(step, str)]
     model = _MODELS.get(names[-1]) if names else Task
     return tuple(model.model_fields) if model is not None else ()
+
+
+def _has_servers(page: _Page) -> bool:
+    """Return whether the task may use tools of MCP servers beside those of the catalogue."""
+    around = page.value.get("environment")
+    return isinstance(around, dict) and bool(_list(around.get("servers")))
 
 
 def _names(task: Mapping[str, Any]) -> list[str]:

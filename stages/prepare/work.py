@@ -19,12 +19,14 @@ from stages.execute.harness import (
     require_harness,
     tools_that_run,
 )
+from stages.execute.talks import lacking_for_talk
 from stages.prepare.needs import server_state
 from stages.prepare.rescore import copy_trials
+from stages.score.asked_again import filled
 from stages.score.library import validate_check
 from taskdata.errors import BadTaskData, Misuse, SandboxFailed, ToolUnavailable
 from taskdata.schema.agent import AgentSpec
-from taskdata.schema.checkpoint import Check
+from taskdata.schema.checkpoint import AskedAgain, Check
 from taskdata.schema.run import RunConfig, StageReport, Trial
 from taskdata.schema.task import Task
 from taskdata.store import Store
@@ -45,6 +47,8 @@ def require(config: RunConfig) -> None:
         for agent in config.working:
             if agent.model is not None:
                 require_model(agent.model, agent.base_url)
+        if config.user is not None and not config.rescores:
+            require_model(config.user, config.user_base_url)
         for judge in config.every_judge:
             require_model(judge.model, judge.base_url)
     provider = sandbox_provider(config.sandbox)
@@ -79,6 +83,7 @@ def require_fitting(config: RunConfig) -> None:
                 )
     if not config.rescores:
         _require_capped_tools(config)
+        _require_fitting_user(config)
     for judge in config.every_judge:
         require_model(judge.model, judge.base_url, is_asked=False)
         if config.max_usd is not None and price_of(judge.model) is None:
@@ -86,6 +91,17 @@ def require_fitting(config: RunConfig) -> None:
                 f"max_usd = {config.max_usd:g}: a cap needs known prices, and the judge "
                 f"{judge.model} {UNPRICED}"
             )
+
+
+def _require_fitting_user(config: RunConfig) -> None:
+    if config.user is None:
+        return
+    require_model(config.user, config.user_base_url, is_asked=False)
+    if config.max_usd is not None and price_of(config.user) is None:
+        raise Misuse(
+            f"max_usd = {config.max_usd:g}: a cap needs known prices, and the simulated user's "
+            f"model {config.user} {UNPRICED}"
+        )
 
 
 def _require_capped_tools(config: RunConfig) -> None:
@@ -142,6 +158,7 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
         seconds=time.monotonic() - started,
         note=f"{new} trials planned over {len(tasks)} tasks"
         + _not_played(tasks.values(), run.config)
+        + _not_talked(tasks.values(), run.config)
         + _not_shown(tasks.values(), run.config)
         + _not_ready(tasks.values(), run.config, home),
     )
@@ -173,6 +190,16 @@ def _not_played(tasks: Collection[Task], config: RunConfig) -> str:
         for name, count in counts.items()
         if count
     )
+
+
+def _not_talked(tasks: Collection[Task], config: RunConfig) -> str:
+    """Return which agents cannot hold the talks among the tasks, and why."""
+    notes = []
+    for agent in config.agents:
+        lacking = [why for task in tasks if (why := lacking_for_talk(task, agent, config))]
+        if lacking:
+            notes.append(f"; {agent.name} cannot do {len(lacking)} of them: {lacking[0]}")
+    return "".join(notes)
 
 
 def _not_shown(tasks: Iterable[Task], config: RunConfig) -> str:
@@ -218,7 +245,7 @@ def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
         require_ready([t for t in offer.tools if t in needed], config, config.sandbox)
     except ToolUnavailable as exc:
         return str(exc)
-    states = [server_state(name, home, config.sandbox) for name in offer.servers]
+    states = [server_state(name, task, home, config.sandbox, config.bank) for name in offer.servers]
     for service in task.services:
         state = service_state(service.kind, config.sandbox)
         states.append(READY if state == READY else f"service {service.name}: {state}")
@@ -231,11 +258,29 @@ def require_usable(task: Task) -> None:
     if unknown:
         raise BadTaskData(f"task {task.id!r} names unknown tools: {', '.join(unknown)}")
     for leaf in task.checkpoints.leaves():
+        if isinstance(leaf.verifier, AskedAgain):
+            _require_answerable(task, leaf.id, leaf.verifier)
         if isinstance(leaf.verifier, Check):
             try:
                 validate_check(leaf.verifier)
             except BadTaskData as exc:
                 raise BadTaskData(f"task {task.id!r}, checkpoint {leaf.id!r}: {exc}") from exc
+
+
+def _require_answerable(task: Task, leaf_id: str, verifier: AskedAgain) -> None:
+    """Raise `BadTaskData` unless the tool may be there, and the check takes some answer."""
+    where, offer = f"task {task.id!r}, checkpoint {leaf_id!r}", offered(task)
+    if not offer.servers and verifier.tool not in offer.tools:
+        raise BadTaskData(f"{where}: asks {verifier.tool!r} again, which is no tool of the task")
+    fault = None
+    for answer in (1.5, "text"):
+        try:
+            validate_check(filled(verifier.check, answer))
+        except BadTaskData as exc:
+            fault = exc
+        else:
+            return
+    raise BadTaskData(f"{where}: {fault}")
 
 
 def first_trial(run_id: str, agent: str, task_hash: str, task: Task, repetition: int) -> Trial:

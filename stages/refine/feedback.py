@@ -18,7 +18,7 @@ from typing import Any
 import jinja2
 
 from stages.diagnose.signals import LeafSignal, Signals, one_line
-from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
+from taskdata.schema.checkpoint import Checkpoint, ToolResultCheck, checked_by_code
 from taskdata.schema.run import Feedback
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Ending
@@ -109,8 +109,8 @@ def _hidden_figure(word: str, known: set[str]) -> str:
 
 
 def _expected(leaf: Checkpoint) -> set[str]:
-    if isinstance(leaf.verifier, Check):
-        args = leaf.verifier.args
+    if (check := checked_by_code(leaf.verifier)) is not None:
+        args = check.args
         return {text for name in _ANSWER_ARGS for text in _texts(args.get(name))}
     if isinstance(leaf.verifier, ToolResultCheck):
         return set(leaf.verifier.contains)

@@ -82,12 +82,14 @@ def import_bank(
     """
     started = time.monotonic()
     _require_free(bank)
-    source = Source(format, path, category, licence, is_stored=store.artifacts.__contains__)
     read = reader(format)
     with (
         tempfile.TemporaryDirectory(prefix="nightshift-import-") as folder,
+        tempfile.TemporaryDirectory(prefix="nightshift-import-") as scratch,
         _spool(Path(folder)) as spool,
     ):
+        is_stored = store.artifacts.__contains__
+        source = Source(format, path, category, licence, is_stored, Path(scratch))
         statistics = bank_statistics(spool.take(read(source)))
         notes = _release(store, bank, spool, statistics)
         return _report(bank, source, spool, notes, time.monotonic() - started)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from stages.construct.assembling import assembled
+from stages.construct.proof.adversarial.report import Resistance
 from taskdata.banks.loader import describe
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.places import UNSTORABLE, first_place, is_unstorable
@@ -46,6 +47,8 @@ class ReviewSheet(Value):
     decisions: tuple[ReviewDecision, ...]
     played: TrialResult | None = None
     """The latest trial of its reference solution; None: it has not run yet, or there is none."""
+    resistance: Resistance | None = None
+    """How its tree takes cheats and faults, by the latest proof; None: nothing was tried."""
 
 
 def awaiting(store: Store, refresh_id: str | None = None) -> list[Candidate]:
@@ -68,7 +71,13 @@ def sheet(store: Store, name: str) -> ReviewSheet:
         steps=steps,
         decisions=tuple(store.reviews(candidate.id)),
         played=_played(store, steps),
+        resistance=_resistance(steps),
     )
+
+
+def _resistance(steps: Sequence[ConstructionStep]) -> Resistance | None:
+    tried = [s.facts["resistance"] for s in steps if s.facts.get("resistance") is not None]
+    return Resistance.model_validate(tried[-1]) if tried else None
 
 
 def _played(store: Store, steps: Sequence[ConstructionStep]) -> TrialResult | None:

@@ -21,11 +21,13 @@ from environments.models.retry import is_silence
 from environments.renderers.pages.formats import DRAWN, PAGED
 from environments.services.starting import ServiceHost
 from stages.execute.harness import harness_kind
+from stages.score.asked_again import with_answers
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
 from stages.score.found_files import with_found_files
 from stages.score.judging.judge import RunJudge, no_judge
 from stages.score.judging.panel import RunPanel, TrialPanel
+from stages.score.judging.questions import asked_together
 from stages.score.judging.sight import sight_of
 from stages.score.matching import storable
 from stages.score.metrics import similarity_for, with_metrics
@@ -306,17 +308,19 @@ async def _score_trial(
         similarity = similarity_for(task, config.sentence_encoder)
         root = await asyncio.to_thread(predicted_score, task, transcript, similarity)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
-    task = with_found_files(task, [file.name for file in outcome.deliverables])
+    left = [file for file in outcome.deliverables if not task.is_answer(file.name)]
+    task = with_found_files(task, [file.name for file in left])
+    task, unanswered = await asyncio.to_thread(
+        with_answers, task, outcome.deliverables, store.artifacts.read_bytes
+    )
     asked = {spec.name for spec in task.deliverables} | task.state_files
     is_judged = shared.judge is not None and _has_judged_leaves(task)
     listener, reader = (shared.listener, shared.reader) if is_judged else (None, None)
     renderer, drawer, artifacts = shared.renderer, shared.drawer, store.artifacts
-    files = await render_all(
-        outcome.deliverables, asked, renderer, drawer, listener, reader, artifacts
-    )
+    files = await render_all(left, asked, renderer, drawer, listener, reader, artifacts)
     evidence = TrialEvidence(
         views={item.name: item.view for item in files},
-        delivered=tuple(d.name for d in outcome.deliverables),
+        delivered=tuple(d.name for d in left),
         final_answer=outcome.final_answer,
         transcript=transcript,
         task=task,
@@ -330,7 +334,7 @@ async def _score_trial(
         copy_of = _copy_of(trial, config)
         judge = await shared.judge.of_trial(trial.id, evidence, answered, copy_of)
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
-    checked |= await shared.scripts.score(task, outcome, transcript)
+    checked |= await shared.scripts.score(task, outcome, transcript) | unanswered
     leaves = await _all_leaves(task, checked, judge, evidence)
     root = aggregate(
         task.checkpoints,
@@ -359,24 +363,22 @@ async def _all_leaves(
     evidence: TrialEvidence,
 ) -> list[LeafScore]:
     """Return every leaf's score; where one cannot be had, the others are paid and kept first."""
-    asked = (
-        _leaf(leaf, judge, evidence) for leaf in task.checkpoints.leaves() if leaf.id not in checked
-    )
+    groups = [] if judge is None else asked_together(task.checkpoints)
+    asked = [] if judge is None else [judge.score_group(group) for group in groups]
     scores, faults = list(checked.values()), []
     for found in await asyncio.gather(*asked, return_exceptions=True):
         if isinstance(found, BaseException):
             faults.append(found)
         else:
-            scores.append(found)
+            scores += found
     if faults:
         raise faults[0]
-    return scores
+    scored = {score.leaf_id for score in scores}
+    rest = (leaf for leaf in task.checkpoints.leaves() if leaf.id not in scored)
+    return [*scores, *(_unjudged(leaf, evidence) for leaf in rest)]
 
 
-async def _leaf(leaf: Checkpoint, judge: TrialPanel | None, evidence: TrialEvidence) -> LeafScore:
-    verifier = leaf.verifier
-    if isinstance(verifier, ToolResultCheck):
-        return score_tool_result(leaf.id, verifier, evidence.transcript)
-    if isinstance(verifier, Judge) and judge is not None:
-        return await judge.score(leaf, verifier)
+def _unjudged(leaf: Checkpoint, evidence: TrialEvidence) -> LeafScore:
+    if isinstance(leaf.verifier, ToolResultCheck):
+        return score_tool_result(leaf.id, leaf.verifier, evidence.transcript)
     return no_judge(leaf.id)

@@ -51,16 +51,20 @@ class Deadline:
         seconds = self._allowed.setup_seconds
         self._part(step, seconds, f"setup_seconds = {seconds:g}")
 
-    def work(self, agent: AgentSpec) -> None:
-        """Begin the phase in which the agent works; it includes waiting for rate limits."""
+    def work(self, agent: AgentSpec, talk_seconds: float = 0.0) -> None:
+        """Begin the phase in which the agent works; it includes waiting for rate limits.
+
+        `talk_seconds` is how long the answers of a simulated user may take together.
+        """
         own = agent.budget.max_seconds
         has_line = agent.model is not None and agent.model.provider != "local"
         line = self._allowed.line_seconds if has_line else 0.0
         self._part(
             "its agent worked",
-            own + line + CLEAN_UP_SECONDS,
+            own + line + talk_seconds + CLEAN_UP_SECONDS,
             f"the agent's max_seconds = {own:g}"
             + (f", line_seconds = {line:g}" if has_line else "")
+            + (f", {talk_seconds:g} s for its user's answers" if talk_seconds else "")
             + f" and {CLEAN_UP_SECONDS:g} s to come to an end",
         )
 

@@ -40,6 +40,7 @@ _NESTED = (
     "provenance",
     "environment",
     "extras",
+    "package",
 )
 _DERIVED = ("hash", "source", "leaves", "depth", "checkable_share")
 """For those who filter; made anew from the rest on the way back."""

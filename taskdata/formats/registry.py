@@ -9,6 +9,7 @@ from taskdata.errors import Misuse
 from taskdata.formats import inspect_samples, jsonl, parquet
 from taskdata.formats.exporting import Fetch
 from taskdata.formats.gta import atomic, publishing, workflow
+from taskdata.formats.harbor import reading as harbor
 from taskdata.formats.rows import Imported, Source
 from taskdata.formats.toolathlon import reading as toolathlon
 from taskdata.schema.task import Task
@@ -39,6 +40,7 @@ FORMATS = {
         Format("gta-atomic", atomic.read),
         Format("gta-workflow", workflow.read, publishing.write),
         Format("toolathlon", toolathlon.read),
+        Format("harbor", harbor.read),
         Format("inspect", inspect_samples.read, inspect_samples.write),
     )
 }

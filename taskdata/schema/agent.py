@@ -159,6 +159,13 @@ class AgentSpec(GrowingValue):
             return self.label
         return self.harness if self.model is None else f"{self.harness}:{self.model}"
 
+    def held_to(self, max_turns: int | None) -> Self:
+        """Return the agent with no more turns than that; None: with those of its own budget."""
+        if max_turns is None or self.budget.max_turns <= max_turns:
+            return self
+        budget = self.budget.model_copy(update={"max_turns": max_turns})
+        return self.model_copy(update={"budget": budget})
+
     @property
     def is_control(self) -> bool:
         """Whether the agent shows that the tasks are sound, and competes with nobody."""

@@ -40,6 +40,10 @@ class ToolResultCheck(Value):
     """Texts that must all occur (case-insensitive) in one such call's result."""
 
 
+FOREIGN_VERDICTS = ("exit_code", "reward_file")
+"""Verdicts of other benchmarks' programs (Toolathlon, Harbor), each on a task as a whole."""
+
+
 class ScriptCheck(GrowingValue):
     """A program that the task brings among its evaluation files decides.
 
@@ -53,9 +57,10 @@ class ScriptCheck(GrowingValue):
     kind: Literal["script"] = "script"
     entry: RelativePath
     """Path of the program (`.py`, `.sh`) within the task's evaluation files."""
-    verdict: Literal["exit_code", "last_line", "json_file"] = "exit_code"
-    """How it says its verdict: exit code 0 or 1, a score on the last line of its output, or
-    `result.json` in its output folder."""
+    verdict: Literal["exit_code", "last_line", "json_file", "reward_file"] = "exit_code"
+    """How it says its verdict: exit code 0 or 1, a score on the last line of its output,
+    `result.json` in its output folder, or a reward from 0 to 1 in a file below /logs/verifier
+    (Harbor)."""
     full_score: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """The score that it gives for a perfect result; its scale begins at 0."""
     seconds: int = Field(default=120, ge=1, le=3600)
@@ -65,7 +70,34 @@ class ScriptCheck(GrowingValue):
     """Names of the task's services that run beside it, each in its final state."""
 
 
-Verifier = Annotated[Check | Judge | ToolResultCheck | ScriptCheck, Field(discriminator="kind")]
+class AskedAgain(Value):
+    """A deterministic verifier of what changes with time: a tool is asked right after the trial.
+
+    Its answer is kept with the trial, so that a later scoring compares with the same.
+    """
+
+    kind: Literal["asked_again"] = "asked_again"
+    tool: str = Field(min_length=1)
+    """One of the task's tools, or of its MCP servers'."""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    path: str = Field(default="", max_length=500)
+    """Where in an answer in JSON the value is, such as `rates[0].EUR`; empty: the whole text."""
+    first_chars: int | None = Field(default=None, ge=1)
+    """Only so much of the value's beginning counts, such as 10 of a time for its day."""
+    check: Check
+    """`{answer}` in its arguments stands for the value."""
+
+
+Verifier = Annotated[
+    Check | Judge | ToolResultCheck | ScriptCheck | AskedAgain, Field(discriminator="kind")
+]
+
+
+def checked_by_code(verifier: Verifier | None) -> Check | None:
+    """Return the check that looks at what was left, None where no check does."""
+    if isinstance(verifier, AskedAgain):
+        return verifier.check
+    return verifier if isinstance(verifier, Check) else None
 
 
 Rule = Literal["weighted_mean", "all_required"]

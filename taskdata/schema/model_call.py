@@ -19,6 +19,7 @@ class CallPurpose(StrEnum):
     AGENT = "agent"
     TOOL = "tool"
     JUDGE = "judge"
+    SIMULATED_USER = "simulated_user"
     CONSTRUCTION = "construction"
 
 

@@ -61,6 +61,10 @@ class RunConfig(ToolBackends):
     judges who are on the same side of the threshold as most."""
     judging: JudgeSettings = JudgeSettings()
     """What the judge takes and how much it is shown: the `[judge]` table."""
+    user: NamedModel | None = None
+    """`provider/model` that plays the user in tasks that are talks; empty: these cannot run."""
+    user_base_url: str | None = None
+    """Endpoint of `user`."""
     threshold: float = Field(default=7.0, ge=0, lt=10)
     """A trial succeeds when its root score is above this (GTA-2, section 6.4.1)."""
     min_coverage: float = Field(default=0.5, ge=0, le=1)
@@ -302,8 +306,8 @@ class PastEffort(Value):
     """None: a price is unknown."""
 
 
-class JudgeEffort(Value):
-    """What the judge's paid calls took."""
+class CallEffort(Value):
+    """What paid calls took: those of a judge, or of a simulated user."""
 
     calls: int = Field(default=0, ge=0)
     tokens: int = Field(default=0, ge=0)
@@ -311,9 +315,9 @@ class JudgeEffort(Value):
     cost_usd: float | None = 0.0
     """None: a price is unknown."""
 
-    def __add__(self, other: "JudgeEffort") -> "JudgeEffort":
+    def __add__(self, other: "CallEffort") -> "CallEffort":
         known = self.cost_usd is not None and other.cost_usd is not None
-        return JudgeEffort(
+        return CallEffort(
             calls=self.calls + other.calls,
             tokens=self.tokens + other.tokens,
             cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
@@ -329,8 +333,10 @@ class TrialResult(Value):
     score: TrialScore | None = None
     scoring_error: str | None = None
     """Why scoring itself failed, when it did."""
-    judging: JudgeEffort = JudgeEffort()
+    judging: CallEffort = CallEffort()
     """What was paid for its score; nothing where kept replies were enough."""
+    talking: CallEffort = CallEffort()
+    """What was paid for its simulated user, which is no part of the agent's cost."""
     diagnosis: Diagnosis | None = None
 
     @property

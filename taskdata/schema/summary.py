@@ -6,7 +6,7 @@ from pydantic import Field
 
 from taskdata.schema.base import Value
 from taskdata.schema.gate import GateResult
-from taskdata.schema.run import JudgeEffort, StageReport
+from taskdata.schema.run import CallEffort, StageReport
 from taskdata.schema.success import SuccessRule
 
 
@@ -51,6 +51,8 @@ class RunHeader(Value):
     threshold: float
     min_coverage: float = 0.5
     judge: str | None
+    user: str | None = None
+    """The model that plays the user in tasks that are talks."""
     rescores: str | None = None
     """The run whose trials were scored again; None: its agents worked in this one."""
     sandbox: str
@@ -156,6 +158,18 @@ class VerificationGroup(Value):
     root_sr: Estimate
 
 
+class ServerGroup(Value):
+    """Trials of the tasks that need one MCP server."""
+
+    tasks: int
+    trials: int
+    root_sr: Estimate
+    turns: Estimate
+    """Per trial."""
+    cost_usd: Estimate
+    """Per trial; without mean where a price is unknown."""
+
+
 class AgentDetail(Value):
     """What `results --detail` shows of an agent's first attempts, every figure with its interval.
 
@@ -176,6 +190,10 @@ class AgentDetail(Value):
     """structured_data, multimedia, slides and text."""
     leaves: dict[str, GroupResult]
     """By the leaves of the checkpoint tree: 3-7, 8-12, 13-19; `other` where there are others."""
+    family_difficulty: dict[str, GroupResult] = Field(default_factory=dict)
+    """By `family, difficulty`, for tasks that name a family (TOBench, table 2)."""
+    subcategory: dict[str, GroupResult] = Field(default_factory=dict)
+    """By `family, subcategory`, for tasks that name both."""
     seconds: Estimate
     """Per trial."""
     cost_usd: Estimate
@@ -192,6 +210,8 @@ class AgentDetail(Value):
     """easy, medium, hard; empty below three tasks with known turns."""
     self_verification: dict[str, VerificationGroup] = Field(default_factory=dict)
     """none, existence, looked; empty where no trial delivered anything that has a look."""
+    server: dict[str, ServerGroup] = Field(default_factory=dict)
+    """By MCP server; a task that needs two counts for both."""
 
 
 class EndToEndAccuracy(Value):
@@ -262,6 +282,8 @@ class AgentSummary(Value):
     """Of the agent's model and of those that its tools asked; None: unknown."""
     judge_cost_usd: float | None = 0.0
     """Beside it: what the judge was paid for these trials; None: unknown."""
+    user_cost_usd: float | None = 0.0
+    """Beside it: what the model that plays the user was paid for them; None: unknown."""
     wall_s: float | None
     """Summed over trials; None, like turns and tokens: unknown of one of them."""
     turns: float | None
@@ -318,8 +340,10 @@ class RunSummary(Value):
     """What the judge of the run has not shown yet: it has no card, or falls short of minima."""
     unevaluated: int = 0
     """Trials of any round without a score: lost to infrastructure errors, or still due."""
-    judging: JudgeEffort = JudgeEffort()
+    judging: CallEffort = CallEffort()
     """What the judge was paid for, over all rounds."""
+    talking: CallEffort = CallEffort()
+    """What the simulated user was paid for, over all rounds."""
     disagreement: Estimate | None = None
     """Of a panel: how far its judges' scores of a leaf are apart, in points of 10, the highest
     minus the lowest; over leaves of first attempts with at least two verdicts. None: no such leaf.

@@ -7,10 +7,21 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from taskdata.schema.asked_again import FOLDER as ASKED_AGAIN
 from taskdata.schema.base import GrowingValue, RelativePath, Sha256, Slug, Value
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck
+from taskdata.schema.checkpoint import (
+    FOREIGN_VERDICTS,
+    AskedAgain,
+    Checkpoint,
+    Judge,
+    ScriptCheck,
+    checked_by_code,
+)
+from taskdata.schema.image import TaskImage
 from taskdata.schema.input_file import InputFile
 from taskdata.schema.network import HostPattern
+from taskdata.schema.package import DomainRule, SimulatedUser, TaskPackage
+from taskdata.schema.pool_server import PoolServer
 from taskdata.schema.service import (
     FOLDER,
     MAX_SERVICES,
@@ -241,7 +252,16 @@ class TaskEnvironment(GrowingValue):
     """What a task needs around it beside files and tools (Toolathlon, section 3)."""
 
     added_later: ClassVar[frozenset[str]] = frozenset(
-        {"distractors", "services", "one_workspace", "system_prompt"}
+        {
+            "distractors",
+            "services",
+            "one_workspace",
+            "system_prompt",
+            "folders",
+            "max_turns",
+            "image",
+            "pool_servers",
+        }
     )
 
     servers: tuple[str, ...] = ()
@@ -265,6 +285,16 @@ class TaskEnvironment(GrowingValue):
     system_prompt: str = Field(default="", max_length=20_000)
     """What the task itself has to say to the agent before its query; `LAUNCH_TIME` in it is
     replaced by when the trial began."""
+    folders: tuple[RelativePath, ...] = ()
+    """Folders that are in the one workspace from the beginning, though nothing is in them."""
+    max_turns: int | None = Field(default=None, ge=1)
+    """What the task allows; an agent whose budget allows fewer has fewer. None: as the agent."""
+    image: TaskImage | None = None
+    """What programs of the task run in, the agent's and its verifier's; it needs sandboxes of
+    Docker, and `one_workspace`."""
+
+    pool_servers: tuple[PoolServer, ...] = ()
+    """Those of `servers` that the task's pool brings as source."""
 
     @model_validator(mode="after")
     def _services_can_be_told_apart(self) -> Self:
@@ -273,9 +303,18 @@ class TaskEnvironment(GrowingValue):
             raise ValueError(f"the names of services repeat: {sorted(names)}")
         return self
 
+    @model_validator(mode="after")
+    def _image_has_one_workspace(self) -> Self:
+        if self.image is not None and not self.one_workspace:
+            raise ValueError("a task with an image of its own needs one_workspace")
+        return self
+
 
 class TaskBrief(Value):
-    """What an agent is told; no field here could hold a checkpoint or a reference."""
+    """What an agent is told; no field here could hold a checkpoint or a reference.
+
+    Nor could one hold what the simulated user is told.
+    """
 
     task_id: Slug
     query: str
@@ -289,12 +328,16 @@ class TaskBrief(Value):
     """The files lie in `output/`, where the agent works, and may be changed."""
     system_prompt: str = ""
     """Stands after that of the harness."""
+    role: str = ""
+    domain_rules: tuple[DomainRule, ...] = ()
+    is_talk: bool = False
+    """A user answers what the agent says at the end of its turn."""
 
 
 class Task(GrowingValue):
     """A benchmark-ready item; `content_hash` identifies it in every measurement."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"environment", "extras"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"environment", "extras", "package"})
 
     id: Slug
     tier: Tier
@@ -315,6 +358,8 @@ class Task(GrowingValue):
     environment: TaskEnvironment | None = None
     extras: dict[str, Any] = Field(default_factory=dict)
     """Fields of the format it was imported from that have no other place here."""
+    package: TaskPackage | None = None
+    """Role, domain rules, the simulated user, family and difficulty."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -324,6 +369,10 @@ class Task(GrowingValue):
             raise ValueError(f"checkpoint ids repeat: {sorted(repeated)}")
         names = {d.name for d in self.deliverables}
         for name in names:
+            if self.asks_again and name.partition("/")[0] == ASKED_AGAIN:
+                raise ValueError(
+                    f"deliverable {name!r}: {ASKED_AGAIN}/ holds what tools answer after the trial"
+                )
             if self.services and name.partition("/")[0] == FOLDER:
                 raise ValueError(
                     f"deliverable {name!r}: the final state of services is in {FOLDER}/, which no "
@@ -331,8 +380,8 @@ class Task(GrowingValue):
                 )
         for leaf in self.checkpoints.leaves():
             verifier = leaf.verifier
-            if isinstance(verifier, Check):
-                asked = {verifier.deliverable} - {None}
+            if (check := checked_by_code(verifier)) is not None:
+                asked = {check.deliverable} - {None}
             elif isinstance(verifier, Judge):
                 asked = set(verifier.deliverables)
             elif isinstance(verifier, ScriptCheck):
@@ -373,6 +422,26 @@ class Task(GrowingValue):
         return self.environment is not None and self.environment.one_workspace
 
     @property
+    def simulated_user(self) -> SimulatedUser | None:
+        """Who answers the agent; None: the query is everything that the user says."""
+        return None if self.package is None else self.package.user
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Folders that are in the one workspace though nothing is in them."""
+        return self.environment.folders if self.environment else ()
+
+    @property
+    def max_turns(self) -> int | None:
+        """The most turns that the task allows; None: as many as the agent's budget."""
+        return self.environment.max_turns if self.environment else None
+
+    @property
+    def image(self) -> TaskImage | None:
+        """What its programs run in, where that is not the image of all sandboxes."""
+        return self.environment.image if self.environment else None
+
+    @property
     def is_decided_by_program(self) -> bool:
         """Whether one program that the task brings says passed or failed, and nothing else counts.
 
@@ -380,8 +449,17 @@ class Task(GrowingValue):
         from which no tool can be guessed, is not asked of them.
         """
         first, *others = (leaf.verifier for leaf in self.checkpoints.leaves())
-        is_binary = isinstance(first, ScriptCheck) and first.verdict == "exit_code"
-        return is_binary and all(other == first for other in others)
+        is_foreign = isinstance(first, ScriptCheck) and first.verdict in FOREIGN_VERDICTS
+        return is_foreign and all(other == first for other in others)
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether tools are asked again after a trial, because a checkpoint compares with now."""
+        return any(isinstance(leaf.verifier, AskedAgain) for leaf in self.checkpoints.leaves())
+
+    def is_answer(self, name: str) -> bool:
+        """Return whether a file of a trial is the answer of a tool that was asked again."""
+        return self.asks_again and name.partition("/")[0] == ASKED_AGAIN
 
     @property
     def services_of_programs(self) -> frozenset[str]:
@@ -394,8 +472,8 @@ class Task(GrowingValue):
         """Parts of the final state of services that checkpoints look at, like deliverables."""
         looked_at: set[str | None] = set()
         for leaf in self.checkpoints.leaves():
-            if isinstance(leaf.verifier, Check):
-                looked_at.add(leaf.verifier.deliverable)
+            if (check := checked_by_code(leaf.verifier)) is not None:
+                looked_at.add(check.deliverable)
             elif isinstance(leaf.verifier, Judge):
                 looked_at.update(leaf.verifier.deliverables)
         return frozenset(n for n in looked_at if n is not None and service_of(n, self.services))
@@ -405,7 +483,8 @@ class Task(GrowingValue):
         """Every file whose bytes belong to the task, those hidden from the agent included."""
         around = self.environment
         hidden = (*around.preprocess, *around.evaluation, *around.groundtruth) if around else ()
-        return (*self.files, *hidden, *(f for s in self.services for f in s.files))
+        sources = (s.source for s in around.pool_servers if s.source) if around else ()
+        return (*self.files, *hidden, *(f for s in self.services for f in s.files), *sources)
 
     @property
     def folder(self) -> tuple[InputFile, ...]:
@@ -424,6 +503,7 @@ class Task(GrowingValue):
         """Return what the agent may see; `launched`: when its trial began."""
         own = self.environment.system_prompt if self.environment else ""
         now = "" if launched is None else launch_time(launched)
+        package = self.package or TaskPackage()
         return TaskBrief(
             task_id=self.id,
             query=self.query,
@@ -435,6 +515,9 @@ class Task(GrowingValue):
             feedback=feedback,
             one_workspace=self.has_one_workspace,
             system_prompt=own.replace(LAUNCH_TIME, now),
+            role=package.role,
+            domain_rules=package.domain_rules,
+            is_talk=self.simulated_user is not None,
         )
 
 

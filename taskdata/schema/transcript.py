@@ -20,6 +20,7 @@ __all__ = [
     "Prediction",
     "ResultPicture",
     "ShownFile",
+    "SimulatedTurn",
     "ToolCall",
     "ToolEvent",
     "Transcript",
@@ -72,10 +73,26 @@ class GivenStep(Value):
     result: str
 
 
+class SimulatedTurn(Value):
+    """How a model that plays the user came to a turn of the user."""
+
+    model: str
+    """Model id as reported by the provider."""
+    ends: bool = False
+    """Whether the user ended the talk with it; the agent is not told such a turn."""
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    """Booked apart from the agent's cost; None: the price is unknown."""
+    started_at: datetime
+    seconds: float = Field(ge=0)
+    cached: bool = False
+    """Answered from kept replies: usage and cost are what it took when it was asked."""
+
+
 class MessageEvent(GrowingValue):
     """Text given to the agent: instructions, the query, feedback, a framework notice."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"shown", "cost_usd", "given"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"shown", "cost_usd", "given", "simulated"})
 
     kind: Literal["message"] = "message"
     role: Literal["system", "user"]
@@ -86,6 +103,8 @@ class MessageEvent(GrowingValue):
     """Of the models of tools that were used to make the text; None: a price is unknown."""
     given: GivenStep | None = None
     """Step by step mode: what was given instead of the model's last turn."""
+    simulated: SimulatedTurn | None = None
+    """The text is a turn of the simulated user; its cost is no part of `cost_usd`."""
 
 
 class ModelEvent(GrowingValue):
@@ -151,6 +170,8 @@ class Ending(StrEnum):
     OUT_OF_MONEY = "out_of_money"
     REFUSED = "refused"
     """The provider refused the conversation (content or context length)."""
+    OUT_OF_EXCHANGES = "out_of_exchanges"
+    """The simulated user had answered as often as its task allows, and not ended the talk."""
     STUCK = "stuck"
     """Replies in a row had the same fault and could not be used; the last notice says which."""
     IN_ERROR = "in_error"

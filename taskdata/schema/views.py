@@ -150,6 +150,8 @@ class Slide(Value):
     tables: tuple[Table, ...] = ()
     charts: tuple[str, ...] = ()
     images: int = 0
+    overflowing: tuple[str, ...] = ()
+    """How texts begin that run out of their shape or off the slide, by an estimate."""
 
 
 class SlidesView(Value):

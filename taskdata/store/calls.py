@@ -8,7 +8,7 @@ from sqlmodel import col, select
 
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.model_call import NO_REPLY, CallPurpose, ModelCall
-from taskdata.schema.run import JudgeEffort, OutcomeStatus
+from taskdata.schema.run import CallEffort, OutcomeStatus
 from taskdata.schema.transcript import Usage
 from taskdata.store.connection import StoreConnection
 from taskdata.tables import ModelCallRow, OutcomeRow, RunRow, TrialRow
@@ -22,6 +22,7 @@ _RECORDED = sa.select(*(column for column in _CALLS.columns if column.name != "i
 _SHARED = _RECORDED.where(_CALLS.c.shared_key == sa.bindparam("key")).limit(1)
 _OF_TRIAL = _RECORDED.where(_CALLS.c.trial_id == sa.bindparam("trial"), _CALLS.c.reply.is_not(None))
 _IS_JUDGES = _CALLS.c.purpose == CallPurpose.JUDGE.value
+_IS_USERS = _CALLS.c.purpose == CallPurpose.SIMULATED_USER.value
 _OF_AGENT, _OF_JUDGE = _OF_TRIAL.where(~_IS_JUDGES), _OF_TRIAL.where(_IS_JUDGES)
 _IS_ANSWERED = _CALLS.c.model != NO_REPLY
 _OF_ITS_TRIAL = col(TrialRow.id) == _CALLS.c.trial_id
@@ -51,7 +52,10 @@ class CallStore(StoreConnection):
         return found[0] if found else None
 
     def paid_calls(self, trial_id: str) -> list[ModelCall]:
-        """Return the calls of the trial's agent and tools whose replies are stored, in order."""
+        """Return the calls of the trial's agent, tools and simulated user with a stored reply.
+
+        They are in order.
+        """
         return self._calls(_OF_AGENT, {"trial": trial_id})
 
     def judge_calls(self, trial_id: str) -> list[ModelCall]:
@@ -79,15 +83,22 @@ class CallStore(StoreConnection):
         with self._plainly_writing() as connection:
             connection.execute(drop)
 
-    def judge_efforts(self, run_id: str) -> dict[str, JudgeEffort]:
+    def judge_efforts(self, run_id: str) -> dict[str, CallEffort]:
         """Return what judging took by trial of the run; trials without paid calls are left out."""
+        return self._efforts(run_id, _IS_JUDGES)
+
+    def user_efforts(self, run_id: str) -> dict[str, CallEffort]:
+        """Return what simulated users took by trial of the run; those without any are left out."""
+        return self._efforts(run_id, _IS_USERS)
+
+    def _efforts(self, run_id: str, whose: sa.ColumnElement[bool]) -> dict[str, CallEffort]:
         trial = _CALLS.c.trial_id
-        query = _judging(trial).where(col(TrialRow.run_id) == run_id).group_by(trial)
+        query = _answered(whose, trial).where(col(TrialRow.run_id) == run_id).group_by(trial)
         with self._plainly_reading() as connection:
             rows = connection.execute(query).all()
         return {trial_id: _effort(*_known(*sums)) for trial_id, *sums in rows}
 
-    def past_judging(self, judge: ModelSpec) -> JudgeEffort:
+    def past_judging(self, judge: ModelSpec) -> CallEffort:
         """Return what that judge's calls took together, in all runs, panels included."""
         named = [col(RunRow.config)[("judge", name)].as_string() for name in ("provider", "model")]
         query = (
@@ -97,7 +108,17 @@ class CallStore(StoreConnection):
         )
         return _effort(*self._sum(query)) + self._past_on_panels(judge)
 
-    def _past_on_panels(self, judge: ModelSpec) -> JudgeEffort:
+    def past_talking(self, user: ModelSpec) -> CallEffort:
+        """Return what that model's calls took together where it played a user, in all runs."""
+        named = [col(RunRow.config)[("user", name)].as_string() for name in ("provider", "model")]
+        query = (
+            _answered(_IS_USERS)
+            .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
+            .where(named[0] == user.provider, named[1] == user.model)
+        )
+        return _effort(*self._sum(query))
+
+    def _past_on_panels(self, judge: ModelSpec) -> CallEffort:
         """Return what that judge's calls took in the runs that had it on a panel.
 
         A call says which model answered, and the run which judges it may have been.
@@ -123,7 +144,7 @@ class CallStore(StoreConnection):
             for run_id, answered_by, *sums in rows
             if _who_answered(panels[run_id], answered_by) == judge
         ]
-        return sum(own, JudgeEffort())
+        return sum(own, CallEffort())
 
     def spent_usd(self, run_id: str) -> float | None:
         """Return what the run has paid models for in USD; None: unknown.
@@ -166,9 +187,13 @@ def _sums(
     return sa.select(*by, *sums).select_from(_CALLS)
 
 
-def _judging(*by: sa.Column[Any]) -> sa.Select[Any]:
+def _answered(whose: sa.ColumnElement[bool], *by: sa.Column[Any]) -> sa.Select[Any]:
     sums = _sums(_TOKENS, _CALLS.c.cost_usd, *by).join(TrialRow, _OF_ITS_TRIAL)
-    return sums.where(_IS_JUDGES, _IS_ANSWERED)
+    return sums.where(whose, _IS_ANSWERED)
+
+
+def _judging(*by: sa.Column[Any]) -> sa.Select[Any]:
+    return _answered(_IS_JUDGES, *by)
 
 
 def _known(
@@ -178,8 +203,8 @@ def _known(
     return calls, int(tokens or 0), float(usd or 0.0) if priced == calls else None
 
 
-def _effort(calls: int, tokens: int, cost_usd: float | None) -> JudgeEffort:
-    return JudgeEffort(calls=calls, tokens=tokens, cost_usd=cost_usd)
+def _effort(calls: int, tokens: int, cost_usd: float | None) -> CallEffort:
+    return CallEffort(calls=calls, tokens=tokens, cost_usd=cost_usd)
 
 
 def _call(row: dict[str, Any]) -> ModelCall:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import sqlalchemy as sa
 
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels
-from taskdata.schema.run import Deliverable, JudgeEffort, Trial, TrialOutcome, TrialResult
+from taskdata.schema.run import CallEffort, Deliverable, Trial, TrialOutcome, TrialResult
 from taskdata.store.attempts import (
     DELIVERABLES,
     FILES,
@@ -19,7 +19,7 @@ from taskdata.store.attempts import (
 from taskdata.store.trials import DIAGNOSES, SCORE, SCORES, SCORING_ERRORS, TrialStore, score_of
 
 _AT_ONCE = 500
-_NOTHING = JudgeEffort()
+_NOTHING = CallEffort()
 _IDS: sa.BindParameter[str] = sa.bindparam("trials", expanding=True)
 _TRIALS = TRIALS.select().where(TRIALS.c.id.in_(_IDS))
 _OUTCOMES = OUTCOMES.select().where(OUTCOMES.c.trial_id.in_(_IDS)).order_by(OUTCOMES.c.attempt)
@@ -46,8 +46,9 @@ class ResultStore(TrialStore):
     def each_result(self, run_id: str, round_: int | None = None) -> Iterator[TrialResult]:
         """Yield what `results` returns, of which only a few hundred are in memory at a time."""
         ids, judged = self._trial_ids(run_id, round_), self.judge_efforts(run_id)
+        talked = self.user_efforts(run_id)
         for start in range(0, len(ids), _AT_ONCE):
-            yield from self._joined(ids[start : start + _AT_ONCE], judged)
+            yield from self._joined(ids[start : start + _AT_ONCE], judged, talked)
 
     def _trial_ids(self, run_id: str, round_: int | None) -> list[str]:
         query = sa.select(TRIALS.c.id).where(TRIALS.c.run_id == run_id)
@@ -60,7 +61,10 @@ class ResultStore(TrialStore):
             return list(connection.execute(query).scalars())
 
     def _joined(
-        self, ids: Sequence[str], judged: Mapping[str, JudgeEffort]
+        self,
+        ids: Sequence[str],
+        judged: Mapping[str, CallEffort],
+        talked: Mapping[str, CallEffort],
     ) -> Iterator[TrialResult]:
         with self._plainly_reading() as connection:
             trials, outcomes, files, scores, errors, labels = (
@@ -81,6 +85,7 @@ class ResultStore(TrialStore):
                 scoring_error=faults.get(one),
                 diagnosis=labelled.get(one),
                 judging=judged.get(one, _NOTHING),
+                talking=talked.get(one, _NOTHING),
             )
 
 

@@ -109,8 +109,14 @@ def _message_step(event: MessageEvent) -> dict[str, Any]:
     if event.given is not None:
         return _given_step(event.given)
     step: dict[str, Any] = {"source": event.role, "message": event.text}
-    files = [file.model_dump() for file in event.shown]
-    return step | ({"extra": {"shown_files": files}} if files else {})
+    made = None if event.simulated is None else event.simulated.model_dump(mode="json")
+    extra = _known(
+        {
+            "shown_files": [file.model_dump() for file in event.shown] or None,
+            "simulated_user": made,
+        }
+    )
+    return step | ({"extra": extra} if extra else {})
 
 
 def _given_step(given: GivenStep) -> dict[str, Any]:

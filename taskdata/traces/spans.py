@@ -110,13 +110,23 @@ class _Children:
             elif event.role == "system":
                 self.notices.append(Notice(self._now, event.text))
             else:
-                self._given.append(_message("user", _text(event.text)))
+                self._take_user(event)
             return
         start = _nanoseconds(event.started_at)
         waited = event.waited_seconds if isinstance(event, ModelEvent) else 0.0
         self._now = start + round((waited + event.seconds) * _SECOND)
         make = self._chat if isinstance(event, ModelEvent) else self._execute_tool
         self.spans.append(make(event, start, self._now))  # type: ignore[arg-type]
+
+    def _take_user(self, event: MessageEvent) -> None:
+        made = event.simulated
+        if made is not None:
+            self._now = _nanoseconds(made.started_at) + round(made.seconds * _SECOND)
+            ends = ", which ends the talk" if made.ends else ""
+            said = f"Turn of the simulated user, {made.model}{ends}: {event.text}"
+            self.notices.append(Notice(self._now, said))
+        if made is None or not made.ends:
+            self._given.append(_message("user", _text(event.text)))
 
     def _chat(self, event: ModelEvent, start: int, end: int) -> Span:
         agent = self._recorded.agent

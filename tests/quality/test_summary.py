@@ -6,7 +6,7 @@ import pytest
 from quality.summary import summarise
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
-from taskdata.schema.run import JudgeEffort, Run, RunConfig, RunStatus, TrialResult
+from taskdata.schema.run import CallEffort, Run, RunConfig, RunStatus, TrialResult
 from taskdata.schema.scores import Unscored
 from taskdata.schema.summary import AgentSummary, Missing, RunSummary
 from taskdata.schema.task import Task
@@ -333,11 +333,21 @@ def test_repetitions_give_pass_at_k_and_pass_hat_k(tasks: list[Task], make_resul
     assert found.pass_hat_k["2"].mean == pytest.approx(0.0)
 
 
+def test_what_the_simulated_user_was_paid_is_no_cost_of_the_agent(
+    tasks: list[Task], make_result: MakeResult
+):
+    effort = CallEffort(calls=3, tokens=900, cost_usd=0.125)
+    talked = make_result(task=tasks[0], cost_usd=0.5).model_copy(update={"talking": effort})
+    found = summary_of(talked, make_result(task=tasks[1], cost_usd=0.5), tasks=tasks)
+    assert (found.agents[0].cost_usd, found.agents[0].user_cost_usd) == (1.0, 0.125)
+    assert found.talking == effort
+
+
 def test_what_the_judge_was_paid_stands_beside_what_the_agents_cost(
     tasks: list[Task], make_result: MakeResult
 ):
     def judged(result: TrialResult, cost_usd: float | None) -> TrialResult:
-        effort = JudgeEffort(calls=4, tokens=4000, cost_usd=cost_usd)
+        effort = CallEffort(calls=4, tokens=4000, cost_usd=cost_usd)
         return result.model_copy(update={"judging": effort})
 
     first = judged(make_result(task=tasks[0], cost_usd=0.5), 0.25)
@@ -345,7 +355,7 @@ def test_what_the_judge_was_paid_stands_beside_what_the_agents_cost(
     unasked = make_result(task=tasks[1], cost_usd=0.5)
     found = summary_of(first, again, unasked, tasks=tasks)
     assert (found.agents[0].cost_usd, found.agents[0].judge_cost_usd) == (1.0, 0.25)
-    assert found.judging == JudgeEffort(calls=8, tokens=8000, cost_usd=1.0)
+    assert found.judging == CallEffort(calls=8, tokens=8000, cost_usd=1.0)
 
     unpriced = summary_of(judged(first, None), again, tasks=tasks)
-    assert unpriced.judging == JudgeEffort(calls=8, tokens=8000, cost_usd=None)
+    assert unpriced.judging == CallEffort(calls=8, tokens=8000, cost_usd=None)

@@ -16,8 +16,8 @@ from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage
 from taskdata.schema.gate import GateResult
 from taskdata.schema.model_call import CallPurpose, ModelCall
 from taskdata.schema.run import (
+    CallEffort,
     Deliverable,
-    JudgeEffort,
     OutcomeStatus,
     RunStatus,
     StageReport,
@@ -200,10 +200,10 @@ def test_what_a_judge_was_paid_is_told_apart_from_what_the_trial_has_cost(store,
     store.record_calls([call, call, paid_call(trial, cost_usd=4.0)])
     store.record_outcome(outcome_of(trial, cost_usd=4.0))
 
-    both = JudgeEffort(calls=2, tokens=200, cost_usd=0.5)
+    both = CallEffort(calls=2, tokens=200, cost_usd=0.5)
     assert store.results(run.id)[0].judging == both
     assert store.past_judging(judge) == both
-    assert store.past_judging(ModelSpec.parse("openai/other")) == JudgeEffort()
+    assert store.past_judging(ModelSpec.parse("openai/other")) == CallEffort()
     assert paid(store, run.id) == (1, 4.0)
     assert store.spent_usd(run.id) == pytest.approx(4.5)
 

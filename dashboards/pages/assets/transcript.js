@@ -1,6 +1,6 @@
 "use strict";
 /* A transcript as numbered turns that fold, with a search over what is shown of it. */
-const SPEAKERS = { system: "Instructions", user: "User", model: "Model", tool: "Tool" };
+const SPEAKERS = { system: "Instructions", user: "User", simulated_user: "Simulated user", model: "Model", tool: "Tool" };
 const OPEN_TURNS = 4;
 const LONG_CHARACTERS = 700;
 const LONG_LINES = 10;

@@ -92,6 +92,7 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
         ),
         ("Tokens", _tokens(outcome.usage)),
         ("Cost", formats.money(outcome.cost_usd)),
+        *_talking(result),
         ("Time", formats.duration(outcome.wall_seconds)),
         ("Started", formats.when(outcome.started_at)),
         ("Attempt", str(outcome.attempt)),
@@ -100,6 +101,15 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
         ("Sandbox", outcome.sandbox),
         ("Scorer", score.scorer_version if score else formats.UNKNOWN),
     ]
+
+
+def _talking(result: TrialResult) -> list[tuple[str, str]]:
+    """Return what the simulated user was paid for, of a trial that was a talk."""
+    talking = result.talking
+    if not talking.calls:
+        return []
+    calls = formats.plural(talking.calls, "call")
+    return [("Simulated user", f"{formats.money(talking.cost_usd)} for {calls}, beside the cost")]
 
 
 def _root_score(result: TrialResult) -> str:

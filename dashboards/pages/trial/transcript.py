@@ -13,6 +13,7 @@ from taskdata.schema.transcript import (
     MessageEvent,
     ModelEvent,
     ResultPicture,
+    SimulatedTurn,
     ToolCall,
     ToolEvent,
     Transcript,
@@ -81,8 +82,11 @@ def _entry(event: Event, answered: set[str], cap: Cap) -> Entry:
 
 
 def _message(event: MessageEvent, cap: Cap) -> Entry:
-    parts = [_part("", event.text, cap)]
+    # A user may end a talk without a word.
+    parts = [_part("", event.text, cap)] if event.text or event.simulated is None else []
     entry: Entry = {"who": event.role, "title": "", "facts": "", "parts": parts}
+    if event.simulated is not None:
+        entry |= _simulated(event.simulated, cap)
     if event.shown:
         entry["files"] = [
             {
@@ -95,6 +99,17 @@ def _message(event: MessageEvent, cap: Cap) -> Entry:
         ]
         entry["more_files"] = len(event.shown) - len(entry["files"])
     return entry
+
+
+def _simulated(made: SimulatedTurn, cap: Cap) -> Entry:
+    paid = "unknown cost" if made.cost_usd is None else formats.money(made.cost_usd)
+    facts = [formats.duration(made.seconds), f"{paid}, not the agent's"]
+    facts += ["ends the talk"] if made.ends else []
+    return {
+        "who": "simulated_user",
+        "title": shown(made.model, cap.reason),
+        "facts": shown(" · ".join(facts), cap.reason),
+    }
 
 
 def _part(title: str, text: str, cap: Cap) -> list[Shown]:

@@ -1,36 +1,33 @@
 """How an installed server starts inside a sandbox: its command line and what it sees."""
 
-import shutil
+import re
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from environments.mcp.install import THIS_PYTHON, folder_of, is_installed
-from environments.mcp.servers import PackagedServer, PythonServer
+from environments.mcp.install import THIS_PYTHON, folder_of, is_installed, node_program
+from environments.mcp.pool.starting import Launch
+from environments.mcp.servers import OwnServer, PackagedServer, PythonServer
 from environments.ports import Mount, Sandbox
 from taskdata.errors import SandboxFailed, ToolUnavailable
 
 _INSIDE = "/opt/mcp"
 _NODE_INSIDE = "/opt/node"
+_OWN = "environments.mcp.inside"
+_PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 _python_versions: dict[tuple[str, ...], str] = {}
 
 
-@dataclass(frozen=True)
-class Launch:
-    """What a sandbox has to start."""
-
-    argv: Sequence[str]
-    mounts: Sequence[Mount]
-
-
-async def launch(server: PackagedServer, home: Path, sandbox: Sandbox) -> Launch:
+async def launch(server: PackagedServer | OwnServer, home: Path, sandbox: Sandbox) -> Launch:
     """Return how to start `server` in `sandbox`.
 
     Raises:
         ToolUnavailable: the server is not installed, or Node.js is missing; says what to do.
         SandboxFailed: the sandbox's own Python does not run.
     """
+    if isinstance(server, OwnServer):
+        return Launch([*sandbox.python(), "-P", "-m", _OWN, *server.tools], ())
     python = THIS_PYTHON
     if isinstance(server, PythonServer):
         python = await _python_version(sandbox)
@@ -40,15 +37,43 @@ async def launch(server: PackagedServer, home: Path, sandbox: Sandbox) -> Launch
     mount = Mount(folder_of(server, home, python), inside)
     variables = [f"{name}={value}" for name, value in server.variables.items()]
     if isinstance(server, PythonServer):
-        # -S: only the interpreter's standard library, whatever is installed beside it.
-        start = [f"PYTHONPATH={inside}", *sandbox.python(), "-S", "-P", "-m", server.module]
-        argv = ["/usr/bin/env", *variables, *start, *server.arguments]
-        return Launch(argv, (mount,))
-    start = [_NODE_INSIDE, f"{inside}/node_modules/{server.script}"]
+        argv = [f"PYTHONPATH={inside}", *sandbox.python(), "-S", "-P", *_started(server)]
+        return Launch(_resolved([*variables, *argv, *server.arguments]), (mount,))
+    argv = [_NODE_INSIDE, f"{inside}/node_modules/{server.script}"]
     return Launch(
-        ["/usr/bin/env", *variables, *start, *server.arguments],
-        (mount, Mount(_node(server), _NODE_INSIDE)),
+        _resolved([*variables, *argv, *server.arguments]),
+        (mount, Mount(node_program(server.name), _NODE_INSIDE)),
     )
+
+
+def _started(server: PythonServer) -> Sequence[str]:
+    """Return the options with which Python, without the libraries beside it, starts the server."""
+    if server.function is None:
+        return ("-m", server.module)
+    called = f"import sys; from {server.module} import {server.function} as main; sys.exit(main())"
+    return ("-c", called)
+
+
+def _resolved(argv: Sequence[str]) -> Sequence[str]:
+    """Return the command of `env` in which a shell inside replaces each `${NAME}`.
+
+    The host does not know the values: services set their variables for programs of the sandbox.
+    """
+    if not any(_PLACEHOLDER.search(word) for word in argv):
+        return ["/usr/bin/env", *argv]
+    words = " ".join(_shell_word(word) for word in argv)
+    return ["/bin/sh", "-c", f"exec /usr/bin/env {words}"]
+
+
+def _shell_word(text: str) -> str:
+    """Return a text as one word of a shell, which puts in the values of its variables."""
+    word = ""
+    for position, part in enumerate(_PLACEHOLDER.split(text)):
+        if position % 2:
+            word += f'"${{{part}:?is not set: the task brings no such service}}"'
+        elif part:
+            word += shlex.quote(part)
+    return word or "''"
 
 
 def not_installed(server: PackagedServer, python: str = THIS_PYTHON) -> str:
@@ -58,16 +83,6 @@ def not_installed(server: PackagedServer, python: str = THIS_PYTHON) -> str:
         f"MCP server {server.name!r} ({server.package} {server.version}) is not installed: "
         f"run `nightshift mcp install {server.name}{options}`"
     )
-
-
-def _node(server: PackagedServer) -> Path:
-    """Return the host's Node.js, which every sandbox sees regardless of its own system."""
-    found = shutil.which("node")
-    if found is None:
-        raise ToolUnavailable(
-            f"MCP server {server.name!r} needs Node.js: there is no `node` on the PATH"
-        )
-    return Path(found).resolve()
 
 
 async def _python_version(sandbox: Sandbox) -> str:

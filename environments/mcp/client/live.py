@@ -16,6 +16,7 @@ from environments.mcp.client.connection import Connection, Lost
 from environments.mcp.client.contents import Attachment, parts_of
 from environments.mcp.client.outputs import changed, stamps
 from environments.mcp.client.schemas import explain_bad_arguments, shortened
+from environments.mcp.pool.starting import PoolEntry
 from environments.mcp.servers import RemoteServer, Server
 from environments.ports import Sandbox, Workspace
 from environments.toolkit.definition import MAX_RESULT_CHARS, cut_text
@@ -49,7 +50,7 @@ class LiveServer:
 
     def __init__(
         self,
-        entry: Server,
+        entry: Server | PoolEntry,
         connect: Connect,
         first: Connection,
         workspace: Workspace,

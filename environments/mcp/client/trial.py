@@ -16,6 +16,7 @@ from environments.mcp.client.launch import launch
 from environments.mcp.client.live import LiveServer, McpTool, all_closed
 from environments.mcp.client.schemas import MAX_DESCRIPTION_CHARS, safe_schema, shortened
 from environments.mcp.client.transport import over_http
+from environments.mcp.pool.starting import PoolEntry, launch_from_pool
 from environments.mcp.servers import RemoteServer, Server, server
 from environments.ports import Sandbox, Tool, Workspace
 from environments.sandbox.shielding import to_the_end
@@ -37,6 +38,7 @@ async def tools_of_servers(
     resources: Resources,
     home: Path,
     taken: Collection[str] = (),
+    pool: Sequence[PoolEntry] = (),
 ) -> AsyncIterator[tuple[Tool, ...]]:
     """Yield the tools of the named servers, which live as long as the block.
 
@@ -48,14 +50,16 @@ async def tools_of_servers(
         home: Folder of this installation's state, where servers are installed.
         taken: Names of other tools; a server's tool with such a name gets the server's name as
             prefix.
+        pool: Servers that the task's pool brings; they come before those of the catalogue.
 
     Raises:
         Misuse: the catalogue has no such server.
         ToolUnavailable: a server is not installed, or does not start; says what to do.
         SandboxFailed: the sandbox could not start a server.
     """
-    entries = [server(name, home) for name in dict.fromkeys(names)]
-    makers = [_connector(entry, sandbox, resources, home) for entry in entries]
+    own = {entry.name: entry for entry in pool}
+    entries = [own.get(name) or server(name, home) for name in dict.fromkeys(names)]
+    makers = [_connector(entry, sandbox, workspace, resources, home) for entry in entries]
     connections = await _all_connected(makers)
     live = [
         LiveServer(entry, connect, connection, workspace, resources.wall_seconds)
@@ -68,22 +72,36 @@ async def tools_of_servers(
 
 
 async def connected(
-    entry: Server, sandbox: Sandbox, resources: Resources, home: Path
+    entry: Server | PoolEntry,
+    sandbox: Sandbox,
+    workspace: Workspace,
+    resources: Resources,
+    home: Path,
 ) -> Connection:
     """Return a connection to `entry`; raises like `tools_of_servers`."""
-    return await _connector(entry, sandbox, resources, home)()
+    return await _connector(entry, sandbox, workspace, resources, home)()
 
 
 def _connector(
-    entry: Server, sandbox: Sandbox, resources: Resources, home: Path
+    entry: Server | PoolEntry,
+    sandbox: Sandbox,
+    workspace: Workspace,
+    resources: Resources,
+    home: Path,
 ) -> Callable[[], Awaitable[Connection]]:
     async def connect() -> Connection:
         if isinstance(entry, RemoteServer):
             transport = over_http(entry.url, _token(entry), resources.wall_seconds)
             return await Connection.over_transport(entry.name, transport)
-        start = await launch(entry, home, sandbox)
+        if isinstance(entry, PoolEntry):
+            start = await launch_from_pool(entry, home, sandbox, workspace)
+        else:
+            start = await launch(entry, home, sandbox)
         return await Connection.over_process(
-            entry.name, lambda: sandbox.start(start.argv, mounts=start.mounts, reserves_memory=True)
+            entry.name,
+            lambda: sandbox.start(start.argv, mounts=start.mounts, reserves_memory=True),
+            # As pools greet their servers, some of which end at any other first request.
+            "legacy" if isinstance(entry, PoolEntry) else "auto",
         )
 
     return connect
@@ -121,7 +139,7 @@ async def _abandoned(connecting: "Sequence[asyncio.Future[Connection]]") -> None
 
 
 def _named(
-    entries: Sequence[Server],
+    entries: Sequence[Server | PoolEntry],
     connections: Sequence[Connection],
     live: Sequence[LiveServer],
     taken: Collection[str],
@@ -147,7 +165,7 @@ def _named(
     return tuple(tools)
 
 
-def _spec(name: str, entry: Server, declared: DeclaredTool) -> ToolSpec:
+def _spec(name: str, entry: Server | PoolEntry, declared: DeclaredTool) -> ToolSpec:
     said = declared.description or declared.title or ""
     return ToolSpec(
         name=name,

@@ -10,6 +10,7 @@ from pptx.slide import Slide as PptxSlide
 
 from environments.renderers.limits import MAX_PAGES, Meter, refuse_beyond
 from environments.renderers.office.archive import require_office_file
+from environments.renderers.office.pptx_fit import overflows
 from environments.renderers.office.pptx_places import Box, Placed, placed_shapes
 from environments.renderers.office.pptx_sight import SlideSight
 from environments.renderers.office.pptx_sizes import size_of_run
@@ -18,6 +19,7 @@ from taskdata.schema.views import Slide, SlidesView, Table, TextRun
 
 _EMU_PER_POINT = 12_700
 _TITLES = ("title", "ctrTitle")
+_SHOWN_CHARS = 60
 
 
 def read_pptx(path: Path) -> SlidesView:
@@ -74,6 +76,19 @@ class _Reader:
             tables=tuple(_table(shape, meter) for shape in shapes if shape.has_table),
             charts=tuple(_chart(shape) for shape in shapes if shape.has_chart),
             images=sum(1 for shape in shapes if shape._element.tag == qn("p:pic")),
+            overflowing=tuple(
+                meter.text(_whole_text(one.shape)[:_SHOWN_CHARS])
+                for one in seen
+                if self._overflows(one, slide)
+            ),
+        )
+
+    def _overflows(self, placed: Placed, slide: PptxSlide) -> bool:
+        shape = placed.shape
+        if placed.box is None or not _whole_text(shape).strip():
+            return False
+        return overflows(
+            shape, placed.box, self._page, lambda run, own: size_of_run(run, own, shape, slide)
         )
 
     def _runs(self, placed: Placed, slide: PptxSlide, sight: SlideSight) -> Iterator[TextRun]:

@@ -30,7 +30,14 @@ from environments.sandbox.bubblewrap.command import account_files, command
 from environments.sandbox.bubblewrap.program import Program, last_line, running
 from environments.sandbox.exposed.inside import check_exposed_ports, relay_processes
 from environments.sandbox.identity import owner_of_output
-from environments.sandbox.limits import MEGABYTE, Limit, Space, filled_folders, shared_limits
+from environments.sandbox.limits import (
+    MEGABYTE,
+    Limit,
+    Space,
+    filled_folders,
+    library_folders,
+    shared_limits,
+)
 from environments.sandbox.shielding import to_the_end
 from environments.sandbox.watching.looking import (
     ended_if_full,
@@ -195,7 +202,7 @@ class BubblewrapSandbox:
     async def _space(self, mounts: Sequence[Mount] = ()) -> Space:
         limit_bytes = self._resources.disk_mb * MEGABYTE
         folders = filled_folders(self._workspace, mounts)
-        return await asyncio.to_thread(Space, folders, limit_bytes)
+        return await asyncio.to_thread(Space, folders, limit_bytes, library_folders(mounts))
 
     def namespace(self, program: Program) -> Namespace:
         """Return the view of a program's processes from outside."""

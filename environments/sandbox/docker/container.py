@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from environments import ports
@@ -63,7 +64,10 @@ def own_processes(exposed_ports: Sequence[ExposedPort]) -> int:
 
 
 def exec_argv(
-    stdin_file: str, argv: Sequence[str], exposed_ports: Sequence[ExposedPort] = ()
+    stdin_file: str,
+    argv: Sequence[str],
+    exposed_ports: Sequence[ExposedPort] = (),
+    own: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
     """Return the command of the `exec` that runs `argv` with an environment that we set alone.
 
@@ -71,21 +75,27 @@ def exec_argv(
         stdin_file: Name of the file below the stdin folder that the program reads.
         argv: Program and arguments.
         exposed_ports: The ports that the program can reach.
+        own: Variables of the image, which ours replace, but for PATH.
     """
     shell = ["/bin/sh", "-c", _AROUND, "sh", f"{STDIN_FOLDER}/{stdin_file}"]
-    return [*_beginning(exposed_ports), *shell, *argv]
+    return [*_beginning(exposed_ports, own), *shell, *argv]
 
 
-def talking_argv(argv: Sequence[str], exposed_ports: Sequence[ExposedPort] = ()) -> list[str]:
+def talking_argv(
+    argv: Sequence[str],
+    exposed_ports: Sequence[ExposedPort] = (),
+    own: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
     """Return the command of the `exec` that runs `argv` after it has read one line.
 
     The line is sent once the engine has answered, because output written before could be lost.
     """
-    return [*_beginning(exposed_ports), "/bin/sh", "-c", _AFTER_A_LINE, "sh", *argv]
+    return [*_beginning(exposed_ports, own), "/bin/sh", "-c", _AFTER_A_LINE, "sh", *argv]
 
 
-def _beginning(exposed_ports: Sequence[ExposedPort]) -> list[str]:
-    variables = environment(_PATH, _LIBRARIES, more=port_variables(exposed_ports))
+def _beginning(exposed_ports: Sequence[ExposedPort], own: Mapping[str, str]) -> list[str]:
+    more = {**own, **port_variables(exposed_ports)}
+    variables = environment(own.get("PATH", _PATH), _LIBRARIES, more=more)
     assigned = (f"{name}={value}" for name, value in variables.items())
     return ["/usr/bin/env", "-i", *assigned, *filtered(), *relayed(PYTHON, exposed_ports)]
 
@@ -106,6 +116,7 @@ def container_options(
     resources: Resources,
     owner: tuple[int, int],
     exposed_ports: Sequence[ExposedPort] = (),
+    more: "Sequence[Mount]" = (),
 ) -> dict[str, Any]:
     """Return the keyword arguments for docker's `containers.create`.
 
@@ -115,6 +126,7 @@ def container_options(
         resources: The limits.
         owner: User and group id of every process inside.
         exposed_ports: The ports that programs inside can reach.
+        more: What programs see besides the workspace.
     """
     from docker.types import LogConfig, Ulimit
 
@@ -135,7 +147,11 @@ def container_options(
         "oom_score_adj": 1000,
         "security_opt": ["no-new-privileges:true"],
         "read_only": True,
-        "mounts": [*_mounts(workspace, stdin_folder), *bound(port_mounts(exposed_ports))],
+        "mounts": [
+            *_mounts(workspace, stdin_folder),
+            *bound(port_mounts(exposed_ports)),
+            *more,
+        ],
         "tmpfs": {"/tmp": f"size={file_bytes},mode=1777,nr_inodes=20000,exec"},  # noqa: S108
         "shm_size": f"{64 * MEGABYTE}",
         "mem_limit": f"{resources.memory_mb}m",

@@ -58,6 +58,12 @@ def first_line(error: Exception) -> str:
     return text.strip().split("\n")[0][:300]
 
 
+def image_variables(client: "DockerClient", image: str) -> dict[str, str]:
+    """Return the environment variables that an image sets; blocks."""
+    stated = client.images.get(image).attrs["Config"].get("Env") or []
+    return dict(variable.split("=", 1) for variable in stated if "=" in variable)
+
+
 @dataclass(frozen=True)
 class Running:
     """The processes that run in a container."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from signal import SIGKILL, SIGXCPU
 from typing import TYPE_CHECKING, Any
@@ -32,11 +32,13 @@ class LiveContainer:
         resources: Resources,
         filled: Sequence[Path],
         exposed_ports: Sequence[ExposedPort],
+        libraries: Collection[Path] = (),
     ) -> None:
         self._client = client
         self._container = container
         self._resources = resources
         self._filled = filled
+        self._libraries = libraries
         self._exposed_ports = exposed_ports
         self._lifeline: Any = None
         self._group: ControlGroup | None = None
@@ -51,6 +53,7 @@ class LiveContainer:
         resources: Resources,
         filled: Sequence[Path],
         exposed_ports: Sequence[ExposedPort] = (),
+        libraries: Collection[Path] = (),
     ) -> "LiveContainer":
         """Make and start a container; what fails half-way is removed.
 
@@ -61,9 +64,10 @@ class LiveContainer:
             resources: The limits that are watched.
             filled: Host folders that the container's programs write to.
             exposed_ports: The ports that the programs can reach.
+            libraries: Those of the `filled` folders that libraries are installed into.
         """
         container = await ask("make a container", client.containers.create, image, **options)
-        live = cls(client, container, resources, filled, exposed_ports)
+        live = cls(client, container, resources, filled, exposed_ports, libraries)
         try:
             live.facts()
             # While we hold this connection, the first process has a standard input to wait for.
@@ -155,7 +159,8 @@ class LiveContainer:
     async def space(self) -> Space:
         """Return what the next program may write to disk; its CPU time counts from now."""
         self.renew_cpu_time()
-        return await asyncio.to_thread(Space, self._filled, self._resources.disk_mb * MEGABYTE)
+        limit_bytes = self._resources.disk_mb * MEGABYTE
+        return await asyncio.to_thread(Space, self._filled, limit_bytes, self._libraries)
 
     def renew_cpu_time(self) -> None:
         """Count CPU time from now on."""

@@ -18,7 +18,7 @@ from environments.ports import Workspace
 from environments.reaper.removal import remove_tree
 from environments.sandbox.docker.container import container_limits, container_options
 from environments.sandbox.docker.live import LiveContainer
-from environments.sandbox.identity import owner_of_output
+from environments.sandbox.identity import give_contents, owner_of_output
 from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
 
@@ -42,7 +42,7 @@ class Prepared:
         """Put the container's folders in the workspace's place, with its files; blocks.
 
         Raises:
-            SandboxFailed: the folders cannot be renamed.
+            SandboxFailed: the folders cannot be renamed, or their files given away.
         """
         try:
             for ours, theirs in (
@@ -57,6 +57,7 @@ class Prepared:
             raise SandboxFailed(
                 f"cannot move {workspace.root} into a prepared container: {error.strerror}"
             ) from error
+        give_contents(workspace.output, self.owner)
         self.container.serve(workspace.output, resources)
 
     async def remove(self) -> None:

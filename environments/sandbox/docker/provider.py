@@ -30,14 +30,23 @@ from environments.sandbox.docker.container import (
     exec_argv,
     talking_argv,
 )
-from environments.sandbox.docker.engine import ExecStream, ask, connect, engine_errors, first_line
+from environments.sandbox.docker.engine import (
+    ExecStream,
+    ask,
+    connect,
+    engine_errors,
+    first_line,
+    image_variables,
+)
+from environments.sandbox.docker.host_python import host_python_argv
 from environments.sandbox.docker.leftovers import labels_of
 from environments.sandbox.docker.live import LiveContainer
+from environments.sandbox.docker.places import Place, foreign_mounts, places_apart
 from environments.sandbox.docker.pool import Pool, Prepared, prepared_container
 from environments.sandbox.docker.process import DockerProcess, start_process
 from environments.sandbox.exposed.inside import check_exposed_ports
 from environments.sandbox.identity import owner_of_output
-from environments.sandbox.limits import Limit, Space, filled_folders
+from environments.sandbox.limits import Limit, Space, filled_folders, library_folders
 from environments.sandbox.shielding import to_the_end
 from environments.sandbox.watching.looking import first_limit, watch_space
 from taskdata.errors import SandboxFailed
@@ -60,8 +69,16 @@ class Docker:
 
     name = "docker"
 
-    def __init__(self, image: str = IMAGE) -> None:
+    def __init__(self, image: str = IMAGE, places: Sequence[Place] | None = None) -> None:
+        """Make a provider of sandboxes with that image.
+
+        Args:
+            image: Name of an image that the engine has.
+            places: Where its programs see folders of the workspace, too. None: it is an image of
+                ours, whose Python has the libraries of tools; others get this process's Python.
+        """
         self._image = image
+        self._places = places
         self._pool: Pool | None = None
 
     def unavailable(self) -> str | None:
@@ -109,7 +126,14 @@ class Docker:
             async with nullcontext(pool.client) if pool else _connected() as client:
                 prepared = await pool.take(resources, fresh=bool(exposed_ports)) if pool else None
                 sandbox = DockerSandbox(
-                    client, self._image, workspace, resources, labels, prepared, exposed_ports
+                    client,
+                    self._image,
+                    workspace,
+                    resources,
+                    labels,
+                    prepared,
+                    exposed_ports,
+                    self._places,
                 )
                 try:
                     await to_the_end(sandbox.set_up())
@@ -165,6 +189,7 @@ class DockerSandbox:
         labels: Mapping[str, str],
         prepared: Prepared | None,
         exposed_ports: Sequence[ExposedPort],
+        places: Sequence[Place] | None = None,
     ) -> None:
         self._client = client
         self._image = image
@@ -181,14 +206,19 @@ class DockerSandbox:
             owner = owner_of_output(workspace.output)
         stdin_folder = str(self._stdin_folder)
         self._exposed_ports = exposed_ports
-        self._options = container_options(workspace, stdin_folder, resources, owner, exposed_ports)
+        self._places = places
+        more = () if places is None else foreign_mounts(places, workspace)
+        self._options = container_options(
+            workspace, stdin_folder, resources, owner, exposed_ports, more
+        )
         self._options["labels"] = dict(labels)
+        self._variables: dict[str, str] = {}
         self._turn = asyncio.Lock()
         self._started: list[DockerProcess] = []
 
     def python(self) -> Sequence[str]:
-        """Return the argv prefix of the image's Python."""
-        return (PYTHON,)
+        """Return the argv prefix of the image's Python, or of ours where the image is not ours."""
+        return (PYTHON,) if self._places is None else host_python_argv()
 
     async def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", wall_seconds: float | None = None
@@ -241,6 +271,10 @@ class DockerSandbox:
         """Prepare the container: a pooled one if there is one, else a new one."""
         if self._prepared is not None:
             await asyncio.to_thread(self._prepared.become, self._workspace, self._resources)
+        if self._places is not None:
+            self._variables = await ask(
+                "read the image", image_variables, self._client, self._image
+            )
         self._facts = (await self.ready()).facts()
 
     async def ready(self) -> LiveContainer:
@@ -264,7 +298,10 @@ class DockerSandbox:
         output_bytes = self._resources.output_kb * 1024
         try:
             process = await start_process(
-                self._client, container, talking_argv(argv, self._exposed_ports), output_bytes
+                self._client,
+                container,
+                talking_argv(argv, self._exposed_ports, self._variables),
+                output_bytes,
             )
         except BaseException:
             await container.remove()
@@ -275,13 +312,15 @@ class DockerSandbox:
     async def _new_container(
         self, options: dict[str, Any], mounts: Sequence[Mount] = ()
     ) -> LiveContainer:
+        apart = places_apart(self._places or (), self._workspace)
         return await LiveContainer.started(
             self._client,
             self._image,
             options,
             self._resources,
-            filled_folders(self._workspace, mounts),
+            filled_folders(self._workspace, (*apart, *mounts)),
             self._exposed_ports,
+            library_folders(mounts),
         )
 
     async def _discard(self) -> None:
@@ -300,7 +339,9 @@ class DockerSandbox:
 
     async def _exec(self, container: LiveContainer, argv: Sequence[str], wall: float) -> Completed:
         space = await container.space()
-        exec_id = await container.create_exec(exec_argv(_STDIN_FILE, argv, self._exposed_ports))
+        exec_id = await container.create_exec(
+            exec_argv(_STDIN_FILE, argv, self._exposed_ports, self._variables)
+        )
         began = time.monotonic()
         stream = ExecStream(self._client, exec_id, self._resources.output_kb * 1024)
         limit = await self._watch(container, stream, space, began + wall)

@@ -13,6 +13,7 @@ from flows.cli.options import JsonOption
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from flows.cli.bank.pool_servers import Say
     from flows.config import Settings
     from stages.release.importing import ImportReport
     from taskdata.schema.outline import TaskFilter, TaskOutline
@@ -83,7 +84,7 @@ def show(
     store = _store()
     found = find_bank(store, bank, [task_id])
     (task,) = found.tasks([task_id])
-    (missing,) = missing_needs(store, found, [task])
+    (missing,) = missing_needs(store, found, [task], bank)
     if as_json:
         whole = task.model_dump(mode="json") | {"hash": task.content_hash}
         console.write_json(whole | {"missing": [need.model_dump() for need in missing]})
@@ -96,10 +97,33 @@ def show(
     console.say("Deliverables: " + (", ".join(d.name for d in task.deliverables) or "the answer"))
     if task.environment is not None:
         console.say("Servers:      " + (", ".join(task.environment.servers) or "none"))
+    if task.image is not None:
+        console.say(f"Image:        {task.image.name}, in whose {task.image.workdir} one works")
+    _write_package(task)
     for need in missing:
         console.say(f"Missing:      {need.kind} {need.name}: {need.state}")
     console.say("Checkpoints:")
     write_tree(task.checkpoints)
+
+
+def _write_package(task: "Task") -> None:
+    package = task.package
+    if package is None:
+        return
+    kind = [package.family, package.subcategory, package.difficulty]
+    if named := [str(part).replace("_", " ") for part in kind if part]:
+        console.say("Kind:         " + ", ".join(named))
+    if package.role:
+        console.say(f"Role:         {package.role}")
+    for number, rule in enumerate(package.domain_rules, start=1):
+        console.say(f"Rule {number}:       {rule}")
+    if package.user is not None:
+        console.say(
+            "Turns:        multi, a simulated user answers up to "
+            f"{package.user.max_exchanges} times and is told:"
+        )
+        told = (package.user.persona, package.user.instructions)
+        console.block("\n\n".join(filter(None, told)), indent=4)
 
 
 @app.command("import")
@@ -115,14 +139,18 @@ def import_(
     licence: Annotated[
         str | None, typer.Option(help="Licence of tasks that name none, such as Apache-2.0.")
     ] = None,
+    install: Annotated[
+        bool, typer.Option(help="Build the MCP servers that the tasks bring as source.")
+    ] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon."""
+    """Take in a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon, harbor."""
     from stages.release.importing import import_bank
 
     wanted = _filter(category=category).category
     name = format if bank is None else bank
-    report = import_bank(_store(), name, format, path, wanted, licence)
+    store = _store()
+    report = import_bank(store, name, format, path, wanted, licence)
     if as_json:
         console.write_json(report.model_dump(mode="json"))
     else:
@@ -131,6 +159,23 @@ def import_(
         why = "see the reasons above" if report.rows else "there is none"
         console.error(f"{path}: no row of it became a task; {why}")
         raise typer.Exit(1)
+    if install:
+        _install_pool_servers(store, name, console.note if as_json else console.say)
+
+
+def _install_pool_servers(store: "Store", bank: str, say: "Say") -> None:
+    """Build the servers that the pool brings; the bank is there whatever becomes of them."""
+    from flows.cli.bank.pool_servers import install_pool_servers
+    from flows.config import load_settings
+    from taskdata.errors import Misuse
+
+    try:
+        states = install_pool_servers(store, load_settings(), bank, say=say)
+    except Misuse as exc:
+        say(f"The pool's MCP servers were not built: {exc}")
+        return
+    if not all(states.values()):
+        say(f"Another try at those that are not: nightshift mcp install --bank {bank}")
 
 
 @app.command()

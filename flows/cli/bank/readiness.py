@@ -13,21 +13,19 @@ if TYPE_CHECKING:
     from taskdata.store import Store
 
 
-def missing_needs(store: "Store", bank: "FoundBank", tasks: "Sequence[Task]") -> "list[list[Need]]":
-    """Return for each task what it needs and does not find."""
+def missing_needs(
+    store: "Store", bank: "FoundBank", tasks: "Sequence[Task]", name: str
+) -> "list[list[Need]]":
+    """Return for each task what it needs and does not find; `name` is the bank's, as given."""
+    from flows.cli.bank.pool_servers import reader_of
     from flows.config import load_settings, run_config
     from stages.prepare.needs import task_needs
-    from taskdata.banks.found import LoadedBank
 
     settings = load_settings()
     config = run_config(settings)
 
-    def read(sha256: str) -> bytes:
-        if isinstance(bank, LoadedBank):
-            return bank.bank.files[sha256].read_bytes()
-        return store.artifacts.read_bytes(sha256)
-
-    needs = (task_needs(task, read, settings.home, config.sandbox, config) for task in tasks)
+    read = reader_of(store, bank)
+    needs = (task_needs(task, read, settings.home, config.sandbox, config, name) for task in tasks)
     return [[need for need in of_task if not need.is_met] for of_task in needs]
 
 
@@ -37,7 +35,7 @@ def readiness(store: "Store", name: str) -> dict[str, Any]:
 
     bank = find_bank(store, name)
     tasks = list(bank.tasks())
-    missing = missing_needs(store, bank, tasks)
+    missing = missing_needs(store, bank, tasks, name)
     listed = [
         {"task": task.id, "missing": [need.model_dump() for need in needs]}
         for task, needs in zip(tasks, missing, strict=True)

@@ -8,6 +8,7 @@ from flows.cli.bank.trees import cut, plain_value, write_tree
 if TYPE_CHECKING:
     from dashboards.pages.trial.caps import Shown
     from dashboards.pages.trial.previews import Block
+    from stages.construct.proof.adversarial.report import Resistance
     from stages.release.review import ReviewSheet
     from taskdata.schema.construct import TaskDraft
     from taskdata.schema.run import TrialResult
@@ -23,6 +24,8 @@ def write_sheet(store: "Store", found: "ReviewSheet", *, full: bool) -> None:
     _write_history(found)
     if found.draft is not None:
         _write_draft(found.draft, full=full)
+    if found.resistance is not None:
+        _write_resistance(found.resistance)
     if found.played is not None:
         _write_play(store, found.played, full=full)
 
@@ -100,6 +103,21 @@ def _write_reference(reference: "ReferenceSolution", *, full: bool) -> None:
             console.block(text if full else cut(text, _SHOWN_LETTERS), indent=6)
     console.block("Final answer:")
     console.block(reference.final_answer or "(none)", indent=6)
+
+
+def _write_resistance(found: "Resistance") -> None:
+    console.heading("\nWhat cheats earn, and which faults in the reference are noticed")
+    for cheat in found.cheats:
+        earned = "nothing could be scored" if cheat.score is None else f"{cheat.score:.2f}"
+        console.block(f"{cheat.name}: {earned}")
+    if not found.faults:
+        return
+    console.block(
+        f"{found.noticed} of {found.tried} faults in what requirements name are noticed; "
+        f"{found.not_asked_for} further ones are in what nobody asked for"
+    )
+    for survivor in found.survivors:
+        console.block(f"not noticed: {survivor}")
 
 
 def _write_play(store: "Store", played: "TrialResult", *, full: bool) -> None:

@@ -84,6 +84,13 @@ class RunOptions:
         str | None,
         typer.Option(help="mean, median or majority of several judges; default: median."),
     ] = None
+    user: Annotated[
+        str | None,
+        typer.Option(
+            help="provider/model that plays the user in tasks that are talks; default: these "
+            "cannot run."
+        ),
+    ] = None
     tool_model: Annotated[
         str | None, typer.Option(help="provider/model behind tools that look at pictures.")
     ] = None
@@ -110,8 +117,8 @@ class RunOptions:
     max_usd: Annotated[
         float | None,
         typer.Option(
-            help="What models of agents, tools and judge may cost together; no call goes beyond; "
-            "default: no limit."
+            help="What models of agents, users, tools and judge may cost together; no call goes "
+            "beyond; default: no limit."
         ),
     ] = None
 

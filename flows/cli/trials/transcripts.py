@@ -56,7 +56,7 @@ class _Writer:
                     self._tool(event)
 
     def _message(self, event: MessageEvent) -> None:
-        console.heading(f"\n{_SPEAKERS[event.role]}")
+        console.heading(f"\n{_speaker(event)}")
         if event.given is not None:
             self._given(event.given)
         self._text(event.text)
@@ -130,6 +130,15 @@ class _Writer:
         left = len(text.strip("\n")) - len(shown)
         if left > 0:
             console.block(f"[... {left:,} more characters; --full shows them]", indent)
+
+
+def _speaker(event: MessageEvent) -> str:
+    made = event.simulated
+    if made is None:
+        return _SPEAKERS[event.role]
+    cost = "unknown cost" if made.cost_usd is None else f"${made.cost_usd:.4f}"
+    ends = ", who ends the talk with it" if made.ends else ""
+    return f"Simulated user{ends}: {made.model} ({made.seconds:.1f} s, {cost}, not the agent's)"
 
 
 def _effort(event: ModelEvent) -> str:

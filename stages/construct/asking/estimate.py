@@ -112,6 +112,11 @@ def _per_round(config: RefreshConfig) -> int:
     return 1 + config.max_rewrites
 
 
+def _per_tree(config: RefreshConfig) -> int:
+    """A tree is written again for faults that are read in it, and for those that proof finds."""
+    return 1 + 2 * config.max_rewrites
+
+
 _TREE = {"task": "", "old_tree": " ", "violations": [" "]}
 # Either augment or refine is used; both show the same and differ by a few words.
 _TEMPLATES = (
@@ -144,13 +149,13 @@ _TEMPLATES = (
         2,
     ),
     _Template(
-        Construction.CHECKPOINTS, "checkpoints", TreeForm, _per_round, _TREE, _VIOLATIONS_TOKENS, 2
+        Construction.CHECKPOINTS, "checkpoints", TreeForm, _per_tree, _TREE, _VIOLATIONS_TOKENS, 2
     ),
     _Template(
         Construction.CHECKPOINTS,
         "opinions",
         FindingsForm,
-        _per_round,
+        _per_tree,
         {"draft": "", "scope": "tree"},
         0,
         2,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import stages.execute.work as executing
 import stages.score.work as scoring
-from stages.construct.proof.verdict import ProofVerdict, TaskProof, verdict_on
+from stages.construct.proof.verdict import NOP, REFERENCE, ProofVerdict, TaskProof, verdict_on
 from stages.construct.proof.workspaces import (
     Proven,
     is_proven_by_workspaces,
@@ -20,7 +20,6 @@ from stages.construct.proof.workspaces import (
 )
 from stages.prepare.work import HOME, first_trial, require, require_usable
 from taskdata.errors import BadTaskData
-from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import (
     Run,
     RunConfig,
@@ -34,7 +33,6 @@ from taskdata.store import Store
 from taskdata.version import code_version
 
 _BANK = "proof"
-_REFERENCE, _NOP = AgentSpec(harness="reference"), AgentSpec(harness="nop")
 
 
 def prove_bank(
@@ -74,7 +72,7 @@ def prove_bank(
     known = {trial.task_hash for trial in store.proof_trials(played)}
     _plan(store, [task for h, task in played.items() if h not in known], files, sandbox)
     trials = store.proof_trials(played)
-    _play(store, trials)
+    _play(store, trials, home)
     verdicts = _verdicts(store, played, trials)
     for proof in verdicts.values():
         proven(proof)
@@ -96,7 +94,7 @@ def _plan(
     """Store a proof run over the tasks, with the possible trials of each."""
     if not tasks:
         return
-    agents = (_REFERENCE, _NOP)
+    agents = (REFERENCE, NOP)
     config = RunConfig(
         bank=_BANK,
         agents=agents,
@@ -125,21 +123,21 @@ def _plan(
             first_trial(run_id, agent.name, task.content_hash, task, 0)
             for task in tasks
             for agent in agents
-            if task.reference is not None or agent != _REFERENCE
+            if task.reference is not None or agent != REFERENCE
         ]
     )
 
 
-def _play(store: Store, trials: Sequence[Trial]) -> None:
+def _play(store: Store, trials: Sequence[Trial], home: Path) -> None:
     """Execute and score the trials that are not finished."""
     for run_id in dict.fromkeys(trial.run_id for trial in trials):
         ours = {trial.id for trial in trials if trial.run_id == run_id}
         to_execute = ours.intersection(executing.due(store, run_id, 0))
         if to_execute:
-            executing.execute_trials(store, run_id, sorted(to_execute), {})
+            executing.execute_trials(store, run_id, sorted(to_execute), {}, home)
         to_score = ours.intersection(scoring.due(store, run_id, 0))
         if to_score:
-            scoring.score_trials(store, run_id, sorted(to_score))
+            scoring.score_trials(store, run_id, sorted(to_score), home=home)
         if not (executing.due(store, run_id, 0) or scoring.due(store, run_id, 0)):
             store.set_run_status(run_id, RunStatus.COMPLETED)
 
@@ -153,7 +151,7 @@ def _verdicts(
             results.setdefault((result.trial.task_hash, result.trial.agent), result)
     return {
         task_hash: verdict_on(
-            task, results.get((task_hash, _REFERENCE.name)), results.get((task_hash, _NOP.name))
+            task, results.get((task_hash, REFERENCE.name)), results.get((task_hash, NOP.name))
         )
         for task_hash, task in tasks.items()
     }

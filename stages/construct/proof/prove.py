@@ -1,7 +1,8 @@
 """The prove stage: candidates are run before a person reviews them.
 
-Each is run with its reference solution and with the agent that does nothing. If the refresh is
-configured so, a model first drafts missing reference solutions.
+Each is run with its reference solution and with the agent that does nothing, then cheats are played
+against its tree, and faults put into what the reference left. If the refresh is configured so, a
+model first drafts missing reference solutions.
 """
 
 import logging
@@ -13,9 +14,11 @@ from typing import Any
 
 from environments.models.registry import model_client
 from stages.construct.assembling import assembled
+from stages.construct.history import WEAK, times_weak
 from stages.construct.proof import references
+from stages.construct.proof.adversarial.bank import try_bank
 from stages.construct.proof.bank import prove_bank
-from stages.construct.proof.verdict import ProofVerdict
+from stages.construct.proof.verdict import ProofVerdict, TaskProof
 from stages.construct.work import Connect, due
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import (
@@ -37,6 +40,10 @@ _FIRST = "first cause: "
 
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
     """Prove the due candidates: next is review, or quarantine with the leaves as evidence.
+
+    A candidate whose tree pays a cheat, or does not notice a fault in what a requirement names, is
+    sent back for another tree at most `max_rewrites` times, and then quarantined. A tree that a
+    person has edited is not rewritten: what it does not notice is shown in review.
 
     A candidate whose trials were lost to infrastructure stays due, and so does one whose solution
     could not be drafted because the model could not be reached; `errors` counts both.
@@ -66,45 +73,61 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     )
 
 
-def _prove(store: Store, refresh_id: str) -> tuple[Counter[ProofVerdict], list[str]]:
+def _prove(store: Store, refresh_id: str) -> tuple[Counter[str], list[str]]:
     """Return how many candidates got each verdict, and why the others got none."""
     config = store.refresh(refresh_id).config
     missing = references.due(store, refresh_id) if config.draft_references else []
     undrafted = {candidate.id for candidate in missing}
-    verdicts, tasks = Counter[ProofVerdict](), list[tuple[Candidate, Task]]()
+    verdicts, tasks = Counter[str](), list[tuple[Candidate, Task]]()
     for candidate in due(store, refresh_id, STAGE, lambda c: c.id not in undrafted):
         try:
             tasks.append((candidate, assembled(store, candidate)))
         except BadTaskData as exc:
-            verdicts[ProofVerdict.FAILED] += 1
-            _record(store, candidate, ProofVerdict.FAILED, (str(exc),), {})
+            verdicts[ProofVerdict.FAILED.value] += 1
+            _record(store, candidate, ProofVerdict.FAILED.value, (str(exc),), {})
     proofs = prove_bank(store, [task for _, task in tasks], {}, config.sandbox)
+    tried = try_bank(store, [task for _, task in tasks], proofs, config.sandbox)
     lost: list[str] = []
     for candidate, task in tasks:
-        proof = proofs[task.content_hash]
+        proof = tried[task.content_hash]
         if proof.verdict is None:
             lost += proof.reasons
             continue
-        verdicts[proof.verdict] += 1
+        is_sound = proofs[task.content_hash].verdict is not ProofVerdict.FAILED
+        weak = _weaknesses(store, candidate, proof) if is_sound else ()
+        verdict, reasons = proof.verdict.value, (*proof.reasons, *proof.weaknesses)
+        if weak:
+            may_be_mended = times_weak(store.steps(candidate.id)) < config.max_rewrites
+            verdict, reasons = WEAK if may_be_mended else ProofVerdict.FAILED.value, weak
+        verdicts[verdict] += 1
         facts = proof.model_dump(exclude={"verdict", "reasons", "task_id"})
-        _record(store, candidate, proof.verdict, proof.reasons, facts)
+        _record(store, candidate, verdict, reasons, facts)
     return verdicts, lost
+
+
+def _weaknesses(store: Store, candidate: Candidate, proof: TaskProof) -> tuple[str, ...]:
+    """Return why the candidate's tree must be written anew; none where a person has edited it."""
+    found, decisions = proof.resistance, store.reviews(candidate.id)
+    if found is None or any(decision.draft is not None for decision in decisions):
+        return ()
+    return (*found.overpaid, *found.unnoticed)
 
 
 def _record(
     store: Store,
     candidate: Candidate,
-    verdict: ProofVerdict,
+    verdict: str,
     reasons: Sequence[str],
     facts: dict[str, Any],
 ) -> None:
-    has_failed = verdict is ProofVerdict.FAILED
+    has_failed = verdict == ProofVerdict.FAILED
+    following = Construction.CHECKPOINTS if verdict == WEAK else Construction.REVIEW
     attempts = [s.attempt for s in store.steps(candidate.id) if s.stage is Construction.PROVE]
     step = ConstructionStep(
         candidate_id=candidate.id,
         stage=Construction.PROVE,
         attempt=max(attempts, default=0) + 1,
-        verdict=verdict.value,
+        verdict=verdict,
         reasons=tuple(reasons),
         facts=facts,
         cost_usd=0.0,
@@ -113,8 +136,8 @@ def _record(
     )
     store.record_step(
         step,
-        stage=None if has_failed else Construction.REVIEW,
+        stage=None if has_failed else following,
         status=CandidateStatus.QUARANTINED if has_failed else None,
         reason="; ".join(reasons)[:_MAX_REASON] if has_failed else "",
     )
-    _logger.info("candidate %s: %s", candidate.id, verdict.value)
+    _logger.info("candidate %s: %s", candidate.id, verdict)

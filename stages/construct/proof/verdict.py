@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from enum import StrEnum
 
+from stages.construct.proof.adversarial.report import Resistance
+from taskdata.schema.agent import AgentSpec
 from taskdata.schema.base import Value
 from taskdata.schema.run import OutcomeStatus, TrialResult
 from taskdata.schema.task import Task
 
+REFERENCE, NOP = AgentSpec(harness="reference"), AgentSpec(harness="nop")
 FULL_SCORE = 10.0
 MOST_FOR_NOTHING = 1.0
 """A tree that gives an empty answer more than this score does not test the task."""
@@ -43,6 +46,20 @@ class TaskProof(Value):
     """The proof run that contains its trials."""
     weaknesses: tuple[str, ...] = ()
     """What its verifier would not notice, or what it has and does not use."""
+    resistance: Resistance | None = None
+    """What cheats earn and which faults in the reference are noticed; None: it was not tried."""
+
+    def resisting(self, found: Resistance) -> "TaskProof":
+        """Return the proof with that; a tree that pays cheats has failed."""
+        fails = self.verdict is not None and found.overpaid
+        return self.model_copy(
+            update={
+                "resistance": found,
+                "verdict": ProofVerdict.FAILED if fails else self.verdict,
+                "reasons": (*self.reasons, *found.overpaid),
+                "weaknesses": (*self.weaknesses, *found.unnoticed),
+            }
+        )
 
 
 def verdict_on(task: Task, reference: TrialResult | None, nop: TrialResult | None) -> TaskProof:

@@ -1,7 +1,8 @@
 """Prove tasks that a program decides: it is run over workspaces of which the verdict is known.
 
-An empty workspace must not pass. What the task calls its ground truth must. A workspace with a note
-that has nothing to do with the task shows whether the program looks at what is in the files.
+An empty workspace must not pass, nor one as a task with an image begins. What the task calls its
+ground truth, or what its solution leaves, must. A workspace with a note that has nothing to do with
+the task shows whether the program looks at what is in the files.
 """
 
 import asyncio
@@ -18,13 +19,15 @@ from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
 from environments.services.starting import ServiceHost
 from stages.construct.proof.verdict import FULL_SCORE, ProofVerdict, TaskProof
+from stages.score.scripts.left import Left
 from stages.score.scripts.program_text import (
     Programs,
     programs_of,
     unused_checks,
     uses_database,
 )
-from stages.score.scripts.running import Left, ScriptRunner
+from stages.score.scripts.running import ScriptRunner
+from stages.score.scripts.solving import begun_files
 from stages.score.scripts.staging import groundtruth_path
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import NightshiftError, SandboxFailed
@@ -75,8 +78,9 @@ def prove_workspaces(
         raise SandboxFailed(f"sandbox {sandbox}: {reason}")
     note = _stored(artifacts, *_NOTE)
     with reaped(), working_folder() as folder:
-        runner = ScriptRunner(ServiceHost(artifacts, provider, folder, home, _LABEL))
-        proving = partial(_prove_one, _Prover(runner, artifacts, note), proven=proven)
+        host = ServiceHost(artifacts, provider, folder, home, _LABEL)
+        prover = _Prover(host, ScriptRunner(host), artifacts, note)
+        proving = partial(_prove_one, prover, proven=proven)
         return asyncio.run(_prove_all(proving, provider, tasks))
 
 
@@ -98,6 +102,7 @@ async def _prove_all(
 
 @dataclass(frozen=True)
 class _Prover:
+    host: ServiceHost
     runner: ScriptRunner
     artifacts: ArtifactStore
     note: Deliverable
@@ -120,19 +125,22 @@ async def _prove_one(prover: _Prover, task: Task, proven: Proven) -> TaskProof:
 
 async def _proof(prover: _Prover, task: Task) -> TaskProof:
     programs = await asyncio.to_thread(_programs, prover.artifacts, task)
-    empty = await prover.scores(task, ())
+    begun = await begun_files(prover.host, task)
+    empty = await prover.scores(task, begun)
     if reasons := _unscored(empty):
         return _of(task, ProofVerdict.UNPROVEN, reasons, weaknesses=_weaknesses((), programs))
     files_only = not uses_database(programs)
-    truth = _groundtruth(task)
+    solution = await prover.runner.solved(task)
+    truth = solution.files if solution else _groundtruth(task)
     played = await prover.scores(task, truth) if truth else ()
-    noted = await prover.scores(task, (prover.note,))
+    noted = await prover.scores(task, (*begun, prover.note))
     faults = [f"an empty workspace passes: {_said(empty)}"] if _passes(empty) else []
     doubts = list(_doubts(truth, played, noted))
     if played and not _passes(played) and not _unscored(played):
         found = f"its ground truth does not pass: {_said(played)}"
         # Files are only a part of what a program looks at that asks a database, too.
-        (faults if files_only else doubts).append(found)
+        doubt = solution.doubt if solution else ""
+        (faults if files_only and not doubt else doubts).append(f"{found}{doubt and '; '}{doubt}")
     verdict = ProofVerdict.UNPROVEN if doubts else ProofVerdict.PROVEN
     return _of(
         task,
@@ -169,7 +177,9 @@ def _programs(artifacts: ArtifactStore, task: Task) -> Programs:
 
 
 def _groundtruth(task: Task) -> tuple[Deliverable, ...]:
-    files = task.environment.groundtruth if task.environment else ()
+    # With an image, it is a program that makes the expected workspace.
+    has_files = task.environment is not None and task.image is None
+    files = task.environment.groundtruth if task.environment and has_files else ()
     return tuple(
         Deliverable(name=groundtruth_path(f.path), sha256=f.sha256, size_bytes=f.size_bytes)
         for f in files

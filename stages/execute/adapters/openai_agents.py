@@ -42,8 +42,16 @@ class OpenAIAgents:
                     model_settings=_settings(assignment.agent),
                 )
                 how = agents.RunConfig(tracing_disabled=True)
-                ended = await agents.Runner.run(agent, session.task, max_turns=None, run_config=how)
-                return str(ended.final_output or "")
+                given: str | list[Any] = session.task
+                while True:
+                    ended = await agents.Runner.run(agent, given, max_turns=None, run_config=how)
+                    said = str(ended.final_output or "")
+                    if session.answer is not None:
+                        return said
+                    answer = await session.turn_over(said)
+                    if answer is None:
+                        return said
+                    given = [*ended.to_input_list(), {"role": "user", "content": answer}]
 
         return await session.played(play, (agents.AgentsException, openai.OpenAIError))
 

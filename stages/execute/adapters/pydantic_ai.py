@@ -38,15 +38,22 @@ class PydanticAI:
                     instructions=session.instructions,
                     tools=[_tool(session, tool) for tool in session.specs],
                 )
-                async with agent.iter(
-                    session.task,
-                    model_settings=_settings(assignment.agent),
-                    usage_limits=pydantic_ai.UsageLimits(request_limit=None),
-                ) as steps:
-                    async for _ in steps:
-                        if session.answer is not None:
-                            return session.answer
-                return steps.result.output if steps.result else ""
+                given, before = session.task, list[Any]()
+                while True:
+                    async with agent.iter(
+                        given,
+                        message_history=before,
+                        model_settings=_settings(assignment.agent),
+                        usage_limits=pydantic_ai.UsageLimits(request_limit=None),
+                    ) as steps:
+                        async for _ in steps:
+                            if session.answer is not None:
+                                return session.answer
+                    said = steps.result.output if steps.result else ""
+                    answer = await session.turn_over(said)
+                    if answer is None or steps.result is None:
+                        return said
+                    given, before = answer, steps.result.all_messages()
 
         return await session.played(play, (pydantic_ai.AgentRunError, openai.OpenAIError))
 

@@ -13,6 +13,7 @@ from environments.tools.session.finish import ENDING_TOOLS
 from environments.tools.session.overlong import OVERLONG
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
+from stages.execute.dialogue.talk import answered
 from taskdata.errors import Misuse, NightshiftError
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import Ending, ToolCall, Transcript
@@ -35,6 +36,10 @@ class SdkSession:
         """The agent's final answer; None before it has given one."""
         self._assignment = assignment
         self._failure: NightshiftError | None = None
+        self._said = ""
+        """What the agent has last said to its user."""
+        self._talk_ending: Ending | None = None
+        """How the talk with the user ended; None: it has not, or there is none."""
         assignment.tools.pay_from(self.proxy.budget)
         # An SDK gets its tools once, and notices of cut results refer to this tool.
         assignment.tools.offer(OVERLONG)
@@ -81,9 +86,32 @@ class SdkSession:
         shown = self._assignment.tools.shown(result).text
         if result.error is not None:
             return f"Error: {shown}"
-        if tool in ENDING_TOOLS:
-            self.answer = result.text
-        return shown
+        if tool not in ENDING_TOOLS:
+            return shown
+        # In a talk its result is the user's answer, and the SDK goes on with it.
+        said = await self.turn_over(result.text)
+        return shown if said is None else f"The user answers: {said}"
+
+    async def turn_over(self, said: str) -> str | None:
+        """Return what the user answers to the end of the agent's turn; None: the work is over.
+
+        Raises:
+            NightshiftError: the user gives no answer; raised again at the end of the trial.
+        """
+        user = self._assignment.user
+        if user is None:
+            self.answer = said
+            return None
+        self._said = said
+        try:
+            answer = await answered(user, said, self._assignment.journal, self.proxy.budget)
+        except NightshiftError as exc:
+            self._failure = exc
+            raise
+        if not isinstance(answer, Ending):
+            return answer
+        self.answer, self._talk_ending = said, answer
+        return None
 
     async def played(
         self, play: Callable[[], Awaitable[str]], own_faults: tuple[type[Exception], ...]
@@ -118,8 +146,10 @@ class SdkSession:
         if ending is Ending.IN_ERROR:
             journal.message("system", f"The agent's SDK gave up: {said}")
         if ending is not Ending.OUT_OF_TIME:
-            ending = self.proxy.ending or ending
-        return journal.close(ending, self.answer if self.answer is not None else answer)
+            ending = self.proxy.ending or self._talk_ending or ending
+        return journal.close(
+            ending, self.answer if self.answer is not None else answer or self._said
+        )
 
     def _told(self, message: Message) -> str:
         self._assignment.journal.message(

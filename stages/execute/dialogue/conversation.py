@@ -23,6 +23,7 @@ from stages.execute.dialogue.context import Context, ContextWindow
 from stages.execute.dialogue.corrections import missing_files
 from stages.execute.dialogue.inputs import ShownInput
 from stages.execute.dialogue.pictures import as_media, sees_pictures
+from stages.execute.dialogue.talk import answered
 from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.transcript import Ending, GivenStep, Prediction, ToolCall, Transcript
@@ -45,6 +46,7 @@ _NOT_DONE = (
     "Your reply would end your work, but {files} not there. If you are not done, go on: {how}. If "
     "you are, give your final answer once more."
 )
+_TURN_IS_OVER = "This call was not run: your turn was over. Make it again if you need it."
 _PICTURES_HIDDEN = (
     "The provider does not take the pictures of tool results: you are not shown them, and cannot "
     "see those of later results either."
@@ -94,6 +96,8 @@ class Conversation:
         self._was_asked = False
         """Whether the agent was asked if it is done."""
         self._sees = sees_pictures(assignment.agent)
+        self._said = ""
+        """What the agent has last said to the user."""
         self._pictures_were_taken = False
         """Whether the provider has answered a request with pictures of results."""
         assignment.tools.attach(self)
@@ -124,12 +128,32 @@ class Conversation:
         self._context.add(Message("user", text))
         self._journal.message("user", text)
 
+    @property
+    def is_talk(self) -> bool:
+        """Whether a user answers what the agent says at the end of its turn."""
+        return self._assignment.user is not None
+
+    async def turn_over(self, said: str) -> Transcript | None:
+        """End the agent's turn with what it says; None: the user has answered, and it goes on.
+
+        Without a user that is the end of the trial. Raises what `answered` raises.
+        """
+        user = self._assignment.user
+        if user is None:
+            return self.end(Ending.FINISHED, said)
+        self._said = said
+        answer = await answered(user, said, self._journal, self._meter)
+        if isinstance(answer, Ending):
+            return self.end(answer, said)
+        self._context.add(Message("user", answer))
+        return None
+
     async def asks_if_done(self, how: str) -> bool:
         """Ask, once per trial, whether a reply is really the last one, if files are missing.
 
         Returns whether the question was asked; `how` says what to reply in order to continue.
         """
-        if self._was_asked or self._meter.exhausted() is not None:
+        if self.is_talk or self._was_asked or self._meter.exhausted() is not None:
             return False
         missing = await missing_files(self._assignment)
         if not missing:
@@ -175,8 +199,11 @@ class Conversation:
     def end(
         self, ending: Ending, final_answer: str = "", predictions: Sequence[Prediction] = ()
     ) -> Transcript:
-        """Return the transcript of the conversation."""
-        return self._journal.close(ending, final_answer, predictions)
+        """Return the transcript of the conversation.
+
+        Of a talk that a budget ends, what the agent said last is its final answer.
+        """
+        return self._journal.close(ending, final_answer or self._said, predictions)
 
     async def ask(self) -> ModelReply | Ending:
         """Return the model's next reply, or the ending that prevents one.
@@ -263,9 +290,16 @@ class Conversation:
         self._journal.tool_call(call, result, started_at, seconds, shows_pictures=self._sees)
         return result
 
+    def not_used(self, call: ToolCall) -> ToolResult:
+        """Return the result for a tool call that is not run because the agent's turn is over."""
+        return self._not_run(call, _TURN_IS_OVER)
+
     def cut_off(self, call: ToolCall) -> ToolResult:
         """Return the result for a tool call that is not run because it is incomplete."""
-        result = ToolResult(text=_CUT_OFF, error=ToolErrorKind.BAD_ARGUMENTS)
+        return self._not_run(call, _CUT_OFF)
+
+    def _not_run(self, call: ToolCall, why: str) -> ToolResult:
+        result = ToolResult(text=why, error=ToolErrorKind.BAD_ARGUMENTS)
         self._journal.tool_call(call, result, datetime.now(UTC), 0.0)
         return result
 

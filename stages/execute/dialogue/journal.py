@@ -15,6 +15,7 @@ from taskdata.schema.transcript import (
     ModelEvent,
     Prediction,
     ShownFile,
+    SimulatedTurn,
     ToolCall,
     ToolEvent,
     Transcript,
@@ -54,6 +55,10 @@ class Journal:
         self.events.append(
             MessageEvent(role=role, text=text, shown=shown, cost_usd=cost_usd, given=given)
         )
+
+    def user_turn(self, text: str, made: SimulatedTurn) -> None:
+        """Record a turn of the simulated user."""
+        self.events.append(MessageEvent(role="user", text=text, simulated=made))
 
     def model_call(self, reply: ModelReply, started_at: datetime) -> None:
         """Record one model call."""

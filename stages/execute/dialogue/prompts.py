@@ -21,6 +21,8 @@ from taskdata.schema.tool import ToolSpec
 
 TASK_PROMPT = "task_v1"
 """The user's message in every opening: query, files, deliverables, feedback."""
+PACKAGE_PROMPT = "package_v1"
+"""Role and domain rules of a task, after the instructions of the harness."""
 
 _FOLDER = Path(__file__).parents[1] / "prompts"
 _ROLE_LINE = re.compile(r"^=== (user|assistant)\n", re.MULTILINE)
@@ -64,17 +66,29 @@ def opening(name: str, brief: TaskBrief, specs: Sequence[ToolSpec]) -> tuple[Mes
     ((_, task_part),) = _parts(TASK_PROMPT)
     task = task_part.render(brief=brief).strip()
     tools = [DescribedTool.of(spec) for spec in specs]
-    own = {"system": f"\n\n{brief.system_prompt}".rstrip()}
+    own = {"system": _of_the_task(brief)}
+    facts = {"one_workspace": brief.one_workspace, "is_talk": brief.is_talk}
     return tuple(
         Message(
             role,
-            part.render(
-                task=task, tools=tools, files=brief.files, one_workspace=brief.one_workspace
-            ).strip()
+            part.render(task=task, tools=tools, files=brief.files, **facts).strip()
             + own.get(role, ""),
         )
         for role, part in _parts(name)
     )
+
+
+def _of_the_task(brief: TaskBrief) -> str:
+    """Return what the task has to say after the instructions of the harness."""
+    ((_, package),) = _parts(PACKAGE_PROMPT)
+    is_package = bool(brief.role or brief.domain_rules)
+    texts = [package.render(brief=brief).strip() if is_package else "", brief.system_prompt]
+    return "".join(f"\n\n{text}" for text in texts if text).rstrip()
+
+
+def messages(name: str, **facts: object) -> tuple[Message, ...]:
+    """Return the messages of a prompt that is about no agent's task, filled in with `facts`."""
+    return tuple(Message(role, part.render(**facts).strip()) for role, part in _parts(name))
 
 
 def version(name: str) -> str:

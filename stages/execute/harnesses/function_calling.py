@@ -1,6 +1,6 @@
 """Native function calling: the provider's own tool-call messages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
 
@@ -55,7 +55,7 @@ class FunctionCalling:
                 talk.tell(correction)
                 continue
             elif not await talk.asks_if_done(_GO_ON):
-                return talk.end(Ending.FINISHED, reply.text.strip())
+                ended = await talk.turn_over(reply.text.strip())
             corrections.clear()
             if ended is not None:
                 return ended
@@ -83,20 +83,26 @@ def _fault(reply: ModelReply) -> tuple[str, str, str] | None:
 
 
 async def _use_native(talk: Conversation, reply: ModelReply) -> Transcript | None:
+    said = None
     for call in reply.tool_calls:
+        if said is not None:
+            # A provider wants an answer to every call before the user's message.
+            talk.answer_call(call, talk.not_used(call))
+            continue
         result = talk.cut_off(call) if is_cut_off(call, reply) else await talk.use(call)
         if isinstance(result, Ending):
             return talk.end(result)
-        if (answer := final_answer(call, result)) is not None:
-            return talk.end(Ending.FINISHED, answer)
+        said = final_answer(call, result)
+        if said is not None and not talk.is_talk:
+            return talk.end(Ending.FINISHED, said)
         talk.answer_call(call, result)
-    return None
+    return None if said is None else await talk.turn_over(said)
 
 
 async def _use_written(
     talk: Conversation, reply: ModelReply, calls: Sequence[ToolCall]
 ) -> Transcript | None:
-    results = []
+    results = list[tuple[ToolResult, Callable[[ToolResult], str]]]()
     for call in calls:
         # Arguments that can be parsed are complete, wherever the reply was cut.
         lacks_end = reply.stop_reason == "length" and call.arguments is None
@@ -104,7 +110,9 @@ async def _use_written(
         if isinstance(result, Ending):
             return talk.end(result)
         if (answer := final_answer(call, result)) is not None:
-            return talk.end(Ending.FINISHED, answer)
+            if results and talk.is_talk:
+                talk.observe(*results)
+            return await talk.turn_over(answer)
         results.append((result, partial(_worded, call.tool)))
     # The provider has seen no native call, so its format has no place for a result.
     talk.observe(*results)

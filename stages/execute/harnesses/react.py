@@ -91,7 +91,9 @@ class React:
             if isinstance(step, FinalAnswer):
                 if await talk.asks_if_done(_GO_ON):
                     continue
-                return talk.end(Ending.FINISHED, step.text)
+                if (ended := await talk.turn_over(step.text)) is not None:
+                    return ended
+                continue
             number += 1
             call = _call(step, number)
             # Arguments that can be parsed are complete: only text after them was cut.
@@ -100,7 +102,9 @@ class React:
             if isinstance(result, Ending):
                 return talk.end(result)
             if (answer := final_answer(call, result)) is not None:
-                return talk.end(Ending.FINISHED, answer)
+                if (ended := await talk.turn_over(answer)) is not None:
+                    return ended
+                continue
             talk.observe((result, observation))
 
 

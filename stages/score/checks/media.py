@@ -195,7 +195,7 @@ class AudioLevel(CheckArgs):
 
 def audio_level(view: AudioView, args: AudioLevel) -> Verdict:
     """Give the share of the bounds that hold."""
-    if not view.envelope:
+    if not view.envelope or view.peak <= 0:
         return failed("there is no sound")
     fits = []
     if args.min_rms is not None:
@@ -237,16 +237,18 @@ def levels_in(view: AudioView, span: Span) -> tuple[float, ...]:
 
 
 class AudioSilence(Span):
-    """Silence in a part of the sound."""
+    """Silence in a part of the sound; a recording that is silent throughout has no such part."""
 
     max_rms: Level = 0.01
 
 
 def audio_silence(view: AudioView, args: AudioSilence) -> Verdict:
-    """Give 10 when no 100 ms window of the part is louder."""
+    """Give 10 when no 100 ms window of the part is louder, and something else is heard."""
     levels = levels_in(view, args)
     if not levels:
         return failed(f"the sound ends at {view.seconds:.2f} s")
+    if view.peak <= args.max_rms:
+        return failed("the recording is silent throughout")
     reason = (
         f"loudest RMS from {args.start:g} to {args.end:g} s is {max(levels):.3f}; "
         f"expected at most {args.max_rms:g}"
@@ -282,7 +284,7 @@ CHECKS = (
     CheckSpec("image_transparency", ImageTransparency, (ImageView,), image_transparency),
     CheckSpec("audio_duration", AudioDuration, (AudioView,), audio_duration),
     CheckSpec("audio_format", AudioFormat, (AudioView,), audio_format),
-    CheckSpec("audio_level", AudioLevel, (AudioView,), audio_level),
-    CheckSpec("audio_silence", AudioSilence, (AudioView,), audio_silence),
+    CheckSpec("audio_level", AudioLevel, (AudioView,), audio_level, version=2),
+    CheckSpec("audio_silence", AudioSilence, (AudioView,), audio_silence, version=2),
     CheckSpec("audio_sound", AudioSound, (AudioView,), audio_sound),
 )

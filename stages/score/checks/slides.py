@@ -146,12 +146,36 @@ def pptx_slide_contains(view: SlidesView, args: PptxSlideContains) -> Verdict:
     return groups_found(slide_text(slide), args.all, f"slide {args.slide}", slide.tables)
 
 
+class PptxTextFits(CheckArgs):
+    """No text runs out of its shape or off the slide, as far as that can be estimated.
+
+    Widths are those of common sans-serif letters; text fits up to an excess of 15 %.
+    """
+
+
+def pptx_text_fits(view: SlidesView, args: PptxTextFits) -> Verdict:
+    """Give the share of slides on which all text fits."""
+    if not any(slide.runs for slide in view.slides):
+        return failed("there is no text on any slide")
+    faults = [
+        f"{number}: {text}"
+        for number, slide in enumerate(view.slides, 1)
+        for text in slide.overflowing
+    ]
+    right = sum(not slide.overflowing for slide in view.slides)
+    where = f"; too long on slide {listed(faults)}" if faults else ""
+    return share(
+        right, len(view.slides), f"text fits on {right} of {len(view.slides)} slides{where}"
+    )
+
+
 _VIEWS = (SlidesView,)
 CHECKS = (
     CheckSpec("pptx_slides", PptxSlides, _VIEWS, pptx_slides),
     CheckSpec("pptx_titles", PptxTitles, _VIEWS, pptx_titles, version=3),
     CheckSpec("pptx_text_size", PptxTextSize, _VIEWS, pptx_text_size),
     CheckSpec("pptx_words_per_slide", PptxWordsPerSlide, _VIEWS, pptx_words_per_slide),
+    CheckSpec("pptx_text_fits", PptxTextFits, _VIEWS, pptx_text_fits),
     CheckSpec("pptx_notes", PptxNotes, _VIEWS, pptx_notes),
     CheckSpec("pptx_charts", AtLeast, _VIEWS, pptx_charts),
     CheckSpec("pptx_images", AtLeast, _VIEWS, pptx_images),

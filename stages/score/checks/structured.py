@@ -31,7 +31,7 @@ class _Absent:
     """Nothing is at a path; unlike null, which is a value."""
 
 
-_ABSENT = _Absent()
+ABSENT = _Absent()
 
 
 def _path(text: str) -> str:
@@ -47,16 +47,16 @@ ExpectedJson = Annotated[Any, BeforeValidator(without_dates)]
 
 
 def at_path(value: Any, path: str) -> Any:
-    """Return what is at the path, `_ABSENT` if there is nothing."""
+    """Return what is at the path, `ABSENT` if there is nothing."""
     for step in _STEP.finditer(path.removeprefix("$")):
         if step["key"] is not None:
             if not isinstance(value, dict) or step["key"] not in value:
-                return _ABSENT
+                return ABSENT
             value = value[step["key"]]
         else:
             index = int(step["index"])
             if not isinstance(value, list) or not -len(value) <= index < len(value):
-                return _ABSENT
+                return ABSENT
             value = value[index]
     return value
 
@@ -154,7 +154,7 @@ def json_items(view: JsonView, args: JsonItems) -> Verdict:
             wrong.append(f"no item {quote(name)}")
             continue
         for field in fields:
-            value = item.get(field, _ABSENT)
+            value = item.get(field, ABSENT)
             if same_value(value, row[field], args.tolerance):
                 right += 1
             else:

@@ -121,6 +121,17 @@ VIEWS: dict[str, View] = {
         width_pt=720,
         height_pt=540,
     ),
+    "talk.pptx": SlidesView(
+        slides=(
+            Slide(
+                title="Trams",
+                runs=(TextRun(text="Every line of the town and all of its stops", size_pt=60),),
+                overflowing=("Every line of the town and all of its stops",),
+            ),
+        ),
+        width_pt=720,
+        height_pt=540,
+    ),
     "flag.png": ImageView(
         format="PNG",
         width=320,

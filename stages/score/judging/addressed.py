@@ -2,15 +2,16 @@
 
 Small models follow them, whatever their instructions say. What is left out is counted, so that a
 reader of the score knows. The signs are those by which seeds and tasks are stopped at the gates,
-and demands of a verdict (`demands.py`).
+and demands of a verdict (`demands.py`); texts without a word of `doubtful.py` have neither.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from quality.injection import injection_signs, plain_letters
+from quality.injection import has_hidden_characters, injection_signs, plain_letters
 from stages.score.judging.demands import demands
+from stages.score.judging.doubtful import is_doubtful, may_speak
 
 _SIGNS = frozenset(
     {
@@ -18,7 +19,6 @@ _SIGNS = frozenset(
         "claim_of_approval",
         "grader_address",
         "dictated_verdict",
-        "hidden_characters",
     }
 )
 _SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|$)[^\n.!?]*)*(?:[.!?]+|\n|$)\s*")
@@ -34,36 +34,75 @@ class Cleared(NamedTuple):
     text: str
     words: int
     """How many words were left out."""
+    may_speak: bool = False
+    """Whether what is left has words of sentences that may speak to a judge."""
+
+
+Clear = Callable[[str], Cleared]
+"""Leaves out of a text what shall not be shown."""
 
 
 def speaks_to_the_judge(text: str) -> bool:
     """Return whether a text shows signs of being written for whoever grades it."""
-    return demands(plain_letters(text)) or bool(_SIGNS.intersection(injection_signs(text)))
+    plain = plain_letters(text)
+    return (may_speak(plain) and _speaks(text, plain)) or has_hidden_characters(text)
+
+
+def _speaks(text: str, plain: str) -> bool:
+    return demands(plain) or bool(_SIGNS.intersection(injection_signs(text)))
+
+
+def sentences(text: str) -> list[str]:
+    """Return the text in its sentences and lines, which together are the text."""
+    return [found[0] for found in _SENTENCE.finditer(text) if found[0]]
 
 
 def cleared(text: str) -> Cleared:
     """Return the text without the sentences and lines that speak to the judge."""
-    if not speaks_to_the_judge(text):
-        return Cleared(text, 0)
+    plain = plain_letters(text)
+    has_doubt = may_speak(plain)
+    if not (has_doubt and _speaks(text, plain)) and not has_hidden_characters(text):
+        return Cleared(text, 0, has_doubt)
     if len(text) > _MOST_CHARACTERS:
         head, tail = cleared(text[:_MOST_CHARACTERS]), text[_MOST_CHARACTERS:]
-        return Cleared(head.text, head.words + len(tail.split()))
-    sentences = [found[0] for found in _SENTENCE.finditer(text) if found[0]]
-    left_out = set(_speaking(sentences))
-    kept = "".join(s for number, s in enumerate(sentences) if number not in left_out)
+        return Cleared(head.text, head.words + len(tail.split()), head.may_speak)
+    parts = sentences(text)
+    left_out = set(_speaking(parts))
+    kept = "".join(part for number, part in enumerate(parts) if number not in left_out)
     if speaks_to_the_judge(kept):  # over more lines than are looked at together
         return Cleared("", len(text.split()))
-    return Cleared(kept, sum(len(sentences[number].split()) for number in left_out))
+    words = sum(len(parts[number].split()) for number in left_out)
+    return Cleared(kept, words, may_speak(plain_letters(kept)))
 
 
-def _speaking(sentences: Sequence[str]) -> Iterator[int]:
+def without_doubtful(familiar: Set[str]) -> Clear:
+    """Return what leaves out also the sentences and lines that may speak to the judge.
+
+    Args:
+        familiar: `stems` of the task.
+    """
+
+    def clear(text: str) -> Cleared:
+        known = cleared(text)
+        if not known.may_speak:
+            return known
+        doubtful = [one for one in sentences(known.text) if is_doubtful(one, familiar)]
+        if not doubtful:
+            return known
+        kept = "".join(one for one in sentences(known.text) if not is_doubtful(one, familiar))
+        return Cleared(kept, known.words + sum(len(one.split()) for one in doubtful))
+
+    return clear
+
+
+def _speaking(parts: Sequence[str]) -> Iterator[int]:
     """Yield the places of the sentences that speak to the judge, alone or with their neighbours."""
     found: set[int] = set()
     for size in range(1, _MOST_WINDOW + 1):
-        for start in range(len(sentences) - size + 1):
+        for start in range(len(parts) - size + 1):
             window = range(start, start + size)
             if not found.isdisjoint(window):
                 continue
-            if speaks_to_the_judge("".join(sentences[start : window.stop])):
+            if speaks_to_the_judge("".join(parts[start : window.stop])):
                 found.update(window)
     yield from found

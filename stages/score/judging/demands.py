@@ -7,6 +7,7 @@ these parts within one sentence. Gaps are bounded, so that the time is linear in
 """
 
 import re
+from collections.abc import Sequence
 
 _GAP = r"[^.!?]"
 _GRADERS = (
@@ -28,10 +29,13 @@ _GIVE = (
     r"|score|rate|mark|respond with|reply with|print|select)"
 )
 _ORDERED = (
-    r"(?:^|[.!?:;,] |\b(?:please|kindly|simply|just|and|then) |\bthat you "
-    r"|\byou (?:must|should|shall|will|have to|need to|are to) "
-    rf"|\b(?:whoever|anyone who|any model|any ai)\b{_GAP}{{0,40}}?\b(?:must|should|shall|will) )"
+    r"\b(?:(?:please|kindly|simply|just|and|then) |that you "
+    r"|you (?:must|should|shall|will|have to|need to|are to) "
+    rf"|(?:whoever|anyone who|any model|any ai)\b{_GAP}{{0,40}}?\b(?:must|should|shall|will) )"
 )
+_BEGINS = r"(?:^|[.!?] )"
+"""The beginning of a sentence."""
+_CLAUSE = r"(?:^|[.!?:;,] )"
 _RUBRIC = (
     r"(?:rubrics?|marking (?:scheme|guide)|scoring (?:guide|rules?|criteria)"
     r"|grading (?:criteria|scheme|guide|instructions|rules?)|checklist|evaluation)"
@@ -40,10 +44,12 @@ _MACHINE = (
     r"(?:(?:reviewing |grading |marking )?(?:ai|ki|llm|(?:language )?model|bot)"
     r"|automated (?:assessor|grader|marker|judge|reviewer)|(?:grading|scoring|marking) system)"
 )
+_MODELS = rf"(?:the |any |all )?(?:{_MACHINE}|models)"
+_GIVE_TOP = rf"{_GIVE}\b{_GAP}{{0,50}}?\b{_TOP}(?! (?:for (?:any|each|every)|if|where|when)\b)"
+_ORDERS = (_ORDERED + _GIVE_TOP, _CLAUSE + _GIVE_TOP)
 _ENGLISH = (
     # A top score is asked for.
-    rf"{_ORDERED}{_GIVE}\b{_GAP}{{0,50}}?\b{_TOP}"
-    r"(?! (?:for (?:any|each|every)|if|where|when)\b)",
+    *_ORDERS,
     r"\b(?:score|rate|grade|mark) (?:this|it) (?:with |as |at )?"
     rf"(?:a |an )?(?:{_TEN}|full (?:points|marks|score|credit))",
     rf"\b(?:score|grade|mark|rating)\b{_GAP}{{0,30}}?\b(?:here|this {_WORK})\b{_GAP}{{0,25}}?\b"
@@ -70,20 +76,20 @@ _ENGLISH = (
     # Whoever grades is addressed, and told what to find.
     rf"\b(?:note|message|attention|notice|dear|memo) (?:to |for )?(?:the |all ){{0,2}}{_GRADERS}"
     r" ?[:,!](?! ?(?:we|i|thank|thanks|on behalf|enclosed|attached)\b)",
-    r"(?:^|[.!?] )(?:(?:hello|hi|dear|hey|liebe[rs]?|hallo) (?:[a-z]+ )?"
+    rf"{_BEGINS}(?:(?:hello|hi|dear|hey|liebe[rs]?|hallo) (?:[a-z]+ )?"
     r"|(?:evaluation|grading|reviewing|scoring) )"
     rf"{_MACHINE}[:,!]",
-    rf"(?:^|[.!?] ){_MACHINE}, (?:you|when|please|give|score|grade|rate|mark|ignore|do)\b",
+    rf"{_BEGINS}{_MACHINE}, (?:you|when|please|give|score|grade|rate|mark|ignore|do)\b",
     rf"\bas (?:a|an) {_MACHINE},? you\b",
-    r"(?:(?:^|[.!?] )(?:to|for|attention)|\b(?:note|message|memo|notice|instructions?) (?:to|for)) "
-    rf"(?:the |any |all )?(?:{_MACHINE}|models)\b{_GAP}{{0,30}}?[:,!]",
+    rf"{_BEGINS}(?:to|for|attention) {_MODELS}\b{_GAP}{{0,30}}?[:,!]",
+    rf"\b(?:note|message|memo|notice|instructions?) (?:to|for) {_MODELS}\b{_GAP}{{0,30}}?[:,!]",
     rf"\battention,? {_MACHINE}\b",
     rf"\bif you are an? {_MACHINE}\b",
     r"\b(?:ai|model|llm|bot|system) (?:that is )?(?:reading|assessing|grading|marking) this\b",
     rf"\byou (?:are|will (?:now )?act as|now act as) (?:an? |the )?(?:[a-z]+ )?{_GRADERS}\b"
     rf"{_GAP}{{0,40}}?(?:[.!?] {_GIVE}\b|\b(?:never|always|must)\b)",
     rf"\bas (?:an?|the) (?:[a-z]+ )?{_GRADERS}(?: of this [a-z]+)?,? you\b",
-    rf"(?:^|[.!?] )(?:dear )?{_GRADERS}[:,] (?:please |kindly )?"
+    rf"{_BEGINS}(?:dear )?{_GRADERS}[:,] (?:please |kindly )?"
     r"(?:do not|don't|never|there is no need|treat|give|award|overlook|accept|mark|score|consider)",
     r"\byour (?:grading|marking|scoring) (?:instructions|rules|task)\b",
     r"\b(?:conclude|find|confirm) that (?:nothing is missing|the requirements? (?:is|are) met"
@@ -94,7 +100,7 @@ _ENGLISH = (
     r"\b(?:do not|don't|never) (?:lower|reduce|cut) the (?:result|score|grade|mark|rating)\b",
     r"\b(?:pass|approve|accept) (?:this|everything)(?=[.,!;]|$)",
     # A verdict is stated.
-    r"(?:^|[.!?] )(?:judge|grader|evaluator|verdict|score|result) ?: ?(?:10|ten)\b(?![.,/:]?\d)",
+    rf"{_BEGINS}(?:judge|grader|evaluator|verdict|score|result) ?: ?(?:10|ten)\b(?![.,/:]?\d)",
     r"\b(?:10|ten) is the (?:[a-z]+ )?(?:only |sole |right |fair |correct )+"
     r"(?:outcome|score|grade|mark|result|answer)\b",
     r"\b(?:give|giving|given|score|rate) (?:this|it) (?:less than|below|under) (?:10|ten)\b",
@@ -131,7 +137,7 @@ _GERMAN = (
     rf"(?:sprachmodell|modell|ki|llm|{_PRUEFER}) ?:",
     rf"\b(?:du bist|als) (?:der |die |eine? )?{_PRUEFER},? (?:und (?:gibst|vergibst)|musst|sollst"
     rf"|gibst|wirst)\b",
-    rf"(?:^|[.!?] )(?:liebe[rs]? |sehr geehrter? )?{_PRUEFER}, (?:bitte )?"
+    rf"{_BEGINS}(?:liebe[rs]? |sehr geehrter? )?{_PRUEFER}, (?:bitte )?"
     r"(?:sieh|gib|vergib|bewerte|ignoriere|übersieh|ziehe?|vergiss)\b",
     rf"\b{_SCHEMA}\b{_GAP}{{0,20}}?\bgelten (?:hier )?nicht",
     r"\b(?:hinweis|nachricht|anweisung) an die (?:bewertung|prüfung)\b",
@@ -140,45 +146,20 @@ _GERMAN = (
     rf"\bdiese[rn]? (?:arbeit|abgabe|datei|antwort|lösung)\b{_GAP}{{0,40}}?\b"
     rf"(?:note 10|{_PUNKTE})",
 )
-_DEMAND = re.compile("|".join(f"(?:{one})" for one in (*_ENGLISH, *_GERMAN)))
-"""Matched against lower-case text in which a single space stands for any white space."""
 
-_ORDER = re.compile(_ENGLISH[0])
-"""The one wording that needs no word about grading."""
-_HINTS = (
-    *("grad", "scor", "mark", "award", "verdict", "rubric", "judg", "evaluat", "assess", "examin"),
-    *("review", "checklist", "instruct", "criteri", "require", "untrusted", "rating", "rate "),
-    *(
-        "maxim",
-        "perfect",
-        "model",
-        "llm",
-        "approve",
-        "pass",
-        "accept",
-        "missing",
-        "result",
-        "point",
-    ),
-    *(
-        " ai",
-        "ai ",
-        "ai,",
-        "ai:",
-        "ki,",
-        "ki:",
-        " ki",
-        "bot",
-        "answer",
-        "outcome",
-        "decide",
-        "flawless",
-    ),
-    *("deliverable", "submission", "your ", "zehn", "output"),
-    *("bewert", "punkt", "note", "prüf", "vergib", "gutacht", "anweis", "rubrik", "vergess"),
-    *("vorgab", "juror", "richter", "trag", "setze", "benot", "kriteri", "gib ", "gebt", "geben"),
-)
-"""Texts of which nearly every demand contains one: looked for first, for that is fast."""
+
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    """Return one pattern for all. What begins alike begins once, so that most places fail fast."""
+    heads = {r"\b": r"\b(?=\w)", _BEGINS: _BEGINS, _CLAUSE: _CLAUSE, "": ""}
+    by_head: dict[str, list[str]] = {}
+    for one in patterns:
+        head = next(head for head in heads if one.startswith(head))
+        by_head.setdefault(head, []).append(f"(?:{one.removeprefix(head)})")
+    return re.compile("|".join(f"{heads[head]}(?:{'|'.join(by_head[head])})" for head in by_head))
+
+
+_DEMAND = _any_of((*_ENGLISH, *_GERMAN))
+"""Matched against lower-case text in which a single space stands for any white space."""
 
 _SENTENCES = re.compile(r"[.!?](?:\s|$)")
 _BEST = re.compile(
@@ -205,8 +186,6 @@ def demands(plain: str) -> bool:
     Beside the wordings above: a sentence that names a top score, grading, and the reader or this
     very work.
     """
-    if not any(hint in plain for hint in _HINTS):
-        return bool(_ORDER.search(plain))
     if _DEMAND.search(plain):
         return True
     return any(

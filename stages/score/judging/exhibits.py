@@ -1,13 +1,15 @@
 """The files of a trial as a judge is shown them, and what it is not shown of them."""
 
+import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from environments.ports import Media
 from environments.renderers.pages.formats import sampled_times
 from stages.score.evidence import TrialEvidence
-from stages.score.judging.addressed import cleared, speaks_to_the_judge
+from stages.score.judging.addressed import Clear, cleared
 from stages.score.judging.frames import Frame, Part, quoted
 from stages.score.judging.showing import parts_of
 from stages.score.judging.sight import Sight
@@ -60,12 +62,35 @@ class Exhibit:
     """What a judge with eyes and ears could have seen and this one cannot, in words."""
     unsearched: tuple[str, ...] = ()
     """In what of it nobody has looked for text that speaks to the judge, in words."""
+    may_speak: bool = False
+    """Whether sentences of it may speak to the judge."""
+
+
+class Said(NamedTuple):
+    """What is shown of texts."""
+
+    parts: list[Part]
+    words: int
+    """How many were left out."""
+    may_speak: bool
 
 
 def exhibits(
-    trial: TrialEvidence, names: Sequence[str], sensed: Mapping[str, Sensed], sight: Sight
+    trial: TrialEvidence,
+    names: Sequence[str],
+    sensed: Mapping[str, Sensed],
+    sight: Sight,
+    clear: Clear = cleared,
 ) -> dict[str, Exhibit]:
-    """Return the named files, those that were not delivered too."""
+    """Return the named files, those that were not delivered too.
+
+    Args:
+        trial: What the trial left.
+        names: The files.
+        sensed: Pictures and recordings of them.
+        sight: What the judge takes.
+        clear: Leaves out of their texts what shall not be shown.
+    """
     found: dict[str, Exhibit] = {}
     left, recordings = MAX_PICTURES, 0
     for number, name in enumerate(names):
@@ -76,40 +101,56 @@ def exhibits(
         if made.sound is not None:
             recordings += 1
             made = made if recordings <= MAX_RECORDINGS else replace(made, sound=None)
-        found[name] = _exhibit(name, trial, made, sight, most)
+        found[name] = _exhibit(name, trial, made, sight, most, clear)
     return found
 
 
-def _exhibit(name: str, trial: TrialEvidence, made: Sensed, sight: Sight, most: int) -> Exhibit:
-    heading = f"file {quoted(name)}"
+def _exhibit(
+    name: str, trial: TrialEvidence, made: Sensed, sight: Sight, most: int, clear: Clear
+) -> Exhibit:
+    heading = title(name, clear)
     view = trial.views.get(name)
     if view is None:
-        absent = Part("this file is missing", trial.not_delivered(name))
-        return Exhibit(Frame(heading, [absent]))
+        absent = without_addresses([Part("this file is missing", trial.not_delivered(name))], clear)
+        return Exhibit(Frame(heading, absent.parts), may_speak=absent.may_speak)
     if sight.profile == "gta2-published" and (refused := _unpublished(name, view)):
         return Exhibit(Frame(heading, [Part(refused)]), (f"{name}: {refused}",))
     pictures, unseen = _pictures(name, view, made, sight, most)
-    said, words = without_addresses([*_heard(name, trial, made, sight), *parts_of(view)])
-    left_out = (f"{name}: {words} words that speak to the judge were left out",) if words else ()
+    said = without_addresses([*_heard(name, trial, made, sight), *parts_of(view)], clear)
+    told = f"{name}: {said.words} words that speak to the judge were left out"
+    left_out = (told,) if said.words else ()
     is_shown = any(part.media is not None for part in pictures)
     unsearched = (f"{name}: {_UNSEARCHED}: {made.unread}",) if is_shown and made.unread else ()
-    return Exhibit(Frame(heading, [*pictures, *said]), (*unseen, *left_out), unsearched)
+    frame = Frame(heading, [*pictures, *said.parts])
+    may_speak = said.may_speak or clear(name).may_speak
+    return Exhibit(frame, (*unseen, *left_out), unsearched, may_speak)
 
 
-def without_addresses(parts: Sequence[Part]) -> tuple[list[Part], int]:
-    """Return the parts without what speaks to the judge, and how many words that are."""
+def title(name: str, clear: Clear) -> str:
+    """Return how a file is called for the judge: by its name, unless that speaks to the judge.
+
+    Where a task asks for any file of a type, the agent chooses the name.
+    """
+    if not clear(name).words:
+        return f"file {quoted(name)}"
+    number = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return f"file {number} (its own name speaks to the judge)"
+
+
+def without_addresses(parts: Sequence[Part], clear: Clear = cleared) -> Said:
+    """Return the parts without what speaks to the judge."""
     kept: list[Part] = []
-    words = 0
+    words, may_speak = 0, False
     for part in parts:
-        text = cleared(part.text)
-        words += text.words
         # A heading holds names that the agent chose: of a sheet, a slide, an attachment.
-        is_spoken = speaks_to_the_judge(part.heading)
-        heading = "a heading that speaks to the judge was left out" if is_spoken else part.heading
-        kept.append(Part(heading, text.text, part.media))
+        heading, text = clear(part.heading), clear(part.text)
+        words += text.words
+        may_speak = may_speak or heading.may_speak or text.may_speak
+        named = "a heading that speaks to the judge was left out" if heading.words else part.heading
+        kept.append(Part(named, text.text, part.media))
     if words:
         kept.append(Part(f"{words} words that speak to you as the judge were left out"))
-    return kept, words
+    return Said(kept, words, may_speak)
 
 
 def _unpublished(name: str, view: View) -> str:

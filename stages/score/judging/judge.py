@@ -1,4 +1,4 @@
-"""The LLM judge: scores a leaf against its rubric from what it is shown of the deliverables.
+"""The LLM judge: scores leaves against their rubrics from what it is shown of the deliverables.
 
 A reply that does not fit the verdict schema never becomes a number: the judge is asked again, a
 limited number of times, and then the leaf is unscored with the fault as its reason. The same
@@ -10,9 +10,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from environments.models.faults import NotRecorded
 from environments.models.record.client import RecordedClient
@@ -23,11 +20,24 @@ from environments.renderers.sound.formats import MAX_CLIP_SECONDS
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.exhibits import MAX_PICTURES, MAX_RECORDINGS
 from stages.score.judging.frames import MARK_LENGTH
+from stages.score.judging.questions import (
+    Asked,
+    read_verdicts,
+    reply_tokens,
+    verdict_schema,
+)
 from stages.score.judging.senses import SOUND_TOKENS_PER_SECOND, sense
-from stages.score.judging.shown import ShownTrial, prompt, question, show, told_of
-from stages.score.judging.sight import REPLY_TOKENS, Sight, sight_of
+from stages.score.judging.shown import (
+    ShownTrial,
+    group_question,
+    prompt,
+    question,
+    told_of,
+)
+from stages.score.judging.sight import Sight, sight_of
 from stages.score.judging.tokens import MOST_BYTES_PER_TOKEN
-from stages.score.matching import quote, storable
+from stages.score.judging.viewing import TrialViews
+from stages.score.matching import storable
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import JudgeUnreadable, ModelRejected
 from taskdata.schema.agent import ModelSpec
@@ -41,21 +51,16 @@ from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
 
-PROMPT_VERSION = 3
-"""Version of `prompts/judge.md` and the layout of the request; part of every verifier name."""
+PROMPT_VERSION = 4
+"""Version of `prompts/judge.md` and of how a judge is asked; part of every verifier name."""
 
 MAX_ASKS = 3
+MAX_VIEWS = 2
+"""Of one trial: whole, and without sentences that may speak to the judge."""
+MOST_GAIN = 1.0
+"""Points that such sentences may add to a score."""
 _MAX_REASON = 2_000
 _OURS_TO_MEND = frozenset({401, 402, 403, 404, 407, 429})
-
-
-class JudgeReply(BaseModel):
-    """What a judge must answer: exactly this."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    score: Annotated[int, Field(ge=0, le=10)]
-    evidence: Annotated[str, Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -131,12 +136,18 @@ class LeafJudge:
     sight: Sight = field(default_factory=Sight)
     artifacts: ArtifactStore | None = None
     """Where pictures and recordings are; None: none are shown."""
-    _shown: "asyncio.Future[ShownTrial] | None" = field(default=None, init=False, repr=False)
+    _made: "asyncio.Future[TrialViews] | None" = field(default=None, init=False, repr=False)
 
     async def score(self, leaf: Checkpoint, verifier: Judge) -> LeafScore:
-        """Return the leaf's score; unscored if the judge refuses or its reply cannot be parsed.
+        """Return the score of one leaf that is asked about by itself; see `score_group`."""
+        (scored,) = await self.score_group([Asked(leaf, verifier)])
+        return scored
 
-        If nothing that it should look at was delivered, the score is 0 without asking.
+    async def score_group(self, group: Sequence[Asked]) -> list[LeafScore]:
+        """Return the scores of leaves that are asked about in one question, in their order.
+
+        They are unscored if the judge refuses or its reply cannot be parsed. If nothing that the
+        judge should look at was delivered, a leaf scores 0 without asking.
 
         Raises:
             ModelUnavailable: the judge cannot be reached, or other calls held the money for too
@@ -145,15 +156,38 @@ class LeafJudge:
             ModelRejected: the key, the account or the model's name is wrong.
             NotRecorded: only recorded replies are replayed, and there is none.
         """
-        absent = nothing_to_judge(verifier, self.trial)
-        if absent is not None:
-            return self._leaf(leaf.id, 0.0, self.model, absent)
-        shown = await self._show(leaf)
-        request = judge_request(shown, leaf.requirement, verifier)
-        scored = await self._ask(leaf.id, request)
-        return scored.model_copy(update={"unseen": told_of(shown, verifier)})
+        scores: dict[str, LeafScore] = {}
+        asked = list[Asked]()
+        for leaf, verifier in group:
+            absent = nothing_to_judge(verifier, self.trial)
+            if absent is None:
+                asked.append(Asked(leaf, verifier))
+            else:
+                scores[leaf.id] = self._leaf(leaf.id, 0.0, self.model, absent)
+        if asked:
+            scores |= {found.leaf_id: found for found in await self._verdicts(asked)}
+        return [scores[one.leaf.id] for one in group]
 
-    async def _ask(self, leaf_id: str, request: ModelRequest) -> LeafScore:
+    async def _verdicts(self, asked: Sequence[Asked]) -> list[LeafScore]:
+        """Return the scores of leaves with something to look at."""
+        views = await self._views(asked[0].leaf)
+        found = await self._of_view(asked, views.whole)
+        if not views.may_speak or all((one.score or 0.0) <= MOST_GAIN for one in found):
+            return found
+        second = await asyncio.to_thread(views.second)
+        if second is None:
+            return found
+        again = await self._of_view(asked, second)
+        return [lower(*both) for both in zip(found, again, strict=True)]
+
+    async def _of_view(self, asked: Sequence[Asked], shown: ShownTrial) -> list[LeafScore]:
+        found = await self._ask(asked, group_request(shown, asked))
+        return [
+            scored.model_copy(update={"unseen": told_of(shown, one.verifier)})
+            for one, scored in zip(asked, found, strict=True)
+        ]
+
+    async def _ask(self, asked: Sequence[Asked], request: ModelRequest) -> list[LeafScore]:
         fault, model = "", self.model
         for client in self.asks:
             try:
@@ -164,30 +198,34 @@ class LeafJudge:
                 # No word on the question: the key, the account or the model's name is wrong.
                 if exc.status in _OURS_TO_MEND:
                     raise
-                reason = f"the judge gave no verdict: {exc}"
-                return self._leaf(leaf_id, None, self.model, reason, Unscored.NO_VERDICT)
+                return self._without_verdict(asked, self.model, f"the judge gave no verdict: {exc}")
             model = reply.model or self.model
             try:
-                verdict = read_judge(leaf_id, reply)
+                verdicts = read_verdicts(asked, reply)
             except JudgeUnreadable as exc:
                 fault = str(exc)
-                _logger.warning("leaf %s: %s", leaf_id, fault)
+                _logger.warning("%s", fault)
                 continue
-            return self._leaf(leaf_id, float(verdict.score), model, verdict.evidence)
-        reason = f"after {len(self.asks)} asks: {fault}"
-        return self._leaf(leaf_id, None, model, reason, Unscored.NO_VERDICT)
+            return [
+                self._leaf(one.leaf.id, float(verdict.score), model, verdict.evidence)
+                for one, verdict in zip(asked, verdicts, strict=True)
+            ]
+        return self._without_verdict(asked, model, f"after {len(self.asks)} asks: {fault}")
 
-    def _show(self, leaf: Checkpoint) -> Awaitable[ShownTrial]:
+    def _without_verdict(self, asked: Sequence[Asked], model: str, reason: str) -> list[LeafScore]:
+        return [self._leaf(one.leaf.id, None, model, reason, Unscored.NO_VERDICT) for one in asked]
+
+    def _views(self, leaf: Checkpoint) -> Awaitable[TrialViews]:
         """Return what the trial's leaves share, made once; without a task it is `leaf` alone."""
-        if self._shown is None:
-            self._shown = asyncio.ensure_future(self._made(leaf))
-        return self._shown
+        if self._made is None:
+            self._made = asyncio.ensure_future(self._make(leaf))
+        return self._made
 
-    async def _made(self, leaf: Checkpoint) -> ShownTrial:
+    async def _make(self, leaf: Checkpoint) -> TrialViews:
         task = self.trial.task
         leaves = (leaf,) if task is None else task.checkpoints.leaves()
         sensed = await sense(self.trial, leaves, self.artifacts, self.sight)
-        return await asyncio.to_thread(show, self.trial, leaves, sensed, self.sight)
+        return await asyncio.to_thread(TrialViews, self.trial, leaves, sensed, self.sight)
 
     def _leaf(
         self,
@@ -200,22 +238,26 @@ class LeafJudge:
         return _leaf(leaf_id, score, f"{model}{self.sight.qualifier}", reason, unscored)
 
 
+def lower(whole: LeafScore, second: LeafScore) -> LeafScore:
+    """Return the score of a leaf by its score in the whole view and in the second one.
+
+    Sentences that may speak to the judge add at most `MOST_GAIN` points; beyond that the score
+    without them counts. A leaf that has a score only with them has none.
+    """
+    if whole.score is None or second.score is None:
+        return whole if whole.score is None else second
+    if whole.score - second.score <= MOST_GAIN:
+        return whole
+    reason = (
+        f"{second.score:g} without sentences that may speak to the judge, {whole.score:g} with "
+        f"them; the lower counts: {second.reason}"
+    )
+    return second.model_copy(update={"reason": reason[:_MAX_REASON]})
+
+
 def no_judge(leaf_id: str) -> LeafScore:
     """Return the unscored leaf of a run without a judge."""
     return _leaf(leaf_id, None, "none", "no judge is configured", Unscored.NOT_CONFIGURED)
-
-
-def read_judge(leaf_id: str, reply: ModelReply) -> JudgeReply:
-    """Return the verdict; raises `JudgeUnreadable` so that the caller asks again."""
-    try:
-        return JudgeReply.model_validate_json(reply.text)
-    except ValidationError as exc:
-        fault = exc.errors(include_url=False, include_context=False)[0]
-        where = ".".join(map(str, fault["loc"])) or "reply"
-        raise JudgeUnreadable(
-            f"the judge's reply for {leaf_id!r} is no verdict ({where}: {fault['msg']}): "
-            f"{quote(reply.text)}"
-        ) from exc
 
 
 def nothing_to_judge(verifier: Judge, trial: TrialEvidence) -> str | None:
@@ -233,12 +275,23 @@ def nothing_to_judge(verifier: Judge, trial: TrialEvidence) -> str | None:
 
 
 def judge_request(shown: ShownTrial, requirement: str, verifier: Judge) -> ModelRequest:
-    """Return the question to the judge, with all untrusted text between marks it cannot forge."""
-    leaf = question(shown, requirement, verifier)
+    """Return the question about one leaf, with all untrusted text between marks."""
+    return _request(shown, question(shown, requirement, verifier), 1)
+
+
+def group_request(shown: ShownTrial, group: Sequence[Asked]) -> ModelRequest:
+    """Return the question about leaves that are asked about together; one alone is no group."""
+    if len(group) == 1:
+        ((leaf, verifier),) = group
+        return judge_request(shown, leaf.requirement, verifier)
+    return _request(shown, group_question(shown, group), len(group))
+
+
+def _request(shown: ShownTrial, asked: str, leaves: int) -> ModelRequest:
     return ModelRequest(
-        messages=[shown.system, Message(role="user", text=leaf, opening=shown.opening)],
-        max_tokens=REPLY_TOKENS,
-        json_schema=VERDICT_SCHEMA,
+        messages=[shown.system, Message(role="user", text=asked, opening=shown.opening)],
+        max_tokens=reply_tokens(leaves),
+        json_schema=verdict_schema(leaves),
     )
 
 
@@ -253,17 +306,6 @@ def largest_request(requirement: str, verifier: Judge, sight: Sight) -> ModelReq
     pieces += [sounds] * sight.hears
     shown = ShownTrial("0" * MARK_LENGTH, Message("system", prompt()), Opening(tuple(pieces)), {})
     return judge_request(shown, requirement, verifier)
-
-
-VERDICT_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "score": {"type": "integer", "minimum": 0, "maximum": 10},
-        "evidence": {"type": "string"},
-    },
-    "required": ["score", "evidence"],
-    "additionalProperties": False,
-}
 
 
 def _leaf(

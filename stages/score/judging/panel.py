@@ -15,7 +15,7 @@ from statistics import fmean, median
 
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.judge import LeafJudge, RunJudge, nothing_to_judge
-from taskdata.schema.checkpoint import Checkpoint, Judge
+from stages.score.judging.questions import Asked
 from taskdata.schema.panel import JudgeOpinion, PanelRule, judge_named_in
 from taskdata.schema.scores import LeafScore, Unscored
 
@@ -81,27 +81,37 @@ class TrialPanel:
     threshold: float
     hearing: _Hearing
 
-    async def score(self, leaf: Checkpoint, verifier: Judge) -> LeafScore:
-        """Return the leaf's score by all judges; unscored if none of them gives a verdict.
+    async def score_group(self, group: Sequence[Asked]) -> list[LeafScore]:
+        """Return the scores by all judges of leaves that are asked about together, in their order.
 
-        If there is nothing to look at, the score is 0 without asking any.
+        A leaf is unscored if none of the judges gives a verdict. If there is nothing to look at,
+        its score is 0 without asking any.
 
         Raises:
-            NightshiftError: as `LeafJudge.score`, for the first judge who cannot be asked; the
-                others' replies are on record by then.
+            NightshiftError: as `LeafJudge.score_group`, for the first judge who cannot be asked;
+                the others' replies are on record by then.
         """
         first = self.judges[0]
-        if len(self.judges) == 1 or nothing_to_judge(verifier, first.trial) is not None:
-            return await first.score(leaf, verifier)
-        places = asking_order(self.trial_id, leaf.id, len(self.judges))
-        asked = (self.judges[place].score(leaf, verifier) for place in places)
+        if len(self.judges) == 1:
+            return await first.score_group(group)
+        asked = [one for one in group if nothing_to_judge(one.verifier, first.trial) is None]
+        absent = [one for one in group if one not in asked]
+        scores = {scored.leaf_id: scored for scored in await first.score_group(absent)}
+        scores |= {scored.leaf_id: scored for scored in await self._asked(asked)}
+        return [scores[one.leaf.id] for one in group]
+
+    async def _asked(self, group: Sequence[Asked]) -> list[LeafScore]:
+        if not group:
+            return []
+        places = asking_order(self.trial_id, group[0].leaf.id, len(self.judges))
+        asked = (self.judges[place].score_group(group) for place in places)
         found = await asyncio.gather(*asked, return_exceptions=True)
-        said = [one for one in found if isinstance(one, LeafScore)]
+        said = [one for one in found if isinstance(one, list)]
         for fault in found:
             if isinstance(fault, BaseException):
                 raise fault
         self.hearing.all_replied()
-        return combined(said, self.rule, self.threshold)
+        return [combined(of_leaf, self.rule, self.threshold) for of_leaf in zip(*said, strict=True)]
 
 
 def asking_order(trial_id: str, leaf_id: str, judges: int) -> list[int]:

@@ -13,6 +13,7 @@ _LETTERS_PER_TOKEN = 4
 _LONGEST_WORD = 16
 """Longer runs of letters are no words, and take a token for every two letters."""
 _SPACES_PER_TOKEN = 8
+_SPACES = " " * _SPACES_PER_TOKEN
 _STRIDE = 4_000
 """Characters that are counted at once, while it is sure that they fit."""
 _MOST_CHARACTERS_PER_TOKEN = 9
@@ -26,7 +27,8 @@ def tokens_of(text: str, most: int | None = None) -> int:
     if most is not None:
         text = text[: _MOST_CHARACTERS_PER_TOKEN * (most + 2)]
     total = len(_TOKEN.findall(text))
-    for run in _LONG_RUN.finditer(text):
+    has_long_runs = _SPACES in text or max(map(len, text.split()), default=0) > _LONGEST_WORD
+    for run in _LONG_RUN.finditer(text) if has_long_runs else ():
         length = run.end() - run.start()
         if run[0][0] == " ":
             total += length // _SPACES_PER_TOKEN

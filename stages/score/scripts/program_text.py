@@ -1,6 +1,7 @@
 """What the text of a task's programs says, found without running them."""
 
 import ast
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
@@ -9,6 +10,14 @@ from environments.scripts.needs import DATABASE_LIBRARIES
 from taskdata.schema.input_file import InputFile
 
 _BEGINNINGS = ("check", "verify", "validate")
+
+_FETCHING = re.compile(
+    r"(?:^|[;&|(])\s*(?:(?:then|do|else|elif|if|while|until|sudo|!)\s+)*"
+    r"(apt-get +(?:-\S+ +)*(?:install|update)|apt +(?:-\S+ +)*(?:install|update)|apk +add"
+    r"|curl|wget|uvx|uv +(?:run|pip +install|tool +install|sync|add|venv)"
+    r"|(?:python3? +-m +)?pip3? +install|npm +(?:ci|i|install)|npx|git +clone)\b",
+    re.MULTILINE,
+)
 
 Programs = Mapping[str, bytes]
 """Python files that run together, by path."""
@@ -51,6 +60,16 @@ def unused_checks(programs: Programs) -> tuple[str, ...]:
                 named.add(text)
     checks = (name for name in defined - named if name.lstrip("_").startswith(_BEGINNINGS))
     return tuple(sorted(checks))
+
+
+def fetched_by(scripts: Iterable[bytes]) -> tuple[str, ...]:
+    """Return the commands of shell programs that fetch something from a network, sorted."""
+    found = set[str]()
+    for script in scripts:
+        lines = script.decode("utf-8", "replace").splitlines()
+        code = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
+        found |= {" ".join(match[1].split()) for match in _FETCHING.finditer(code)}
+    return tuple(sorted(found))
 
 
 def _imported(programs: Programs) -> set[str]:

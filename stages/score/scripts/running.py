@@ -8,74 +8,34 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
-from pathlib import PurePosixPath
 
-from environments.ports import Sandbox, Workspace
-from environments.sandbox.collect import collect
-from environments.sandbox.workspace import new_workspace
+from environments.sandbox.imaged import provider_of_image
+from environments.sandbox.workspace import open_workspace
 from environments.services.live import LiveServices, live_services
 from environments.services.program import ServiceStopped
 from environments.services.running import NO_STATE, NOT_KEPT
 from environments.services.starting import ServiceHost
 from stages.score.check import Verdict
-from stages.score.scripts.staging import (
-    FOLDERS,
-    GROUNDTRUTH,
-    PROGRAMS,
-    TRANSCRIPT,
-    WORKSPACE,
-    staged,
-)
-from stages.score.scripts.verdicts import (
-    MAX_RESULT_BYTES,
-    RESULT,
-    ScriptBroken,
-    ScriptLacks,
-    ScriptRun,
-    read_verdicts,
-)
-from taskdata.errors import BadTaskData
+from stages.score.scripts.conventions.choosing import convention_of
+from stages.score.scripts.left import Left
+from stages.score.scripts.solving import Solved, solved
+from stages.score.scripts.verdicts import ScriptBroken, ScriptDoubted, ScriptLacks
 from taskdata.schema.checkpoint import ScriptCheck
 from taskdata.schema.limits import KeptState
-from taskdata.schema.run import Deliverable, TrialOutcome
+from taskdata.schema.run import TrialOutcome
 from taskdata.schema.scores import LeafScore, Unscored
 from taskdata.schema.service import FOLDER as SERVICES
-from taskdata.schema.task import Resources, Task, launch_time
+from taskdata.schema.task import Resources, Task
 from taskdata.schema.transcript import Transcript
 
 _logger = logging.getLogger(__name__)
 
-_INPUT = PurePosixPath("/workspace/input")
-_LAUNCHER = "environments.scripts.launch"
 _WALL_FACTOR, _SPARE_SECONDS = 3, 60
 """On a busy machine a program takes longer than the CPU time that it uses."""
 _LAUNCHED = datetime(2026, 1, 1)
-
-_Files = Mapping[str, bytes]
-
-
-@dataclass(frozen=True)
-class Left:
-    """What a program looks at: all that somebody left of a task."""
-
-    files: Sequence[Deliverable]
-    launched: datetime
-    answer: str = ""
-    transcript: Transcript | None = None
-    kept: Mapping[str, KeptState] | None = None
-    """The final state of services, by name; None: they are as a trial finds them."""
-    rejected: Sequence[str] = ()
-    """Files and states that were not kept, with reasons."""
-    name: str = ""
-    """Names it in the log."""
-
-    def lacks(self, script: ScriptCheck) -> str | None:
-        """Return a service of the program whose state was not kept."""
-        if self.kept is None:
-            return None
-        return next((name for name in script.services if name not in self.kept), None)
+_FULL_SCORE = 10.0
+_ANY = "leaf"
 
 
 class ScriptRunner:
@@ -83,6 +43,8 @@ class ScriptRunner:
 
     def __init__(self, host: ServiceHost) -> None:
         self._host = host
+        self._solved: dict[str, asyncio.Task[Solved | None]] = {}
+        self._passing: dict[tuple[str, ScriptCheck], asyncio.Task[bool]] = {}
         self._working: dict[tuple[str, str, ScriptCheck], asyncio.Task[bool]] = {}
 
     async def score(
@@ -115,9 +77,6 @@ class ScriptRunner:
                 leaves.setdefault(leaf.verifier, []).append(leaf.id)
         if not leaves:
             return {}
-        files = await asyncio.to_thread(
-            staged, task, left.files, left.answer, left.transcript, self._host.artifacts
-        )
         scores: dict[str, LeafScore] = {}
         async with self._services(task, left.kept) as services:
             for script, leaf_ids in leaves.items():
@@ -127,9 +86,14 @@ class ScriptRunner:
                     scores |= {i: _unscored(i, label, reason, cause) for i in leaf_ids}
                     continue
                 try:
-                    verdicts = await self._verdicts(
-                        script, leaf_ids, files, left.launched, services
-                    )
+                    verdicts = await self._verdicts(task, script, leaf_ids, left, services)
+                except ScriptDoubted as exc:
+                    if await self._passes_solution(task, script):
+                        scores |= {i: _scored(i, label, exc.verdict) for i in leaf_ids}
+                        continue
+                    _logger.warning("%s: %s", left.name or task.id, exc)
+                    cause = Unscored.SCRIPT_FAILED
+                    scores |= {i: _unscored(i, label, str(exc), cause) for i in leaf_ids}
                 except ScriptBroken as exc:
                     # What a service of the trial lacks may be gone because of the agent.
                     lacks = isinstance(exc, ScriptLacks) and not script.services
@@ -161,33 +125,64 @@ class ScriptRunner:
 
     async def _verdicts(
         self,
+        task: Task,
         script: ScriptCheck,
         leaf_ids: list[str],
-        files: _Files,
-        launched: datetime,
+        left: Left,
         services: LiveServices,
     ) -> Mapping[str, Verdict]:
         limits = Resources(
             cpu_seconds=script.seconds,
             wall_seconds=_WALL_FACTOR * script.seconds + _SPARE_SECONDS,
             memory_mb=script.memory_mb,
+            disk_mb=task.resources.disk_mb,
         )
-        host = self._host
+        host, convention = self._host, convention_of(script)
+        provider = provider_of_image(host.provider, task.image, *convention.places)
+        files = await asyncio.to_thread(convention.staged, task, left, host.artifacts)
         try:
             ports = await services.renewed(script.services)
-            with new_workspace(host.folder, files) as workspace:
-                for folder in FOLDERS:
-                    (workspace.input / folder).mkdir(mode=0o755, exist_ok=True)
-                async with host.provider.open(workspace, limits, host.label, ports) as sandbox:
-                    completed = await sandbox.run(_command(script, sandbox, launched))
-                result = None
-                if script.verdict == "json_file":
-                    result = await asyncio.to_thread(_result, workspace, limits)
+            async with open_workspace(host.folder, files.input, files.begun) as workspace:
+                convention.make_ready(workspace)
+                async with provider.open(workspace, limits, host.label, ports) as sandbox:
+                    command = convention.command(task, script, sandbox, left.launched)
+                    completed = await sandbox.run(command)
+                verdicts = await asyncio.to_thread(
+                    convention.verdicts, script, leaf_ids, completed, workspace
+                )
             # What a program says about a service that it had lost is about nobody's work.
             await services.require_alive(script.services)
         except ServiceStopped as error:
             raise ScriptBroken(f"a service of {script.entry} ended: {error}") from error
-        return read_verdicts(script, leaf_ids, ScriptRun(completed, result))
+        return verdicts
+
+    async def solved(self, task: Task) -> Solved | None:
+        """Return what the task's own solution leaves; it is run once. None: it brings none.
+
+        Raises what `stages.score.scripts.solving.solved` raises.
+        """
+        if task.content_hash not in self._solved:
+            self._solved[task.content_hash] = asyncio.create_task(solved(self._host, task))
+        return await asyncio.shield(self._solved[task.content_hash])
+
+    async def _passes_solution(self, task: Task, script: ScriptCheck) -> bool:
+        """Return whether a program that lacks something here lets the task's solution pass."""
+        solution = await self.solved(task)
+        if solution is None:
+            return False
+        key = (task.content_hash, script)
+        if key not in self._passing:
+            left = Left(solution.files, _LAUNCHED)
+            self._passing[key] = asyncio.create_task(self._passes(task, script, left))
+        return await asyncio.shield(self._passing[key])
+
+    async def _passes(self, task: Task, script: ScriptCheck, left: Left) -> bool:
+        try:
+            async with self._services(task, None) as services:
+                verdicts = await self._verdicts(task, script, [_ANY], left, services)
+        except ScriptBroken:
+            return False
+        return verdicts[_ANY].score == _FULL_SCORE
 
     async def _cause(self, task: Task, script: ScriptCheck) -> Unscored:
         """Return who is at fault that a program gave no verdict, by trying it on nothing."""
@@ -198,40 +193,13 @@ class ScriptRunner:
         return Unscored.CHECK_FAILED if works else Unscored.SCRIPT_FAILED
 
     async def _works(self, task: Task, script: ScriptCheck) -> bool:
-        files = await asyncio.to_thread(staged, task, (), "", None, self._host.artifacts)
         leaf_ids = [leaf.id for leaf in task.checkpoints.leaves() if leaf.verifier == script]
         try:
             async with self._services(task, None) as services:
-                await self._verdicts(script, leaf_ids, files, _LAUNCHED, services)
+                await self._verdicts(task, script, leaf_ids, Left((), _LAUNCHED), services)
         except ScriptBroken:
             return False
         return True
-
-
-def _result(workspace: Workspace, limits: Resources) -> bytes | None:
-    """Return the content of `result.json`, None if there is none or it is too large; blocks."""
-    left = collect(workspace.output, limits)
-    path = next((file.path for file in left.files if file.name == RESULT), None)
-    if path is None or path.stat().st_size > MAX_RESULT_BYTES:
-        return None
-    return path.read_bytes()
-
-
-def _command(script: ScriptCheck, sandbox: Sandbox, launched: datetime) -> list[str]:
-    """Return the command line, with the options that Toolathlon's programs take."""
-    options = [
-        *("--agent_workspace", str(_INPUT / WORKSPACE)),
-        *("--groundtruth_workspace", str(_INPUT / GROUNDTRUTH)),
-        *("--res_log_file", str(_INPUT / TRANSCRIPT)),
-        *("--launch_time", launch_time(launched)),
-    ]
-    match PurePosixPath(script.entry).suffix:
-        case ".py":
-            launcher = [*sandbox.python(), "-P", "-m", _LAUNCHER, str(_INPUT / PROGRAMS)]
-            return [*launcher, script.entry, *options]
-        case ".sh":
-            return ["/bin/sh", str(_INPUT / PROGRAMS / script.entry), *options]
-    raise BadTaskData(f"the program {script.entry!r} cannot be run: its name ends in .py or .sh")
 
 
 def _scripts(task: Task) -> Sequence[ScriptCheck]:

@@ -47,6 +47,14 @@ class _Result(BaseModel):
     leaves: dict[str, _Part] = Field(default_factory=dict)
 
 
+class ScriptDoubted(ScriptBroken):
+    """The program gave a verdict and lacked something here, so it may say nothing of the work."""
+
+    def __init__(self, reason: str, verdict: Verdict) -> None:
+        super().__init__(reason)
+        self.verdict = verdict
+
+
 @dataclass(frozen=True)
 class ScriptRun:
     """How a program ended and what it left."""
@@ -65,21 +73,21 @@ def read_verdicts(
         ScriptBroken: The program was stopped, failed, or said nothing that is a verdict.
     """
     done = run.completed
-    output = _said(done)
+    output = said_by(done)
     if stopped := why_stopped(done):
-        raise ScriptBroken(_told(f"{script.entry} was stopped: {stopped}", output))
+        raise ScriptBroken(told(f"{script.entry} was stopped: {stopped}", output))
     if done.exit_code == MISSING:
         reason = "the program needs a file that the agent did not leave"
-        return dict.fromkeys(leaf_ids, Verdict(0.0, _told(reason, output)))
+        return dict.fromkeys(leaf_ids, Verdict(0.0, told(reason, output)))
     if done.exit_code == NEEDS and script.entry.endswith(".py"):
         *said, lacking = output.splitlines() or ["it needs what is not here"]
-        raise ScriptLacks(_told(f"{script.entry} cannot work here: {lacking}", "\n".join(said)))
+        raise ScriptLacks(told(f"{script.entry} cannot work here: {lacking}", "\n".join(said)))
     if script.verdict == "exit_code":
         if done.exit_code not in (0, FAILED if script.entry.endswith(".py") else 1):
             raise _broken(script, done, output)
         has_passed = done.exit_code == 0
         reason = f"{script.entry} {'passes' if has_passed else 'does not pass'}"
-        return dict.fromkeys(leaf_ids, Verdict(10.0 * has_passed, _told(reason, output)))
+        return dict.fromkeys(leaf_ids, Verdict(10.0 * has_passed, told(reason, output)))
     if done.exit_code != 0:
         raise _broken(script, done, output)
     if script.verdict == "last_line":
@@ -88,7 +96,7 @@ def read_verdicts(
 
 
 def _broken(script: ScriptCheck, done: Completed, output: str) -> ScriptBroken:
-    return ScriptBroken(_told(f"{script.entry} ended with exit code {done.exit_code}", output))
+    return ScriptBroken(told(f"{script.entry} ended with exit code {done.exit_code}", output))
 
 
 def _of_last_line(script: ScriptCheck, done: Completed, output: str) -> Verdict:
@@ -100,23 +108,23 @@ def _of_last_line(script: ScriptCheck, done: Completed, output: str) -> Verdict:
         score = math.nan
     if not 0 <= score <= script.full_score:
         fault = f"the last line of {script.entry} is no number from 0 to {script.full_score:g}"
-        raise ScriptBroken(_told(fault, output))
+        raise ScriptBroken(told(fault, output))
     return _verdict(script, score, "", output)
 
 
 def _of_file(script: ScriptCheck, leaf_id: str, run: ScriptRun, output: str) -> Verdict:
     if run.result is None:
-        raise ScriptBroken(_told(f"{script.entry} left no {RESULT}", output))
+        raise ScriptBroken(told(f"{script.entry} left no {RESULT}", output))
     try:
         result = _Result.model_validate(json.loads(run.result))
     except (ValueError, RecursionError) as exc:
         fault = _fault(exc)
-        raise ScriptBroken(_told(f"{RESULT} of {script.entry}: {fault}", output)) from exc
+        raise ScriptBroken(told(f"{RESULT} of {script.entry}: {fault}", output)) from exc
     part = result.leaves.get(leaf_id)
     score = result.score if part is None else part.score
     if score is None or score > script.full_score:
         fault = f"has no score from 0 to {script.full_score:g} for {leaf_id!r}"
-        raise ScriptBroken(_told(f"{RESULT} of {script.entry} {fault}", output))
+        raise ScriptBroken(told(f"{RESULT} of {script.entry} {fault}", output))
     return _verdict(script, score, result.reason if part is None else part.reason, output)
 
 
@@ -129,15 +137,17 @@ def _fault(exc: Exception) -> str:
 
 def _verdict(script: ScriptCheck, score: float, reason: str, output: str) -> Verdict:
     said = reason or f"{script.entry} gives {score:g} of {script.full_score:g}"
-    return Verdict(10.0 * score / script.full_score, _told(said, output))
+    return Verdict(10.0 * score / script.full_score, told(said, output))
 
 
-def _said(done: Completed) -> str:
+def said_by(done: Completed) -> str:
+    """Return what a program wrote, as text that can be stored."""
     both = (part.decode("utf-8", "replace").strip() for part in (done.stdout, done.stderr))
     return storable("\n".join(filter(None, both)))
 
 
-def _told(reason: str, output: str) -> str:
+def told(reason: str, output: str) -> str:
+    """Return a reason with the end of the program's output below it, both cut."""
     reason = storable(reason)[:_MAX_OUTPUT]
     if not output:
         return reason

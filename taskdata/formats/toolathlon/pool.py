@@ -129,7 +129,7 @@ def _with_root(folders: tuple[Path, ...], root: Path | None) -> Pool:
     except BadTaskData as exc:
         faults.append(f"{DUMPS[0]}: {exc}")
     reaching = (name for name, server in servers.items() if _reaches_database(root, server))
-    return Pool(folders, root, servers, dump, frozenset(reaching if dump else ()), tuple(faults))
+    return Pool(folders, root, servers, dump, frozenset(reaching), tuple(faults))
 
 
 def _dump(root: Path) -> InputFile | None:

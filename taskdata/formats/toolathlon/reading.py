@@ -24,8 +24,10 @@ from taskdata.formats.rows import (
     title_of,
 )
 from taskdata.formats.toolathlon.pool import CONFIG, SHARED, Pool, found_pool, our_name
+from taskdata.formats.toolathlon.pool_servers import PoolServers
 from taskdata.places import UNSTORABLE, is_unstorable
 from taskdata.schema.checkpoint import Checkpoint, ScriptCheck
+from taskdata.schema.pool_server import PoolServer
 from taskdata.schema.service import PostgresqlService, Service
 from taskdata.schema.task import (
     INITIAL,
@@ -65,6 +67,14 @@ _DATABASE = PostgresqlService(
     user="eigent",
     password="camel",  # noqa: S106 - published with the pool, and of a server of each trial's own
 )
+_MAX_TURNS = 100
+"""Of the pool's own loop."""
+_FOLDERS = {
+    "arxiv_local": "arxiv_local_storage",
+    "memory": "memory",
+    "playwright_with_chunk": ".playwright_output",
+}
+"""What the pool's own loop makes in the workspace for servers that expect it."""
 _MAX_TEXT = 1 << 20
 _MAX_FILES = 2_000
 """Files that a workspace may hold in the end, its initial ones included."""
@@ -78,9 +88,10 @@ def read(source: Source) -> Iterator[Imported]:
     """
     pool = found_pool(source.path)
     source.ignored.update(pool.faults)
+    servers = PoolServers(pool, source.scratch)
 
     def make(raw: RawRow, notes: RowNotes) -> Made:
-        return _Reader(source, pool, raw.value, notes).made()
+        return _Reader(source, pool, servers, raw.value, notes).made()
 
     rows = (RawRow(n, folder.name, folder) for n, folder in enumerate(pool.folders, start=1))
     return each(source, source.path.resolve().name, rows, make)
@@ -89,8 +100,11 @@ def read(source: Source) -> Iterator[Imported]:
 class _Reader:
     """Reads one task folder."""
 
-    def __init__(self, source: Source, pool: Pool, root: Path, notes: RowNotes) -> None:
-        self.source, self.pool, self.root, self.notes = source, pool, root, notes
+    def __init__(
+        self, source: Source, pool: Pool, servers: PoolServers, root: Path, notes: RowNotes
+    ) -> None:
+        self.source, self.pool, self.servers = source, pool, servers
+        self.root, self.notes = root, notes
         self.folder = Folder(root)
         self.places: dict[str, Path] = {}
 
@@ -144,6 +158,9 @@ class _Reader:
                 one_workspace=True,
                 services=services,
                 system_prompt=self._system_prompt(),
+                folders=self._folders(config, inputs),
+                max_turns=_MAX_TURNS,
+                pool_servers=self._pool_servers(config),
                 **around,
             ),
             extras=self.source.extras(self.notes),
@@ -167,6 +184,20 @@ class _Reader:
         if kept:
             dumped = {name: params.model_dump(mode="json") for name, params in kept.items()}
             self.notes.keep("servers", dumped)
+
+    def _pool_servers(self, config: Mapping[str, Any]) -> tuple[PoolServer, ...]:
+        """Return those servers of the task that the pool brings; the report names refused ones."""
+        found = []
+        for name in dict.fromkeys(_names(config, SERVERS_NEEDED)):
+            server = self.servers.named(name)
+            if server is None:
+                continue
+            if server.source is None:
+                self.notes.ignored[f"server {name} of the pool: {server.refused}"] += 1
+            else:
+                self.places[server.source.sha256] = self.servers.archive(server)
+            found.append(server)
+        return tuple(found)
 
     def _services(
         self, config: Mapping[str, Any], around: Mapping[str, Iterable[InputFile]]
@@ -195,6 +226,13 @@ class _Reader:
         for placeholder, value in _PLACEHOLDERS.items():
             text = text.replace(placeholder, value)
         return text.strip()
+
+    def _folders(self, config: Mapping[str, Any], inputs: Iterable[InputFile]) -> tuple[str, ...]:
+        """Return the folders of the task's servers, except those that its files bring."""
+        brought = {file.path.partition("/")[0] for file in inputs}
+        needed = _names(config, SERVERS_NEEDED)
+        folders = (_FOLDERS[name] for name in needed if name in _FOLDERS)
+        return tuple(folder for folder in folders if folder not in brought)
 
     def _tools(self, config: Mapping[str, Any]) -> tuple[str, ...]:
         tools = _names(config, "needed_local_tools")

@@ -7,7 +7,7 @@ import pytest
 from dashboards.pages.answers import answers
 from taskdata.schema.deadlines import NIGHT_DEADLINE
 from taskdata.schema.gate import GateResult
-from taskdata.schema.run import JudgeEffort, RunStatus
+from taskdata.schema.run import CallEffort, RunStatus
 from taskdata.schema.summary import AgentComparison, Estimate, Missing, RunHeader, RunSummary
 
 GPT, SMALL = "react:openai/gpt-5.2", "react:local/small"
@@ -144,7 +144,7 @@ def test_cost_is_unknown_where_no_price_is_known(store, new_run, new_task, plan,
 
 def test_what_the_judge_was_paid_stands_beside_it(scored):
     judged = summary((scored(GPT, 2),), judge="openai/gpt-5.2").model_copy(
-        update={"judging": JudgeEffort(calls=12, tokens=9000, cost_usd=0.25)}
+        update={"judging": CallEffort(calls=12, tokens=9000, cost_usd=0.25)}
     )
     assert "the judge beside it: $0.25 for 12 calls" in answers(judged, [])[2].details
     assert not any("judge" in line for line in answers(summary(()), [])[2].details)
@@ -204,7 +204,7 @@ def test_trials_still_to_come_are_no_fault_of_a_running_night(store, new_run, ne
 
 def test_a_rescoring_has_paid_its_judges_and_no_agent(scored):
     numbers = summary((scored(GPT, 8),), rescores="r0", judge="openai/gpt-5.2")
-    numbers = numbers.model_copy(update={"judging": JudgeEffort(calls=3, cost_usd=0.5)})
+    numbers = numbers.model_copy(update={"judging": CallEffort(calls=3, cost_usd=0.5)})
     cost = answers(numbers, [])[2]
     assert cost.headline == "$0.50"
     assert cost.details == ("3 calls of judges", "the agents were paid in run r0")

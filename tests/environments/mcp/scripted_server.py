@@ -39,6 +39,15 @@ def tool(name: str) -> dict[str, object]:
     return {"name": name, "description": described, "inputSchema": schema}
 
 
+def page_of(names: list[str]) -> dict[str, object]:
+    return {"tools": [tool(name) for name in names]}
+
+
+def page(cursor: str) -> dict[str, object]:
+    """Return one of endless pages, with a tool of its own."""
+    return page_of([f"tool_{len(cursor)}"]) | {"nextCursor": cursor + "+"}
+
+
 def picture(data: bytes) -> object:
     return {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": "image/png"}
 
@@ -117,6 +126,7 @@ def answer(name: str, arguments: dict[str, str]) -> object:
     return {"content": [{"type": "text", "text": f"{name} {text} ({calls})"}]}
 
 
+PAGED = False
 NAMES_NOW = list(NAMES)
 
 
@@ -135,7 +145,7 @@ def main() -> None:
                 "serverInfo": {"name": "scripted", "version": "1"},
             }
         elif method == "tools/list":
-            reply["result"] = {"tools": [tool(name) for name in NAMES_NOW]}
+            reply["result"] = page(params.get("cursor", "")) if PAGED else page_of(NAMES_NOW)
         elif method == "tools/call" and params["name"] == "reject":
             reply["error"] = {"code": -32602, "message": "text must not be empty"}
         elif method == "tools/call":

@@ -237,6 +237,25 @@ def test_declarations_are_untrusted_text(in_trial, home: Path):
     assert time.monotonic() - began < 20
 
 
+@pytest.mark.parametrize(
+    ("flood", "kept"),
+    [
+        ("NAMES_NOW = [f'tool_{n}' for n in range(3_000)]", 256),
+        ("NAMES_NOW, PAGED = [], True", 50),
+    ],
+    ids=["many at once", "pages without end"],
+)
+def test_a_flood_of_declarations_is_cut_off(in_trial, home: Path, flood: str, kept: int):
+    async def talking(trial) -> int:
+        return len(trial.tools)
+
+    [module] = (home / "mcp" / "scripted").glob("*/scripted_server.py")
+    code = module.read_text().replace("NAMES_NOW = list(NAMES)", flood)
+    module.write_text(code)
+
+    assert in_trial(["scripted"], home, talking) == kept
+
+
 def test_names_are_prefixed_where_they_collide(in_trial, home: Path):
     async def talking(trial) -> list[str]:
         one, two = await asyncio.gather(

@@ -66,14 +66,20 @@ def test_a_dump_is_restored_once_and_every_trial_has_its_own_copy(
     assert {p: p.stat().st_mtime_ns for p in kept.glob("services/*-*-*.tar")} == clusters
 
 
-def test_a_dump_of_a_newer_version_says_so(bubblewrap, night, dumped, monkeypatch):
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [("SET transaction_sleep = 0;", "ERROR"), ("\\enclose key", "error: invalid command")],
+)
+def test_a_dump_of_a_newer_version_says_so(
+    bubblewrap, night, dumped, monkeypatch, line: str, fault: str
+):
     monkeypatch.setattr(postgresql, "_LARGE", 1)
-    newer = dumped("99.1", "SET transaction_sleep = 0;")
+    newer = dumped("99.1", line)
 
     with pytest.raises(ServiceFailed) as failed:
         night.over(bubblewrap, "", newer)
 
     told = str(failed.value)
-    assert "init.sql.gz:12: ERROR" in told
+    assert f"init.sql.gz:12: {fault}" in told
     assert "dumped by PostgreSQL 99, and here is" in told
     assert "pg_dump" in told

@@ -10,7 +10,7 @@ from quality.breakdowns.turns import mean_turns, turn_groups
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.success import SuccessRule
-from taskdata.schema.task import DeliverableSpec
+from taskdata.schema.task import DeliverableSpec, TaskEnvironment
 from taskdata.schema.tool_use import ToolUse
 
 AGENT = AgentSpec.parse("react:openai/gpt-5.2")
@@ -35,6 +35,36 @@ def tree(count: int) -> Checkpoint:
     check = Check(name="x", deliverable=None)
     below = [Checkpoint(id=f"l{n}", requirement="x", verifier=check) for n in range(count)]
     return Checkpoint(id="root", requirement="x", children=tuple(below))
+
+
+def test_accuracy_is_by_family_and_difficulty_in_the_order_of_the_paper(
+    make_task, make_result, detail_of
+):
+    kinds = [
+        ("intelligent_creation", "hard", "video"),
+        ("customer_service", "medium", "hotel"),
+        ("customer_service", "easy", None),
+        ("customer_service", "easy", "hotel"),
+        ("customer_service", None, None),
+    ]
+    tasks = [
+        make_task(f"t{n}", package={"family": f, "difficulty": d, "subcategory": s})
+        for n, (f, d, s) in enumerate(kinds)
+    ] + [make_task("none"), make_task("role", package={"role": "Clerk"})]
+    results = [
+        make_result(task=task, leaves=leaves(9 if n in (1, 2) else 2))
+        for n, task in enumerate(tasks)
+    ]
+    found = detail_of(*results, tasks=tasks)
+    rates = {name: group.root_sr.mean for name, group in found.family_difficulty.items()}
+    assert list(rates.items()) == [
+        ("customer_service, easy", 0.5),
+        ("customer_service, medium", 1.0),
+        ("customer_service, any difficulty", 0.0),
+        ("intelligent_creation, hard", 0.0),
+    ]
+    assert found.subcategory.keys() == {"customer_service, hotel", "intelligent_creation, video"}
+    assert found.subcategory["customer_service, hotel"].root_sr.mean == 0.5
 
 
 def test_every_share_has_an_interval_and_what_it_is_of(make_task, make_result, detail_of):
@@ -177,3 +207,24 @@ def test_trials_go_by_whether_the_agent_looked_at_its_work(make_task, make_resul
     assert [found[name].root_sr.mean for name in ("existence", "looked")] == [0, 0.5]
     unknown = detail_of(results[-1], tasks=tasks[-1:])
     assert unknown.self_verification == {}
+
+
+def test_a_task_counts_for_each_server_that_it_needs(make_task, make_result, detail_of):
+    needed, costs = (("excel", "word"), ("excel",), ()), (0.5, None, 1)
+    tasks = [
+        make_task(f"t{n}", environment=TaskEnvironment(servers=servers))
+        for n, servers in enumerate(needed)
+    ]
+    results = [
+        make_result(task=task, leaves=leaves(score), turns=turns, cost_usd=cost, repetition=n)
+        for task, score, turns, cost in zip(tasks, (9, 1, 9), (4, 8, 1), costs, strict=True)
+        for n in range(2)
+    ]
+    found = detail_of(*results, tasks=tasks).server
+    assert {name: (group.tasks, group.trials) for name, group in found.items()} == {
+        "excel": (2, 4),
+        "word": (1, 2),
+    }
+    assert (found["excel"].root_sr.mean, found["word"].root_sr.mean) == (0.5, 1)
+    assert (found["excel"].turns.mean, found["excel"].cost_usd.mean) == (6, None)
+    assert found["word"].cost_usd.mean == 0.5

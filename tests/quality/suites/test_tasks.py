@@ -123,6 +123,14 @@ BROKEN: list[tuple[dict[str, object], str]] = [
         },
         "every check of a tree exists (found: guess)",
     ),
+    (
+        {"package": {"family": "intelligent_creation", "subcategory": "hotel"}},
+        "a subcategory is one of its family's (found: intelligent_creation/hotel)",
+    ),
+    (
+        {"package": {"turn_mode": "multi", "user": {"instructions": "You want ReadCSV used."}}},
+        "the instructions of a simulated user name no tool (found: ReadCSV)",
+    ),
 ]
 
 

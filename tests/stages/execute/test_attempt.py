@@ -1,5 +1,7 @@
 """A trial that failed has an outcome with its cause, whatever else cannot be said of it."""
 
+import pytest
+
 from stages.execute import attempt as attempts
 from stages.execute import collecting
 from stages.execute import trial as trials
@@ -8,6 +10,7 @@ from stages.execute.dialogue.journal import Journal
 from taskdata.errors import SandboxFailed
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import OutcomeStatus
+from taskdata.schema.task import TaskEnvironment
 from taskdata.schema.transcript import Ending, MessageEvent
 
 NOP = AgentSpec.parse("nop")
@@ -58,3 +61,14 @@ def test_counts_that_are_lost_are_unknown_and_the_cause_is_told(evaluate, task, 
         "OverflowError: too many",
     )
     assert (outcome.usage, outcome.cost_usd, outcome.turns) == (None, None, None)
+
+
+@pytest.mark.parametrize(("own", "allowed", "turns"), [(100, 2, 2), (1, 2, 1)])
+def test_the_lower_limit_of_turns_holds(evaluate, new_task, wire, own, allowed, turns):
+    agent = AgentSpec.parse(
+        "function_calling:compatible/m", base_url=wire.openai_url, budget={"max_turns": own}
+    )
+    wire.respond = lambda seen: wire.says("", ("sleep", {"seconds": 0.001}))
+    task = new_task(tools=("sleep",), environment=TaskEnvironment(max_turns=allowed))
+    outcome, _ = evaluate(agent, task)
+    assert (outcome.ending, outcome.turns) == (Ending.OUT_OF_TURNS, turns)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from environments.sandbox.providers import PROVIDERS, sandbox_provider
-from stages.execute import preparing as phase
+from stages.execute import preprocessing as phase
 from stages.execute import work
 from stages.prepare import work as preparing
 from taskdata.schema.run import OutcomeStatus, TrialOutcome
@@ -96,8 +96,11 @@ def test_the_agent_finds_what_the_program_left_and_not_the_program(tried, store,
         ("raise SystemExit('no mail server')", "ended with code 1: no mail server"),
         ("import os; os.symlink('/etc/passwd', 'output/link')", "'link' is a symbolic link"),
         ("import time; time.sleep(60)", "was stopped after 1 s: it took longer"),
+        ("open('/usr/nightshift', 'w')", "ended with code 1: OSError: [Errno 30]"),
+        ("open('/workspace/input/mails.json', 'w')", "ended with code 1: OSError: [Errno 30]"),
+        ("import club_tools", "ended with code 1: ModuleNotFoundError: No module named 'club"),
     ],
-    ids=["fails", "leaves a link", "takes too long"],
+    ids=["fails", "leaves a link", "takes too long", "writes outside", "its own", "imports"],
 )
 def test_a_program_that_fails_is_not_the_agents_failure(
     tried, monkeypatch: pytest.MonkeyPatch, program: str, reason: str

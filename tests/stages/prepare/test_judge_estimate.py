@@ -9,7 +9,7 @@ from environments.models.money.spending import call_bound
 from stages.prepare.estimate import Effort, estimate, totals
 from stages.prepare.judge_estimate import estimate_judge
 from stages.score.evidence import TrialEvidence
-from stages.score.judging.judge import MAX_ASKS, judge_request, largest_request
+from stages.score.judging.judge import MAX_ASKS, MAX_VIEWS, judge_request, largest_request
 from stages.score.judging.shown import show
 from stages.score.judging.sight import Sight, sight_of
 from taskdata.schema.agent import AgentSpec, ModelSpec
@@ -72,8 +72,8 @@ def test_every_judged_leaf_of_every_trial_is_likely_asked_about_once(store, task
 
 def test_at_most_it_is_asked_as_often_as_it_may_be_about_the_largest_deliverable(store, tasks):
     found = estimate_judge(store, config(), tasks)
-    assert found.at_most.model_calls == 6 * MAX_ASKS
-    assert found.at_most.tokens > 6 * MAX_ASKS * 40_000
+    assert found.at_most.model_calls == 6 * MAX_ASKS * MAX_VIEWS
+    assert found.at_most.tokens > 6 * MAX_ASKS * MAX_VIEWS * 40_000
     assert found.at_most.cost_usd > 1
     capped = config().model_copy(update={"max_usd": 1.0})
     assert estimate_judge(store, capped, tasks).at_most.cost_usd == 1.0

@@ -154,3 +154,12 @@ def test_one_task_folder_and_a_bundled_bank_can_be_named(bank, tmp_path):
     assert proofread("starter") == (34, ())
     with pytest.raises(Misuse, match="unknown"):
         proofread(str(tmp_path / "nowhere"))
+
+
+def test_the_tools_of_a_tasks_servers_are_not_known_before_they_run(bank):
+    solution = SOLUTION.replace("Calculator", "execute_sql")
+    servers = ("deliverables:", "environment: {servers: [dbhub]}\ndeliverables:")
+
+    faults = bank(servers, ("tools: [Calculator]}", "tools: [execute_sql]}"), solution=solution)
+
+    assert faults == (1, ())

@@ -59,6 +59,7 @@ EMPTY = {
         ("pptx_slides", "deck.pptx", {"max": 9}),
         ("pptx_text_size", "deck.pptx", {"min_pt": 1}),
         ("pptx_words_per_slide", "deck.pptx", {"max": 9}),
+        ("pptx_text_fits", "deck.pptx", {}),
         ("pptx_notes", "deck.pptx", {"min_words": 1}),
         ("audio_silence", "chime.wav", {"start": 0, "end": 0.2}),
         ("audio_level", "chime.wav", {"max_peak": 1}),

@@ -153,7 +153,7 @@ def test_a_configured_judge_scores_its_leaf(store, new_run, judged_task, finishe
     work.do(store, run.id, 0)
     root = store.score(trial_id).root
     assert (root.score, root.coverage) == (8, 1)
-    assert root.children[1].leaf.verifier == "judge:judge-9@3"
+    assert root.children[1].leaf.verifier == "judge:judge-9@4"
 
 
 def test_equal_contents_are_rendered_once(store, new_run, task, finished, monkeypatch):

@@ -13,6 +13,7 @@ from taskdata.errors import BadTaskData, Misuse
 from taskdata.formats.registry import FORMATS, reader, writer
 from taskdata.formats.rows import ImportedTask, Source
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck, ToolResultCheck
+from taskdata.schema.package import Difficulty, Family, SimulatedUser, TaskPackage
 from taskdata.schema.service import MailAccount, MailService, PostgresqlService
 from taskdata.schema.task import (
     Capability,
@@ -126,6 +127,16 @@ steps = st.builds(
 )
 
 
+users = st.builds(SimulatedUser, instructions=texts, max_exchanges=st.integers(1, 50))
+packages = st.builds(
+    TaskPackage,
+    family=st.none() | st.sampled_from(Family),
+    difficulty=st.none() | st.sampled_from(Difficulty),
+    role=texts,
+    domain_rules=tuples(slugs),
+) | st.builds(TaskPackage, turn_mode=st.just("multi"), user=users, subcategory=slugs)
+
+
 @st.composite
 def services(draw, contents):
     """Return a database and a mail server, or one of them, with files."""
@@ -187,6 +198,7 @@ def tasks(draw):
         provenance=draw(st.builds(Provenance, source=texts, seed_id=st.none() | texts)),
         environment=environment,
         extras=draw(mappings),
+        package=draw(st.none() | packages),
     )
     return task, contents
 

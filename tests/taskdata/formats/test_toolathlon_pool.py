@@ -41,6 +41,18 @@ def test_the_agent_has_one_workspace_without_what_tools_left_in_it(read):
     assert task.brief().one_workspace
 
 
+def test_turns_and_folders_are_those_of_the_pools_own_loop(read, pool):
+    config = pool / "tasks/club/guest-list/task_config.json"
+    needed = '"needed_mcp_servers": ["memory", "arxiv_local"]'
+    config.write_text(config.read_text().replace('"needed_mcp_servers": []', needed))
+    (pool / "tasks/club/guest-list/initial_workspace/memory").mkdir()
+    (pool / "tasks/club/guest-list/initial_workspace/memory/memory.json").write_text("{}")
+    tasks = by_name(read("toolathlon", pool))
+    assert {task.max_turns for task in tasks.values()} == {100}
+    assert tasks["guest-list"].folders == ("arxiv_local_storage",)
+    assert tasks["minutes"].folders == ()
+
+
 def test_what_macos_puts_into_archives_is_no_file_of_a_task(read, pool):
     (pool / "tasks/club/guest-list/initial_workspace/._guests.csv").write_bytes(b"\0\5\x16\7")
     result = read("toolathlon", pool)

@@ -15,6 +15,7 @@ from taskdata.schema.transcript import (
     ModelEvent,
     Prediction,
     ResultPicture,
+    SimulatedTurn,
     ToolCall,
     ToolEvent,
     Transcript,
@@ -149,6 +150,26 @@ def conversation(recorded):
         MessageEvent(role="user", text="Go on."),
         asked("The sum is 5.", 4),
     )
+
+
+@pytest.fixture
+def talk(recorded):
+    """A talk: the agent asks, its simulated user answers, and ends the talk at the next turn."""
+    return recorded(
+        *OPENING,
+        asked("Which numbers?", 0),
+        users_turn("2 and 3.", 2),
+        asked("The sum is 5.", 4),
+        users_turn("Thanks.", 6, ends=True),
+        answer="The sum is 5.",
+    )
+
+
+def users_turn(text: str, seconds: float, *, ends: bool = False) -> MessageEvent:
+    made = SimulatedTurn(
+        model="gpt-5-mini", ends=ends, cost_usd=0.01, started_at=at(seconds), seconds=0.5
+    )
+    return MessageEvent(role="user", text=text, simulated=made)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ ROOT_FIELDS = {
 AGENT_ONLY = {"model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics"}
 
 
-KINDS = ["conversation", "in_text", "played", "predicted", "program", "imported"]
+KINDS = ["conversation", "talk", "in_text", "played", "predicted", "program", "imported"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -88,6 +88,16 @@ def test_what_the_model_thought_is_its_reasoning(recorded, conversation):
 def test_what_came_between_two_turns_stays_between_them(conversation):
     sources = [step["source"] for step in atif.trajectory(conversation)["steps"]]
     assert sources == ["system", "user", "agent", "system", "user", "agent"]
+
+
+def test_the_turns_of_a_simulated_user_say_what_made_them(talk):
+    steps = atif.trajectory(talk)["steps"]
+    sources = [step["source"] for step in steps]
+    assert sources == ["system", "user", "agent", "user", "agent", "user"]
+    made = steps[3]["extra"]["simulated_user"]
+    assert (steps[3]["message"], made["model"], made["ends"]) == ("2 and 3.", "gpt-5-mini", False)
+    assert steps[5]["extra"]["simulated_user"]["ends"]
+    assert "simulated_user" not in json.dumps(steps[:3])
 
 
 def test_a_call_that_the_harness_read_from_text_belongs_to_that_turn(in_text):

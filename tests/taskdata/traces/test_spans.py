@@ -37,6 +37,17 @@ def test_times_are_the_recorded_ones(conversation):
     assert (tool.start, tool.end) == (START + 2 * SECOND, START + 2 * SECOND + SECOND // 4)
 
 
+def test_a_simulated_user_speaks_to_the_agent_and_is_noted_with_its_model(talk):
+    root, _first, last = trace(talk).spans
+    told = json.loads(last.attributes["gen_ai.input.messages"])
+    assert told[-1] == {"role": "user", "parts": [{"type": "text", "content": "2 and 3."}]}
+    assert [event.text for event in root.notices] == [
+        "Turn of the simulated user, gpt-5-mini: 2 and 3.",
+        "Turn of the simulated user, gpt-5-mini, which ends the talk: Thanks.",
+    ]
+    assert root.notices[0].at == START + 5 * SECOND // 2
+
+
 def test_instructions_and_schemas_stand_on_the_agent_and_on_the_first_call_only(conversation):
     root, first, *_, last = trace(conversation).spans
     for span in (root, first):

@@ -63,6 +63,17 @@ def test_files_that_went_to_the_model_itself_are_named_with_their_types():
     assert entry["more_files"] == 2
 
 
+def test_the_turns_of_a_simulated_user_are_told_apart_with_what_they_cost():
+    made = {"model": "gpt-5-mini", "cost_usd": 0.02, "started_at": "2026-03-01T00:00:00Z"}
+    turn = MessageEvent(
+        role="user", text="<b>Done.</b>", simulated={**made, "seconds": 1.5, "ends": True}
+    )
+    (entry,) = entries(transcript(turn), CAPS[0])
+    assert (entry["who"], entry["title"]) == ("simulated_user", "gpt-5-mini")
+    assert entry["facts"] == "1.5 s · $0.0200, not the agent's · ends the talk"
+    assert entry["parts"] == [["", "<b>Done.</b>"]]
+
+
 def test_the_last_call_that_wrote_a_deliverable_leads_to_it():
     call = ToolCall(id="1", tool="Plot", arguments={})
     first = tool(call, files=("output/a.png", "output/notes.txt"))

@@ -8,6 +8,7 @@ from taskdata.schema.agent import AgentSpec
 from taskdata.schema.atomic import AnswerKind, EndToEndScore, ToolMatch
 from taskdata.schema.run import OutcomeStatus, TrialOutcome
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
+from taskdata.schema.task import TaskEnvironment
 from taskdata.schema.tool_use import ToolUse
 from taskdata.schema.transcript import Ending, Usage
 
@@ -20,7 +21,8 @@ def shown(store, new_run, new_task, plan_trial, capsys, monkeypatch):
     from flows.cli import console
 
     monkeypatch.setattr(console.out, "_width", 160)
-    tasks = [new_task(f"task-{n}", tier="atomic") for n in range(4)]
+    excel = TaskEnvironment(servers=("excel",))
+    tasks = [new_task(f"task-{n}", tier="atomic", environment=excel) for n in range(4)]
     run = new_run(*tasks, agents=(AgentSpec.parse(AGENT),))
     for number, task in enumerate(tasks):
         trial = plan_trial(run, task, agent=AGENT)
@@ -111,3 +113,10 @@ def test_self_verification_has_a_row_for_each_level(shown):
     row = below(shown, "Self-verification, and Root SR by it")
     assert row.startswith(f"{AGENT} none 25%")
     assert "0%" in row
+
+
+def test_a_server_has_a_row_with_turns_and_cost(shown):
+    row = below(shown, "By MCP server, turns and cost per trial")
+    assert row.startswith(f"excel {AGENT} 4 4 75%")
+    assert "2.5 (" in row
+    assert row.endswith("0.500 (0.500 to 0.500)")

@@ -36,10 +36,10 @@ def test_it_names_every_stage_of_every_candidate_and_asks_nothing(store, wire, c
         ("augment@1", 2),
         ("repair@1", 2),
         ("opinions@1", 4),
-        ("checkpoints@1", 4),
-        ("opinions@1", 4),
+        ("checkpoints@1", 6),
+        ("opinions@1", 6),
     ]
-    assert found.calls == 3 * 20
+    assert found.calls == 3 * 24
 
 
 def test_what_is_really_spent_stays_below(

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 import stages.execute.work as executing
+from stages.construct.history import tree_weaknesses
 from stages.construct.proof import prove
 from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.verdict import ProofVerdict
@@ -185,3 +186,46 @@ def test_lost_trials_leave_the_candidate_due(store, bring, sums, monkeypatch):
     assert "out of disk" in report.note
     assert store.candidate(candidate.id).status is CandidateStatus.OPEN
     assert prove.do(store, "r1").note == "1 proven"
+
+
+def generous(sums, **changes):
+    """A task whose tree asks for a word that its query has."""
+    tree = root(
+        Checkpoint(
+            id="apples",
+            requirement="The number of apples, 42, is given.",
+            verifier=Check(name="answer_contains", args={"all": [["apples"]]}),
+        )
+    )
+    return sums(checkpoints=tree, **changes)
+
+
+def test_a_tree_that_pays_cheats_is_sent_back_and_after_its_rounds_quarantined(store, bring, sums):
+    (candidate,) = bring(generous(sums, expression=None), max_rewrites=1)
+    prove.do(store, "r1")
+    step = store.steps(candidate.id)[-1]
+    assert (step.verdict, store.candidate(candidate.id).stage) == ("weak", Construction.CHECKPOINTS)
+    assert "earns 10.00, more than 3" in step.reasons[0]
+    assert tree_weaknesses(store.steps(candidate.id))[0].message == step.reasons[0]
+
+    store.record_step(
+        step.model_copy(update={"stage": Construction.CHECKPOINTS, "verdict": "regenerated"}),
+        stage=Construction.PROVE,
+    )
+    assert tree_weaknesses(store.steps(candidate.id)) == ()
+    prove.do(store, "r1")
+    candidate = store.candidate(candidate.id)
+    assert candidate.status is CandidateStatus.QUARANTINED
+    assert "earns 10.00, more than 3" in candidate.reason
+
+
+def test_faults_that_a_tree_does_not_notice_send_it_back_with_them(store, bring, sums):
+    task = generous(sums)
+    reference = task.reference.model_copy(update={"final_answer": "There are 42 apples."})
+    (candidate,) = bring(task.model_copy(update={"reference": reference}))
+    prove.do(store, "r1")
+    step = store.steps(candidate.id)[-1]
+    assert step.verdict == "weak"
+    assert (
+        "the tree does not notice it: the final answer: 42 is 52 wherever it stands" in step.reasons
+    )

@@ -43,5 +43,33 @@ def test_tools_are_described_from_their_schema(specs):
     assert described["write_file"].purpose == "write a text file"
 
 
+@pytest.mark.parametrize("name", [*OPENINGS, "command_v1", "react_structured_v2"])
+def test_role_and_domain_rules_follow_the_instructions_marked_as_such(name, new_task):
+    task = new_task(
+        package={"role": "Event planner {{ 1 }}", "domain_rules": ["Chairs cost 5.", "No glass."]},
+        environment={"system_prompt": "Work in the launch folder."},
+    )
+    plain = prompts.opening(name, new_task().brief(), ())
+    told = prompts.opening(name, task.brief(), ())
+
+    own = told[0].text.removeprefix(plain[0].text)
+    assert own.startswith("\n\n## Your role\n\nEvent planner {{ 1 }}\n\n## Domain rules\n\n")
+    assert own.endswith("\n1. Chairs cost 5.\n2. No glass.\n\nWork in the launch folder.")
+    assert [m.text for m in told[1:]] == [m.text for m in plain[1:]]
+
+
+@pytest.mark.parametrize("name", [*OPENINGS, "react_structured_v2"])
+def test_who_works_for_a_user_is_told_that_the_user_answers(name, new_task):
+    user = {"turn_mode": "multi", "user": {"instructions": "You want the sum."}}
+    alone = prompts.opening(name, new_task().brief(), ())[0].text
+    talking = prompts.opening(name, new_task(package=user).brief(), ())[0].text
+
+    says_nobody = ("nobody answers questions", "never talk to the user")
+    assert any(words in alone for words in says_nobody)
+    assert not any(words in talking for words in says_nobody)
+    assert {"user", "answer"} <= set(talking.replace("s ", " ").split())
+    assert len(talking.splitlines()) == len(alone.splitlines())
+
+
 def test_versions_name_both_prompts():
     assert prompts.version("react_v3") == "react_v3+task_v1"

@@ -18,7 +18,7 @@ HONEST = (
 
 
 def test_honest_work_stays_as_it_is():
-    assert cleared(HONEST) == (HONEST, 0)
+    assert cleared(HONEST)[:2] == (HONEST, 0)
 
 
 def test_queries_of_the_starter_bank_speak_to_nobody_who_grades():

@@ -51,7 +51,7 @@ def test_a_verdict_becomes_the_score_with_the_model_that_gave_it(wire, judged):
     wire.then(wire.says(verdict(8), model="judge-1-2026"))
     leaf = judged()
     assert (leaf.score, leaf.reason) == (8, "It says: Dear all.")
-    assert leaf.verifier == "judge:judge-1-2026@3"
+    assert leaf.verifier == "judge:judge-1-2026@4"
 
 
 def test_the_judge_is_asked_for_the_schema_and_sees_rubric_and_deliverable(wire, judged):

@@ -15,7 +15,7 @@ from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.model_call import CallPurpose, ModelCall
-from taskdata.schema.run import JudgeEffort
+from taskdata.schema.run import CallEffort
 from taskdata.schema.task import Task
 from taskdata.schema.usage import Usage
 
@@ -198,7 +198,7 @@ def test_a_replay_asks_nobody_and_scores_the_same(new_judged, store, wire, verdi
     work.do(store, again.id, 0)
     assert len(wire.seen) == asked
     assert [store.score(t).root for t in replayed] == [store.score(t).root for t in trials]
-    assert store.results(again.id)[0].judging == JudgeEffort()
+    assert store.results(again.id)[0].judging == CallEffort()
 
 
 def test_what_was_not_recorded_stays_due_and_says_so(new_judged, store, wire):

@@ -5,6 +5,7 @@ import base64
 import io
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
@@ -17,7 +18,8 @@ from stages.score.judging.sight import Sight, sight_of
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.judging import JudgeSettings
-from taskdata.schema.task import DeliverableSpec, DeliverableType
+from taskdata.schema.task import DeliverableSpec, DeliverableType, Task
+from taskdata.schema.transcript import MessageEvent, SimulatedTurn, Transcript
 from taskdata.schema.views import (
     AudioView,
     CsvView,
@@ -32,6 +34,7 @@ from taskdata.schema.views import (
     VideoView,
 )
 
+MADE = SimulatedTurn(model="m", started_at=datetime(2026, 3, 1, tzinfo=UTC), seconds=1)
 EYES = Sight(inputs=frozenset({"image"}))
 BLIND = Sight()
 LEAVES = (
@@ -118,6 +121,30 @@ def judged(wire, store):
         return asyncio.run(ask())
 
     return judge
+
+
+def test_role_rules_and_what_the_user_said_are_shown_to_the_judge(judged, trial, wire):
+    package = {
+        "role": "Event planner.",
+        "domain_rules": ["No glass outdoors.", "Chairs cost 5."],
+        "turn_mode": "multi",
+        "user": {"instructions": "The party is on 4 May; told only when asked."},
+    }
+    said = [
+        MessageEvent(role="user", text=text, simulated=made)
+        for text, made in (("Write a polite report.", None), ("It is on 4 May.", MADE))
+    ]
+    talk = Transcript(events=tuple(said), final_answer="Done.", ending="finished")
+    task = Task.model_validate(trial.task.model_dump() | {"package": package, "extras": {}})
+    judged(replace(trial, task=task, transcript=talk))
+
+    shown = texts(contents(wire)[0])
+    task_part, _, _rest = shown.partition(" file ")
+    for told in ("its role", "Event planner.", "its domain rules", "1. No glass outdoors."):
+        assert told in task_part
+    assert "2. Chairs cost 5." in task_part
+    assert "what its user answered\nIt is on 4 May." in task_part
+    assert "told only when asked" not in shown
 
 
 def contents(wire) -> list[list[dict]]:
@@ -273,7 +300,7 @@ def test_the_published_profile_sees_what_the_published_judge_saw(wire, judged, t
     assert sum(part["type"] == "image_url" for part in contents(wire)[0]) == 1
     assert chart.unseen == ()
     assert docx.unseen == ("report.docx: .docx files are not opened under this profile",)
-    assert docx.verifier == "judge:wire-model-1[gta2-published]@3"
+    assert docx.verifier == "judge:wire-model-1[gta2-published]@4"
 
 
 def test_long_files_are_cut_and_the_leaf_never(wire, judged, trial):

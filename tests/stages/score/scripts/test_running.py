@@ -56,6 +56,7 @@ def test_one_run_of_a_program_may_score_several_leaves(scored, tasks):
         ("while True: pass", {"seconds": 1}, "more CPU time"),
         ("import socket; socket.create_connection(('127.0.0.1', 5432))", {}, "Refused"),
         ("print('done')", {"verdict": "json_file"}, "left no result.json"),
+        ("import os\nwhile True: os.fork()", {"seconds": 20}, "more processes"),
     ],
 )
 def test_a_program_that_fails_whatever_was_delivered_is_no_zero_of_the_agent(

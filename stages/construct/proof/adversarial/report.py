@@ -1,0 +1,103 @@
+"""What adversarial proof has found about one task."""
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import Field
+
+from taskdata.schema.base import Value
+
+MOST_FOR_CHEATS = 3.0
+"""A tree that pays worthless work more than this score does not test the task."""
+
+_ROUNDING = 1e-6
+
+
+class Survivor(Value):
+    """A fault in the reference that removed what a requirement names, and cost nothing."""
+
+    fault: str
+    deliverable: str | None
+    """None: the final answer."""
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.deliverable or 'the final answer'}: {self.what}"
+
+
+class FaultCount(Value):
+    """Mutants with one kind of fault."""
+
+    fault: str
+    tried: int = Field(ge=0)
+    noticed: int = Field(ge=0)
+
+
+class CheatScore(Value):
+    """What the tree pays for one kind of worthless work."""
+
+    name: str
+    score: float | None = Field(ge=0, le=10)
+    """Root score; None: no leaf could be scored without a judge."""
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether the work earns more than it may."""
+        return self.score is not None and self.score > MOST_FOR_CHEATS + _ROUNDING
+
+
+class Resistance(Value):
+    """How a checkpoint tree takes faults and cheats."""
+
+    faults: tuple[FaultCount, ...] = ()
+    """By kind; empty: there is no reference with the full score that could get a fault."""
+    survivors: tuple[Survivor, ...] = ()
+    not_asked_for: int = Field(default=0, ge=0)
+    """Faults in what no requirement names; nothing follows from whether they are noticed."""
+    cheats: tuple[CheatScore, ...] = ()
+
+    @property
+    def tried(self) -> int:
+        """Mutants of what requirements name."""
+        return sum(one.tried for one in self.faults)
+
+    @property
+    def noticed(self) -> int:
+        """Mutants that lowered the root score."""
+        return sum(one.noticed for one in self.faults)
+
+    @property
+    def paid(self) -> tuple[CheatScore, ...]:
+        """The cheats that earn more than they may, the best paid first."""
+        found = [cheat for cheat in self.cheats if cheat.is_paid]
+        return tuple(sorted(found, key=lambda cheat: -(cheat.score or 0.0)))
+
+    @property
+    def best_cheat(self) -> float | None:
+        """The most that a cheat earns; None: none could be scored."""
+        scores = [cheat.score for cheat in self.cheats if cheat.score is not None]
+        return max(scores, default=None)
+
+    @property
+    def unnoticed(self) -> tuple[str, ...]:
+        """A sentence for each survivor."""
+        return tuple(f"the tree does not notice it: {survivor}" for survivor in self.survivors)
+
+    @property
+    def overpaid(self) -> tuple[str, ...]:
+        """A sentence for each cheat that earns more than it may."""
+        return tuple(
+            f"{cheat.name} earns {cheat.score:.2f}, more than {MOST_FOR_CHEATS:g}"
+            for cheat in self.paid
+        )
+
+
+def mutation_score(found: Iterable[Resistance]) -> float | None:
+    """Return the share (0-1) of mutants that are noticed, of those that remove what is named.
+
+    It is killed / (mutants - not asked for), the mutation score of DeMillo, Lipton and Sayward
+    (Hints on test data selection, 1978), where equivalent mutants are left out; here those are
+    faults in what no requirement names. None: there are no mutants.
+    """
+    every: Sequence[Resistance] = list(found)
+    tried = sum(one.tried for one in every)
+    return sum(one.noticed for one in every) / tried if tried else None

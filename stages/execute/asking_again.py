@@ -1,0 +1,95 @@
+"""Right after a trial: tools are asked again what its checkpoints compare with, as things are now.
+
+They are asked in a sandbox of their own with an empty workspace, while the task's services still
+run, and nothing of the agent's does any more.
+"""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+
+from environments.mcp.offer import server_tools
+from environments.sandbox.workspace import new_workspace
+from environments.tool_runtime.toolbox import RESERVED, Toolbox
+from environments.toolkit.host_tool import HostToolContext
+from stages.execute.attempt import RunningAttempt, cause
+from stages.execute.preparing import Prepared
+from taskdata.errors import NightshiftError
+from taskdata.schema.asked_again import ToolAnswer, answer_file
+from taskdata.schema.checkpoint import AskedAgain
+from taskdata.schema.transcript import ToolCall
+
+MOST_CHARS = 100_000
+"""Of an answer; a longer one is no answer."""
+SECONDS = 120.0
+"""Longest wait for all answers of a trial."""
+
+
+async def answers_now(attempt: RunningAttempt, ready: Prepared) -> dict[str, bytes]:
+    """Return the answers by the names under which they are kept; none where nothing is asked.
+
+    A tool that fails is an answer, too, which says so: what depends on it stays unscored, and the
+    agent's work counts all the same.
+    """
+    leaves = ready.task.checkpoints.leaves()
+    asked = {leaf.id: leaf.verifier for leaf in leaves if isinstance(leaf.verifier, AskedAgain)}
+    if not asked or ready.kind.predicts:
+        return {}
+    attempt.deadline.step = "asking its tools again"
+    found = dict[str, ToolAnswer]()
+    try:
+        async with asyncio.timeout(SECONDS):
+            await _ask(attempt, ready, asked, found)
+    except TimeoutError:
+        why = f"no answer within {SECONDS:g} s"
+    except NightshiftError as exc:
+        why = cause(exc)
+    else:
+        why = ""
+    for leaf_id, verifier in asked.items():
+        found.setdefault(leaf_id, _answer(verifier, error=why))
+    return {answer_file(leaf): one.canonical_json().encode() for leaf, one in found.items()}
+
+
+async def _ask(
+    attempt: RunningAttempt,
+    ready: Prepared,
+    asked: dict[str, AskedAgain],
+    found: dict[str, ToolAnswer],
+) -> None:
+    shared, offer, limits = attempt.shared, ready.offer, ready.task.resources
+    worker = shared.worker
+    context = HostToolContext(shared.services.owned_by(attempt.due.payer), tuple)
+    with new_workspace(worker.folder, {}) as workspace:
+        async with (
+            worker.provider.open(
+                workspace, limits, worker.run.id, ready.surroundings.exposed_ports
+            ) as sandbox,
+            server_tools(
+                offer, sandbox, workspace, limits, shared.home, taken={*offer.tools, *RESERVED}
+            ) as served,
+        ):
+            tools = Toolbox(offer.tools, sandbox, context, served)
+            for leaf_id, verifier in asked.items():
+                found[leaf_id] = await _asked(tools, leaf_id, verifier)
+
+
+async def _asked(tools: Toolbox, leaf_id: str, verifier: AskedAgain) -> ToolAnswer:
+    raw = json.dumps(verifier.arguments, ensure_ascii=False)
+    call = ToolCall(id=leaf_id, tool=verifier.tool, arguments=verifier.arguments, raw=raw)
+    result = await tools.call(call)
+    if result.error is not None:
+        return _answer(verifier, error=f"{result.error.value}: {result.text[:500]}")
+    if len(result.text) > MOST_CHARS:
+        return _answer(verifier, error=f"an answer of more than {MOST_CHARS:,} characters")
+    return _answer(verifier, result.text)
+
+
+def _answer(verifier: AskedAgain, text: str = "", error: str | None = None) -> ToolAnswer:
+    return ToolAnswer(
+        tool=verifier.tool,
+        arguments=verifier.arguments,
+        text=text,
+        error=error,
+        asked_at=datetime.now(UTC),
+    )

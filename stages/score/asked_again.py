@@ -1,0 +1,116 @@
+"""Leaves that depend on what a tool answered when it was asked again, right after the trial.
+
+The answers were kept with the trial, so that every scoring of it compares with the same. A leaf
+becomes an ordinary check here, in whose arguments the answer stands where `{answer}` stood.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from stages.score.checks.structured import ABSENT, at_path
+from stages.score.library import validate_check
+from taskdata.errors import BadTaskData
+from taskdata.schema.asked_again import ANSWER, ToolAnswer, answer_file
+from taskdata.schema.checkpoint import AskedAgain, Check, Checkpoint
+from taskdata.schema.run import Deliverable
+from taskdata.schema.scores import LeafScore, Unscored
+from taskdata.schema.task import Task
+
+_LABEL = "asked_again:tool@1"
+
+
+def with_answers(
+    task: Task, delivered: Sequence[Deliverable], read: Callable[[str], bytes]
+) -> tuple[Task, dict[str, LeafScore]]:
+    """Return the task with a check in the place of each leaf that was asked for again.
+
+    The scores beside it are those of leaves without an answer to compare with: unscored, for that
+    is not the agent's doing. `read` returns the bytes of an artifact; it blocks.
+    """
+    kept = {file.name: file.sha256 for file in delivered}
+    checks, unscored = dict[str, Check](), dict[str, LeafScore]()
+    for leaf in task.checkpoints.leaves():
+        if isinstance(leaf.verifier, AskedAgain):
+            sha256 = kept.get(answer_file(leaf.id))
+            made = check_of(leaf.verifier, None if sha256 is None else read(sha256))
+            if isinstance(made, Check):
+                checks[leaf.id] = made
+            else:
+                unscored[leaf.id] = _unscored(leaf.id, made)
+    if not checks and not unscored:
+        return task, {}
+    return task.model_copy(update={"checkpoints": _with(task.checkpoints, checks)}), unscored
+
+
+class _Lacking(Exception):
+    """There is no answer to compare with; says why."""
+
+
+def check_of(verifier: AskedAgain, kept: bytes | None) -> Check | str:
+    """Return the check with the answer that was kept, or why there is none to compare with."""
+    try:
+        check = filled(verifier.check, _value(verifier, kept))
+        validate_check(check)
+    except (_Lacking, BadTaskData) as exc:
+        return str(exc)
+    return check
+
+
+def _value(verifier: AskedAgain, kept: bytes | None) -> Any:
+    if kept is None:
+        raise _Lacking("no tool was asked again after this trial")
+    try:
+        answer = ToolAnswer.model_validate_json(kept)
+    except ValidationError as exc:
+        raise _Lacking("the answer that was kept cannot be read") from exc
+    if answer.error is not None:
+        said = f"{verifier.tool} gave no answer when it was asked again: {answer.error}"
+        raise _Lacking(said)
+    value: Any = answer.text.strip()
+    if verifier.path:
+        try:
+            value = at_path(json.loads(answer.text), verifier.path)
+        except ValueError as exc:
+            said = f"{verifier.tool} answered no JSON when it was asked again"
+            raise _Lacking(said) from exc
+        if value is ABSENT:
+            raise _Lacking(f"the answer of {verifier.tool} has nothing at {verifier.path}")
+    return value if verifier.first_chars is None else str(value)[: verifier.first_chars]
+
+
+def filled(check: Check, value: Any) -> Check:
+    """Return the check with the answer in the place of `{answer}` in its arguments.
+
+    A text that is nothing but `{answer}` becomes the value itself, so that numbers stay numbers.
+    """
+    return check.model_copy(update={"args": _filled(check.args, value)})
+
+
+def _filled(given: Any, value: Any) -> Any:
+    if given == ANSWER:
+        return value
+    if isinstance(given, str):
+        return given.replace(ANSWER, str(value))
+    if isinstance(given, dict):
+        return {key: _filled(inner, value) for key, inner in given.items()}
+    return [_filled(inner, value) for inner in given] if isinstance(given, list | tuple) else given
+
+
+def _with(node: Checkpoint, checks: dict[str, Check]) -> Checkpoint:
+    if node.id in checks:
+        return node.model_copy(update={"verifier": checks[node.id]})
+    children = tuple(_with(child, checks) for child in node.children)
+    return node.model_copy(update={"children": children}) if children else node
+
+
+def _unscored(leaf_id: str, reason: str) -> LeafScore:
+    return LeafScore(
+        leaf_id=leaf_id,
+        score=None,
+        verifier=_LABEL,
+        reason=reason,
+        unscored=Unscored.NOT_OBSERVED,
+    )

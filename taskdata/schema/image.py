@@ -1,0 +1,44 @@
+"""The container image that a task brings."""
+
+import shlex
+
+from pydantic import Field, field_validator
+
+from taskdata.schema.base import Value
+
+_SYSTEM_FOLDERS = frozenset(
+    {"bin", "boot", "dev", "etc", "lib", "lib64", "proc", "root", "run", "sbin", "sys", "usr"}
+)
+_OUR_FOLDERS = frozenset({"logs", "solution", "tests", "tmp", "workspace"})
+_SHARED_FOLDERS = frozenset({"/home", "/opt", "/opt/libraries", "/opt/nightshift", "/opt/python"})
+
+
+class TaskImage(Value):
+    """A container image, and the folder of it that the task is about (Harbor)."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-/:@]{0,254}$")
+    """Name of an image that the Docker engine has, or can be given."""
+    workdir: str = Field(pattern=r"^(/[A-Za-z0-9_.\-]+)+$", max_length=240)
+    """Where the workspace lies for programs. What the image has there is in it at first."""
+    context: str = Field(default="", max_length=240)
+    """Folder from which the image is built, below the one that was imported; empty: it is pulled.
+    """
+
+    @field_validator("workdir")
+    @classmethod
+    def _can_be_a_workspace(cls, workdir: str) -> str:
+        _, top, *rest = workdir.split("/")
+        is_taken = top in _SYSTEM_FOLDERS | _OUR_FOLDERS or workdir in _SHARED_FOLDERS
+        if is_taken or {".", ".."} & {top, *rest}:
+            raise ValueError(
+                f"the working folder {workdir!r} cannot be the workspace: sandboxes, or the system "
+                "in the image, have other files there"
+            )
+        return workdir
+
+    @property
+    def way(self) -> str:
+        """The command that gets the image."""
+        if not self.context:
+            return f"docker pull {self.name}"
+        return f"docker build --tag {self.name} {shlex.quote(self.context)}"

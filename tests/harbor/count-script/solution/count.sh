@@ -1,0 +1,4 @@
+#!/bin/bash
+cd "$(dirname "$0")/logs"
+cat * | wc -l
+cat * | grep -c late

@@ -1,0 +1,2 @@
+#!/bin/bash
+depot | awk '{sum += $2} END {print sum}' > total.txt
