@@ -21,8 +21,8 @@ pytestmark = [
     *(pytest.mark.e2e, pytest.mark.browser, pytest.mark.soak, pytest.mark.timeout(1200)),
     at_length_only,
 ]
-"""In `make test`, `tests/flows/serving/` holds it part by part: `test_waking.py` what a retry does to
-a stage and to its night, `test_deployments.py` what is served, `test_schedule.py` when."""
+"""In `make test`, `tests/flows/serving/` holds it part by part: `test_waking.py` what a retry does
+to a stage and to its night, `test_deployments.py` what is served, `test_schedule.py` when."""
 
 NIGHTS = 3
 """The schedule inserts those of three days in one batch; each takes a minute of CPU time."""
