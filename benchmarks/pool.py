@@ -71,10 +71,14 @@ class Cost:
     trials: int
     seconds: float
     cpu_seconds_per_trial: float
-    """Of this process and all programs that it ran."""
+    """Of this process and all programs that it ran, set-up included."""
+    own_cpu_seconds_per_trial: float
+    """Of this process alone, set-up included."""
     harness_share: float
     """Of the trials' wall time without set-up, with the time that calls of tools take."""
     harness_share_without_tools: float
+    cpu_share: float
+    """The CPU time of a trial, set-up included, by the time that its model takes."""
     set_up_seconds: float
     """Median."""
     database_seconds: float | None
@@ -91,8 +95,9 @@ def main() -> None:
         store, folder = made
         tasks = _imported(store, folder, options.dump_rows)
         # The first trial makes the template of the database, which is kept.
-        _run(store, folder, url, "warm-up", tasks, len(tasks), 1)
-        cost = _run(store, folder, url, "night", tasks, options.trials, options.in_flight, options)
+        _run(store, folder, url, "warm-up", tasks, len(tasks), 1, options.latency)
+        of_night = (options.trials, options.in_flight, options.latency)
+        cost = _run(store, folder, url, "night", tasks, *of_night)
     print(json.dumps(asdict(cost)) if options.json else _described(cost, options))
 
 
@@ -140,13 +145,13 @@ def _run(
     tasks: Sequence[Task],
     trials: int,
     in_flight: int,
-    options: argparse.Namespace | None = None,
+    latency: float,
 ) -> Cost:
     planned = _plan(store, url, run_id, tasks, trials, in_flight)
-    began, used = time.perf_counter(), _cpu_seconds()
+    began, before = time.perf_counter(), _cpu_seconds()
     work.do(store, run_id, 0, home)
-    taken, used = time.perf_counter() - began, _cpu_seconds() - used
-    latency = options.latency if options else 0.0
+    taken = time.perf_counter() - began
+    own, others = (now - then for now, then in zip(_cpu_seconds(), before, strict=True))
     outcomes = [store.outcome(trial_id) for trial_id in planned]
     failed = [o.error for o in outcomes if o is None or o.status is not OutcomeStatus.FINISHED]
     if failed:
@@ -158,9 +163,11 @@ def _run(
     return Cost(
         trials=trials,
         seconds=round(taken, 1),
-        cpu_seconds_per_trial=round(used / trials, 2),
+        cpu_seconds_per_trial=round((own + others) / trials, 2),
+        own_cpu_seconds_per_trial=round(own / trials, 2),
         harness_share=round((harness + tools) / working, 3),
         harness_share_without_tools=round(harness / working, 3),
+        cpu_share=round((own + others) / sum(share.model for share in shares), 3),
         set_up_seconds=round(median(share.set_up for share in shares), 2),
         database_seconds=round(median(databases), 2) if databases else None,
         slowest_database_seconds=round(max(databases), 2) if databases else None,
@@ -236,15 +243,19 @@ def _described(cost: Cost, options: argparse.Namespace) -> str:
         f"load {cost.load_average}\n"
         f"harness: {cost.harness_share:.1%} of the trials' time without set-up, "
         f"{cost.harness_share_without_tools:.1%} without the time of tools; "
-        f"{cost.cpu_seconds_per_trial} s of CPU a trial, set-up included\n"
+        f"{cost.cpu_seconds_per_trial} s of CPU a trial with set-up, "
+        f"{cost.own_cpu_seconds_per_trial} s of it in this process, or {cost.cpu_share:.1%} of "
+        "what its model takes\n"
         f"set-up {cost.set_up_seconds} s a trial, of which {database}"
     )
 
 
-def _cpu_seconds() -> float:
+def _cpu_seconds() -> tuple[float, float]:
     """Return the CPU time of this process, and of the programs that it ran and that ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(part.ru_utime + part.ru_stime for part in used)
+    own, others = (
+        resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return own.ru_utime + own.ru_stime, others.ru_utime + others.ru_stime
 
 
 def _options() -> argparse.Namespace:

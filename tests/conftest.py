@@ -23,6 +23,7 @@ import pytest
 
 from environments.models.keys import PAIRS_VARIABLE, pair_keys
 from stages.prepare.work import first_trial
+from taskdata.private_files import private_folder
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.construct import (
@@ -185,6 +186,33 @@ def postgres_url(postgres_server: str, _postgres_names: Iterator[int]) -> str:
     return f"{postgres_server}/{name}"
 
 
+@pytest.fixture(scope="session")
+def _migrated_postgres(postgres_server: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    import psycopg
+
+    with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
+        connection.execute("CREATE DATABASE migrated")
+    artifacts = tmp_path_factory.mktemp("migrated") / "artifacts"
+    address = StoreAddress(
+        database_url=f"{postgres_server}/migrated", artifacts_url=f"file://{artifacts}"
+    )
+    Store.open(address).close()
+    return "migrated"
+
+
+@pytest.fixture
+def migrated_postgres_url(
+    postgres_server: str, _migrated_postgres: str, _postgres_names: Iterator[int]
+) -> str:
+    """A new database of our newest schema, without rows, on the private server."""
+    import psycopg
+
+    name = f"night_{next(_postgres_names)}"
+    with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE {_migrated_postgres}')
+    return f"{postgres_server}/{name}"
+
+
 def _load_module(path: Path) -> ModuleType:
     if path.stem not in sys.modules:
         spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -236,9 +264,38 @@ def store_address(tmp_path: Path) -> StoreAddress:
     )
 
 
+@pytest.fixture(scope="session")
+def migrated_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite file of our newest schema, without rows, to copy.
+
+    To migrate anew for each of a thousand tests would take a tenth of their time.
+    """
+    folder = tmp_path_factory.mktemp("migrated")
+    address = StoreAddress(
+        database_url=f"sqlite:///{folder}/nightshift.db", artifacts_url=f"file://{folder}/artifacts"
+    )
+    Store.open(address).close()
+    return folder / "nightshift.db"
+
+
+@pytest.fixture(scope="session")
+def open_store(migrated_database: Path) -> Callable[[StoreAddress], Store]:
+    """Open a store; a database in a file that is not there yet has its tables at once."""
+
+    def opened(address: StoreAddress) -> Store:
+        kind, _, path = address.database_url.partition(":///")
+        if kind == "sqlite" and not Path(path).exists():
+            if not Path(path).parent.exists():
+                private_folder(Path(path).parent)
+            shutil.copy(migrated_database, path)
+        return Store.open(address)
+
+    return opened
+
+
 @pytest.fixture
-def store(store_address: StoreAddress) -> Iterator[Store]:
-    store = Store.open(store_address)
+def store(store_address: StoreAddress, open_store: Callable[[StoreAddress], Store]):
+    store = open_store(store_address)
     yield store
     store.close()
 

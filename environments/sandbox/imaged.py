@@ -4,6 +4,9 @@ The task's working folder is the workspace's output folder: both paths lead to t
 other rules of the Docker sandbox hold: no network, no root, and nothing else that can be written.
 """
 
+import os
+from pathlib import Path
+
 from environments.ports import SandboxProvider
 from environments.sandbox.docker.places import OUTPUT, Place
 from environments.sandbox.docker.provider import Docker
@@ -32,3 +35,13 @@ def provider_of_image(
             f"{provider.name!r}; set --sandbox docker"
         )
     return Docker(image.name, (Place(OUTPUT, image.workdir, writable=True), *places))
+
+
+def let_files_be_run(folder: Path) -> None:
+    """Let every file below the folder, which holds no links, be run as a program.
+
+    A workspace keeps no modes of files, and in a folder with programs some are meant to be run.
+    """
+    for place, _, names in os.walk(folder):
+        for name in names:
+            Path(place, name).chmod(0o777)

@@ -1,14 +1,16 @@
 """A trial's folder on the host: made from the task's files, removed whatever was left in it."""
 
+import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path, PurePosixPath
 
 from environments.ports import Workspace
 from environments.reaper.removal import remove_tree
+from environments.sandbox.shielding import to_the_end
 from taskdata.errors import SandboxFailed
 
 
@@ -45,6 +47,26 @@ def new_workspace(
         yield workspace
     finally:
         remove_tree(root)
+
+
+@asynccontextmanager
+async def open_workspace(
+    parent: Path,
+    files: Mapping[str, Path | bytes],
+    begun: Mapping[str, Path | bytes] | None = None,
+    folders: Iterable[str] = (),
+) -> AsyncIterator[Workspace]:
+    """Yield what `new_workspace` yields; a thread waits for the disk, so others go on meanwhile.
+
+    Raises:
+        SandboxFailed: the folder cannot be made or filled.
+    """
+    made = ExitStack()
+    making = new_workspace(parent, files, begun, folders)
+    try:
+        yield await to_the_end(asyncio.to_thread(made.enter_context, making))
+    finally:
+        await to_the_end(asyncio.to_thread(made.close))
 
 
 def _fill(

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from environments.ports import ExposedPort, Mount, Sandbox, SandboxProvider, Workspace
 from environments.sandbox.identity import give_to_programs
-from environments.sandbox.workspace import new_workspace
+from environments.sandbox.workspace import open_workspace
 from environments.services.inside.lines import SOCKETS
 from environments.services.kinds import KINDS, READY, service_state
 from environments.services.program import Program, ServiceStopped
@@ -111,7 +111,7 @@ async def started(
         file.path: await asyncio.to_thread(room.artifacts.read_bytes, file.sha256)
         for file in (service.files if make_mounts is None else ())
     }
-    workspace = await asyncio.to_thread(stack.enter_context, new_workspace(room.folder, files))
+    workspace = await stack.enter_async_context(open_workspace(room.folder, files))
     sandbox = await stack.enter_async_context(room.provider.open(workspace, resources, room.label))
     if make_mounts is None:
         mounts = await server.mounts(service, sandbox, workspace, room.home)

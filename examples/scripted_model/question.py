@@ -18,6 +18,8 @@ class Asked(StrEnum):
     CHECKPOINTS = "checkpoints"
     REFERENCE = "reference"
     EXPAND = "expand"
+    DISCOVER = "discover"
+    REFLECT = "reflect"
 
 
 OPENINGS: Mapping[str, Asked] = {
@@ -30,6 +32,8 @@ OPENINGS: Mapping[str, Asked] = {
     "You write the tree of checkpoints": Asked.CHECKPOINTS,
     "You solve a task of a benchmark": Asked.REFERENCE,
     "You write short questions for a benchmark": Asked.EXPAND,
+    "You find work that people would really hand to an assistant": Asked.DISCOVER,
+    "You go over requests that were proposed": Asked.REFLECT,
 }
 """How the system message of each prompt begins."""
 

@@ -1,6 +1,7 @@
 """The scripts: what is said about one seed, from the first draft to the reference solution."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,17 @@ from taskdata.schema.construct import TaskDraft
 from taskdata.schema.task import ReferenceSolution
 
 ANSWERS = Path(__file__).parent / "answers"
+
+_KEPT = {
+    "two_tools": True,
+    "verifiable": True,
+    "personal_data": False,
+    "repeats": False,
+    "verdict": "keep",
+    "text": "",
+    "why": "It holds against the whole list.",
+}
+"""A review of a request that stays as it is, but for its number."""
 
 NO_SOLUTION = "I have no solution to this that I would vouch for."
 """Said of the tasks that no reference was written for; no form, so the task stays unproven."""
@@ -43,6 +55,15 @@ class Finding(Value):
     problem: str
 
 
+class Review(Value):
+    """What the model says when it goes over one of its requests."""
+
+    scenario: str
+    difficulty: str
+    says: Mapping[str, Any]
+    """The fields of the form that differ from those of a request that is kept."""
+
+
 class Script(Value):
     """All answers about one seed; a draft is named by its key in `drafts`."""
 
@@ -67,6 +88,12 @@ class Script(Value):
     """A solution given before, which does not earn everything."""
     expand: tuple[Mapping[str, Any], ...] = ()
     """Answers about an atomic question, as the form wants them but for the arguments of steps."""
+    domain: str = ""
+    """Instead of a seed: words of the field of work for which scenarios are proposed."""
+    scenarios: tuple[Mapping[str, Any], ...] = ()
+    """Proposals for that field, in order, as the form wants them."""
+    reviews: tuple[Review, ...] = ()
+    """What becomes of requests of these scenarios; those that none is about are kept."""
 
     def draft_shown(self, shown: Mapping[str, Any]) -> str | None:
         """Return the name of the draft that a prompt shows; None: it is none of these."""
@@ -93,6 +120,10 @@ def answer(question: Question, known: Sequence[Script]) -> str:
         return _generated(question, known)
     if question.asked is Asked.EXPAND:
         return _expanded(question, known)
+    if question.asked is Asked.DISCOVER:
+        return _discovered(question, known)
+    if question.asked is Asked.REFLECT:
+        return _reviewed(question, known)
     shown = _shown(question)
     if question.asked is Asked.OPINIONS and _is_variation(shown, known):
         return _json({"findings": []})
@@ -140,6 +171,35 @@ def _expanded(question: Question, known: Iterable[Script]) -> str:
         if script.varies and script.varies in exemplar and script.aim in question.text:
             return _following([_json(_with_texts(form)) for form in script.expand], question)
     raise NotScripted(f"no script varies the question {exemplar[:80]!r}")
+
+
+def _discovered(question: Question, known: Iterable[Script]) -> str:
+    script, there = _of_domain(question, known), question.data.get("known scenarios", "")
+    new = [s for s in script.scenarios if s["name"] not in there.splitlines()]
+    number = re.search(r"Write (\d+) scenario", question.text)
+    return _json({"scenarios": new[: int(number[1]) if number else 1]})
+
+
+def _reviewed(question: Question, known: Iterable[Script]) -> str:
+    script = _of_domain(question, known)
+    said = {(review.scenario, review.difficulty): review.says for review in script.reviews}
+    reviews = [
+        {
+            **_KEPT,
+            "number": one["number"],
+            **said.get((one["scenario"], one["difficulty"]), {}),
+        }
+        for one in json.loads(question.data["proposals"])
+    ]
+    return _json({"reviews": reviews})
+
+
+def _of_domain(question: Question, known: Iterable[Script]) -> Script:
+    domain = question.data.get("domain", "").casefold()
+    for script in known:
+        if script.domain and script.domain.casefold() in domain:
+            return script
+    raise NotScripted(f"no script is about the domain {domain[:80]!r}")
 
 
 def _shown(question: Question) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from examples.scripted_model.question import NotScripted, read_question
 from examples.scripted_model.script import Script, answer
+from examples.scripted_model.users import is_talk, scripted_users, users_turn
 
 MODEL = "scripted-1"
 _CHARACTERS_PER_TOKEN = 4
@@ -45,11 +46,16 @@ class ScriptedModel:
         if not isinstance(body, dict) or body.get("stream"):
             return _error(400, "expected a JSON object that does not ask for a stream")
         try:
-            text = answer(read_question(body), self._scripts)
+            text = self._text(body)
         except NotScripted as exc:
             _logger.warning("call %d: %s", number, exc)
             return _error(400, str(exc))
         return web.json_response(_completion(number, body, text))
+
+    def _text(self, body: dict[str, Any]) -> str:
+        if is_talk(body):
+            return users_turn(body, scripted_users())
+        return answer(read_question(body), self._scripts)
 
 
 def _completion(number: int, body: dict[str, Any], text: str) -> dict[str, Any]:

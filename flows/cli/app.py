@@ -9,7 +9,16 @@ import typer
 from flows.cli import console, doctor, interruption, mcp
 from flows.cli.agreement import agreement, annotating
 from flows.cli.atomic import scoring
-from flows.cli.bank import banks, checking, proving, refreshing, releases, reviews, seeds
+from flows.cli.bank import (
+    banks,
+    checking,
+    discovering,
+    proving,
+    refreshing,
+    releases,
+    reviews,
+    seeds,
+)
 from flows.cli.runs import (
     compare,
     comparing,
@@ -58,6 +67,7 @@ banks.app.command("prove")(proving.prove)
 banks.app.command("diff")(releases.diff)
 banks.app.command("release")(releases.release)
 app.add_typer(banks.app, name="bank", help="Look at, exchange and release task banks.")
+seeds.app.command("discover")(discovering.discover)
 app.add_typer(seeds.app, name="seeds", help="Take in seed queries, look at them.")
 app.add_typer(reviews.app, name="review", help="Decide about tasks before they are released.")
 app.add_typer(mcp.app, name="mcp", help="Serve our tools over MCP, install servers for tasks.")

@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import PurePosixPath
 
 from taskdata.errors import NightshiftError
-from taskdata.schema.checkpoint import Check, Checkpoint, Judge
+from taskdata.schema.checkpoint import Checkpoint, Judge, checked_by_code
 from taskdata.schema.run import TrialOutcome
 from taskdata.schema.scores import NodeScore, TrialScore
 from taskdata.schema.service import service_of
@@ -174,7 +174,7 @@ def _writes(event: ToolEvent) -> bool:
 
 def _missing(task: Task, outcome: TrialOutcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the missing deliverables, and the files that may be meant for them."""
-    delivered = {d.name for d in outcome.deliverables}
+    delivered = {d.name for d in outcome.deliverables if not task.is_answer(d.name)}
     asked = {d.name for d in task.deliverables}
     missing = tuple(d.name for d in task.deliverables if not any(map(d.matches, delivered)))
     types = {PurePosixPath(name).suffix.lower() for name in missing}
@@ -214,7 +214,11 @@ def _leaves(
 
 def _left_nothing(task: Task, outcome: TrialOutcome) -> bool:
     # The final state of a task's services exists whatever the agent does.
-    own = [d for d in outcome.deliverables if service_of(d.name, task.services) is None]
+    own = [
+        d
+        for d in outcome.deliverables
+        if service_of(d.name, task.services) is None and not task.is_answer(d.name)
+    ]
     return not (own or outcome.rejected_files or outcome.final_answer.strip())
 
 
@@ -248,8 +252,8 @@ def _shares(node: NodeScore, share: float) -> list[tuple[str, float, float]]:
 
 
 def _looked_at(leaf: Checkpoint) -> set[str]:
-    if isinstance(leaf.verifier, Check):
-        return {leaf.verifier.deliverable or ANSWER}
+    if (check := checked_by_code(leaf.verifier)) is not None:
+        return {check.deliverable or ANSWER}
     if isinstance(leaf.verifier, Judge):
         return set(leaf.verifier.deliverables) or {ANSWER}
     return set()

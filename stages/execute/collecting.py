@@ -86,7 +86,7 @@ def _store(
         Deliverable(name=name, sha256=store.artifacts.put_bytes(data), size_bytes=len(data))
         for name, data in answers.items()
     )
-    deliverables = kept + tuple(
+    deliverables = tuple(
         Deliverable(
             name=file.name,
             sha256=store.artifacts.put_file(file.path),
@@ -104,7 +104,7 @@ def _store(
     return Stored(
         transcript,
         written,
-        deliverables,
+        deliverables + kept,
         collected.rejected,
         journal.pictures.stored,
         self_verification(transcript, asked),

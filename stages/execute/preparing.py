@@ -2,12 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import (
-    AbstractContextManager,
-    AsyncExitStack,
-    ExitStack,
-    asynccontextmanager,
-)
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +13,8 @@ from environments.models.record.log import CallLog, Payer
 from environments.network.allowed import AllowedNetwork, allowed_network
 from environments.ports import ExposedPort, ModelClient, Workspace
 from environments.sandbox.docker.contents import image_files
-from environments.sandbox.workspace import new_workspace
+from environments.sandbox.imaged import let_files_be_run
+from environments.sandbox.workspace import open_workspace
 from environments.scripts.preprocessing import LeftServers
 from environments.services.running import RunningServices, running_services
 from environments.tool_runtime.states import require_ready
@@ -94,7 +90,6 @@ async def prepared(
     model = None if kind.metered else _model(attempt, agent)
     deadline.step = "starting its services"
     async with (
-        AsyncExitStack() as workspaces,
         running_services(
             task.services, shared.service_host, keep=task.services_of_programs
         ) as services,
@@ -103,10 +98,11 @@ async def prepared(
         ports = Surroundings(services, network).exposed_ports
         try:
             deadline.step = "making its workspace"
-            async with begun(shared.worker, task, ports, draft.started_at) as start:
+            async with (
+                begun(shared.worker, task, ports, draft.started_at) as start,
+                _workspace(shared.worker.folder, task, start.files) as workspace,
+            ):
                 around = Surroundings(services, network, start.servers)
-                folder = shared.worker.folder
-                workspace = await _new_workspace(folder, task, start.files, workspaces)
                 yield Prepared(task, agent, kind, harness, model, user, offer, around, workspace)
         finally:
             if draft.limits is not None:
@@ -135,21 +131,17 @@ def _model(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient | None:
     return RecordedClient(client, agent.model, base_url, log, shares, sample)
 
 
-async def _new_workspace(
-    parent: Path, task: Task, files: Files, workspaces: AsyncExitStack
-) -> Workspace:
-    """Return a workspace in the task's initial state; `workspaces` removes it."""
+@asynccontextmanager
+async def _workspace(parent: Path, task: Task, files: Files) -> AsyncIterator[Workspace]:
+    """Yield a workspace with the task's initial files where the agent looks for them."""
     own = await image_files(task.image, task.resources) if task.image else {}
-    # Making and removing a workspace waits for the disk, so both happen in a thread.
-    made = ExitStack()
-    workspaces.push_async_callback(asyncio.to_thread, made.close)
-    return await asyncio.to_thread(
-        lambda: made.enter_context(_filled(parent, task, {**own, **files}))
+    at_hand = {**own, **files}
+    made = (
+        open_workspace(parent, {}, at_hand, task.folders)
+        if task.has_one_workspace
+        else open_workspace(parent, at_hand)
     )
-
-
-def _filled(parent: Path, task: Task, files: Files) -> AbstractContextManager[Workspace]:
-    """Return a workspace with the task's initial files where the agent looks for them."""
-    if task.has_one_workspace:
-        return new_workspace(parent, {}, files, task.folders)
-    return new_workspace(parent, files)
+    async with made as workspace:
+        if task.image is not None:
+            await asyncio.to_thread(let_files_be_run, workspace.output)
+        yield workspace

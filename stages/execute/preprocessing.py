@@ -15,7 +15,7 @@ from pathlib import Path
 
 from environments.ports import ExposedPort, Workspace
 from environments.sandbox.collect import collect
-from environments.sandbox.workspace import new_workspace
+from environments.sandbox.workspace import open_workspace
 from environments.scripts.preprocess import PROGRAM
 from environments.scripts.preprocessing import LeftServers, preprocess
 from stages.workers.shift import WorkerContext
@@ -68,22 +68,21 @@ async def begun(
     )
     beside = task.folder if task.has_one_workspace else programs
     program = await asyncio.to_thread(_bytes_of, beside, worker.store.artifacts)
-    with new_workspace(worker.folder, program, files, task.folders) as workspace:
-        async with AsyncExitStack() as running:
-            opened = worker.provider.open(workspace, limits, worker.run.id, ports)
-            sandbox = await running.enter_async_context(opened)
-            try:
-                servers = await preprocess(
-                    sandbox, workspace, _arguments(task, launched), WALL_SECONDS
-                )
-                if not servers.exposed_ports:
-                    await running.aclose()
-                left = await asyncio.to_thread(_left, workspace, limits)
-            except PreprocessFailed as error:
-                raise PreprocessFailed(
-                    f"task {task.id!r}: {error}; the task needs mending"
-                ) from error
-            yield Begun(left, servers if servers.exposed_ports else None)
+    async with (
+        open_workspace(worker.folder, program, files, task.folders) as workspace,
+        AsyncExitStack() as running,
+    ):
+        opened = worker.provider.open(workspace, limits, worker.run.id, ports)
+        sandbox = await running.enter_async_context(opened)
+        try:
+            arguments = _arguments(task, launched)
+            servers = await preprocess(sandbox, workspace, arguments, WALL_SECONDS)
+            if not servers.exposed_ports:
+                await running.aclose()
+            left = await asyncio.to_thread(_left, workspace, limits)
+        except PreprocessFailed as error:
+            raise PreprocessFailed(f"task {task.id!r}: {error}; the task needs mending") from error
+        yield Begun(left, servers if servers.exposed_ports else None)
 
 
 def _left(workspace: Workspace, limits: Resources) -> Files:

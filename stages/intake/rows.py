@@ -1,8 +1,9 @@
 """Turns the fields of a row into a seed query, or reports what is wrong with the row.
 
-Fields: `text`; `source`; `url`; `date` or `collected_on`; `license` or `licence`; `attachments`. A
-field of another name is ignored and reported, unless it looks like a misspelling of one of these:
-then the row is refused, because its value would be lost.
+Fields: `text`; `source`; `url`; `date` or `collected_on`; `license` or `licence`; `attachments`;
+`discovery`, of what a model has proposed. A field of another name is ignored and reported, unless
+it looks like a misspelling of one of these: then the row is refused, because its value would be
+lost.
 """
 
 import difflib
@@ -16,9 +17,10 @@ from pydantic import ValidationError
 from stages.intake.readers.raw import Fault, RawRow, short_name
 from stages.intake.wording import words
 from taskdata.errors import BadTaskData
-from taskdata.schema.seed import SeedQuery
+from taskdata.places import UNSTORABLE, first_place, is_unstorable
+from taskdata.schema.seed import Discovery, SeedQuery
 
-FIELDS = ("text", "source", "url", "collected_on", "license", "attachments")
+FIELDS = ("text", "source", "url", "collected_on", "license", "attachments", "discovery")
 _OTHER_NAMES = {"date": "collected_on", "licence": "license"}
 _KNOWN = (*FIELDS, *_OTHER_NAMES)
 _MISSPELLING = 0.82
@@ -103,33 +105,35 @@ def read_row(raw: RawRow, defaults: Defaults, unknown: UnknownFields) -> ReadRow
         faults.append(Fault("text", "holds no word"))
     if not source and not any(f.field == "source" for f in faults):
         faults.append(Fault("source", "is missing, and no default is given (--source)"))
+    discovery = _discovery(given.get("discovery"), faults)
     collected_on = _date(called.get("collected_on", ""), texts["collected_on"], faults)
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         return Fault(faults[0].field, faults[0].reason + more)
-    return _seed(texts | {"source": source}, collected_on, defaults, attachments)
+    seed = _seed(texts | {"source": source}, collected_on, defaults, discovery)
+    return seed if isinstance(seed, Fault) else ReadRow(seed, attachments)
 
 
 def _seed(
     texts: Mapping[str, str | None],
     collected_on: date | None,
     defaults: Defaults,
-    attachments: tuple[str, ...],
-) -> ReadRow | Fault:
+    discovery: Discovery | None,
+) -> SeedQuery | Fault:
     try:
-        seed = SeedQuery.model_validate(
+        return SeedQuery.model_validate(
             {
                 "text": texts["text"],
                 "source": texts["source"],
                 "url": texts["url"] or None,
                 "collected_on": collected_on,
                 "license": texts["license"] or defaults.license,
+                "discovery": discovery,
             }
         )
     except ValidationError as exc:
         first = exc.errors(include_url=False)[0]
         return Fault(str(first["loc"][0]), first["msg"].lower())
-    return ReadRow(seed, attachments)
 
 
 def _named(
@@ -176,6 +180,21 @@ def _paths(value: object, faults: list[Fault]) -> tuple[str, ...]:
         return ()
     found = [_text("attachments", path, faults) for path in paths]
     return tuple(path for path in found if path)
+
+
+def _discovery(value: object, faults: list[Fault]) -> Discovery | None:
+    if value is None:
+        return None
+    try:
+        found = Discovery.model_validate(value)
+        if place := first_place(found.model_dump(), is_unstorable):
+            faults.append(Fault("discovery", f"{place.where}: {UNSTORABLE}"))
+        return found
+    except ValidationError as exc:
+        first = exc.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        faults.append(Fault("discovery", f"{where}: {first['msg'].lower()}".removeprefix(": ")))
+        return None
 
 
 def _date(name: str, value: str | None, faults: list[Fault]) -> date | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache, partial
+from io import BytesIO
 from itertools import islice, tee
 from pathlib import Path
 from typing import BinaryIO
@@ -30,7 +31,7 @@ from stages.intake.spool import Spool
 from taskdata.banks.loader import bundled_banks, load_bank
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.base import Value
-from taskdata.schema.seed import QuarantinedRow, SeedLink, SeedQuery
+from taskdata.schema.seed import EXCERPT_CHARACTERS, QuarantinedRow, SeedLink, SeedQuery
 from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
@@ -151,6 +152,37 @@ def add_files(
         except BadTaskData as exc:
             errors[file.origin] = str(exc)
     return IntakeReport(files=reports, errors=errors)
+
+
+def add_discovered(
+    store: Store, seeds: Iterable[SeedQuery], origin: str, dropped: Iterable[tuple[str, str]] = ()
+) -> FileReport:
+    """Store seeds that a model has proposed, as if they stood in a file of that name.
+
+    Args:
+        store: Where seeds are.
+        seeds: The seeds.
+        origin: Names the discovery.
+        dropped: Text and reason of each proposal that became no seed; they are quarantined.
+    """
+    lines = (seed.model_dump_json(exclude_none=True) for seed in seeds)
+    content = BytesIO("\n".join(lines).encode())
+    file = SeedFile(origin, SeedFormat.JSONL, Path(), content)
+    report = add_file(store, file, Defaults(), cache(partial(known_texts, store)))
+    now = datetime.now(UTC)
+    rows = [
+        QuarantinedRow(
+            stage="seeds",
+            origin=origin,
+            field="text",
+            reason=reason,
+            excerpt=text[:EXCERPT_CHARACTERS],
+            at=now,
+        )
+        for text, reason in dropped
+    ]
+    store.quarantine(rows)
+    return report
 
 
 def add_file(

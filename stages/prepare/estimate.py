@@ -74,6 +74,21 @@ class JudgeEstimate(Value):
     """Limited by the most that a call shows to the judge, and by the number of calls."""
 
 
+class UserEstimate(Value):
+    """What the simulated user of all talks would use."""
+
+    user: str
+    answers: int = Field(ge=0)
+    """That it may give, over all trials."""
+    likely: Effort | None = None
+    """Based on earlier calls of the same model as a user, if each talk is as long as its task
+    allows; None: there are none."""
+    calls_seen: int = Field(ge=0)
+    """How many earlier calls it is based on."""
+    at_most: Effort
+    """Limited by the most that a call shows of a talk, and by the number of calls."""
+
+
 def estimate(store: Store, config: RunConfig, tasks: Sequence[Task]) -> tuple[AgentEstimate, ...]:
     """Return one estimate per agent of the configuration; makes no model call."""
     return tuple(_of_agent(store, config, agent, tasks) for agent in config.agents)
@@ -229,12 +244,14 @@ def totals(
     estimates: Sequence[AgentEstimate],
     judge: JudgeEstimate | None = None,
     max_usd: float | None = None,
+    user: UserEstimate | None = None,
 ) -> Mapping[str, float | None]:
-    """Return the sums over agents and judge: trials, likely and greatest cost; None: unknown.
+    """Return the sums over agents, judge and user: trials, likely and greatest cost; None: unknown.
 
     With the run's cap on money, `max_usd`, the greatest cost is at most that.
     """
-    parts: list[AgentEstimate | JudgeEstimate] = [*estimates, *([judge] if judge else [])]
+    beside = [one for one in (judge, user) if one is not None]
+    parts: list[AgentEstimate | JudgeEstimate | UserEstimate] = [*estimates, *beside]
     return {
         "trials": sum(estimate.trials for estimate in estimates),
         "likely_usd": _sum([e.likely.cost_usd if e.likely else None for e in parts]),

@@ -78,7 +78,6 @@ def task_needs(
             for s in task.services
         ),
         *_of_image(task, read, sandbox),
-        *_of_pool_servers(task),
         *_of_programs(task, read, sandbox),
     )
 
@@ -104,17 +103,20 @@ def server_state(name: str, task: Task, home: Path, sandbox: str, bank: str) -> 
         )
 
 
-def _of_pool_servers(task: Task) -> Iterator[Need]:
-    asking = [server.name for server in pool_servers(task) if server.uses_database]
-    if asking:
-        has_one = any(service.kind == "postgresql" for service in task.services)
-        lacking = (
-            "works on the pool's PostgreSQL database, and the pool was imported without its dump: "
-            "put db/init.sql.gz in its place and import the pool again"
+def _of_database(task: Task, packages: frozenset[str]) -> Iterator[Need]:
+    """Yield the need of a database where programs or servers of the task work on one."""
+    served = any(server.uses_database for server in pool_servers(task))
+    if not served and not packages & DATABASE_LIBRARIES:
+        return
+    has_one = any(service.kind == "postgresql" for service in task.services)
+    if served:
+        missing_one = (
+            "its MCP servers work on the pool's PostgreSQL database, and the pool was imported "
+            "without its dump: put db/init.sql.gz in its place and import the pool again"
         )
-        for name in asking:
-            state = READY if has_one else f"MCP server {name!r} {lacking}"
-            yield Need(kind="database", name="postgresql", state=state)
+    else:
+        missing_one = "its programs ask a PostgreSQL database, and the task brings none"
+    yield Need(kind="database", name="postgresql", state=READY if has_one else missing_one)
 
 
 def _of_image(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
@@ -162,10 +164,7 @@ def _of_programs(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]
     packages = frozenset[str]()
     for files in (around.preprocess, around.evaluation):
         packages |= imported_packages(programs_of(files, read))
-    if packages & DATABASE_LIBRARIES:
-        has_one = any(service.kind == "postgresql" for service in task.services)
-        missing = "its programs ask a PostgreSQL database, and the task brings none"
-        yield Need(kind="database", name="postgresql", state=READY if has_one else missing)
+    yield from _of_database(task, packages)
     for name in sorted(packages):
         yield Need(kind="package", name=name, state=_package_state(name, sandbox))
 

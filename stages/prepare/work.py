@@ -158,6 +158,7 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
         seconds=time.monotonic() - started,
         note=f"{new} trials planned over {len(tasks)} tasks"
         + _not_played(tasks.values(), run.config)
+        + _not_talked(tasks.values(), run.config)
         + _not_shown(tasks.values(), run.config)
         + _not_ready(tasks.values(), run.config, home),
     )
@@ -189,6 +190,16 @@ def _not_played(tasks: Collection[Task], config: RunConfig) -> str:
         for name, count in counts.items()
         if count
     )
+
+
+def _not_talked(tasks: Collection[Task], config: RunConfig) -> str:
+    """Return which agents cannot hold the talks among the tasks, and why."""
+    notes = []
+    for agent in config.agents:
+        lacking = [why for task in tasks if (why := lacking_for_talk(task, agent, config))]
+        if lacking:
+            notes.append(f"; {agent.name} cannot do {len(lacking)} of them: {lacking[0]}")
+    return "".join(notes)
 
 
 def _not_shown(tasks: Iterable[Task], config: RunConfig) -> str:
@@ -227,9 +238,6 @@ def _not_ready(tasks: Iterable[Task], config: RunConfig, home: Path) -> str:
 
 def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
     """Return why a tool, server or service of the task is not ready, None if all are."""
-    for agent in config.agents:
-        if (lacking := lacking_for_talk(task, agent, config)) is not None:
-            return lacking
     offer = offered(task)
     kinds = [harness_kind(agent.harness) for agent in config.agents]
     needed = {tool for kind in kinds for tool in tools_that_run(kind, task, offer.tools)}

@@ -308,7 +308,8 @@ async def _score_trial(
         similarity = similarity_for(task, config.sentence_encoder)
         root = await asyncio.to_thread(predicted_score, task, transcript, similarity)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
-    task = with_found_files(task, [file.name for file in outcome.deliverables])
+    left = [file for file in outcome.deliverables if not task.is_answer(file.name)]
+    task = with_found_files(task, [file.name for file in left])
     task, unanswered = await asyncio.to_thread(
         with_answers, task, outcome.deliverables, store.artifacts.read_bytes
     )
@@ -316,12 +317,10 @@ async def _score_trial(
     is_judged = shared.judge is not None and _has_judged_leaves(task)
     listener, reader = (shared.listener, shared.reader) if is_judged else (None, None)
     renderer, drawer, artifacts = shared.renderer, shared.drawer, store.artifacts
-    files = await render_all(
-        outcome.deliverables, asked, renderer, drawer, listener, reader, artifacts
-    )
+    files = await render_all(left, asked, renderer, drawer, listener, reader, artifacts)
     evidence = TrialEvidence(
         views={item.name: item.view for item in files},
-        delivered=tuple(d.name for d in outcome.deliverables),
+        delivered=tuple(d.name for d in left),
         final_answer=outcome.final_answer,
         transcript=transcript,
         task=task,

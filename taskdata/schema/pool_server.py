@@ -51,8 +51,12 @@ class PoolServer(Value):
     variables: dict[VariableName, Argument] = Field(default_factory=dict)
     requires_python: str = ""
     """Versions of Python that it runs on, as its pyproject.toml states them."""
+    as_of: Annotated[str, StringConstraints(pattern=r"^$|^[0-9TZ:.\-]{10,40}$")] = ""
+    """The pool has no lock for it: its libraries are those of this moment; empty: of its build."""
     uses_database: bool = False
     """It works on the pool's PostgreSQL database."""
+    uses_browser: bool = False
+    """It drives a browser by Playwright."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:

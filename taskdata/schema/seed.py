@@ -1,18 +1,48 @@
 """Raw user requests from which tasks are made."""
 
 from datetime import date, datetime
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from taskdata.schema.base import Value
+from taskdata.schema.base import GrowingValue, Value
 from taskdata.schema.task import InputFile
 
 EXCERPT_CHARACTERS = 300
 
 
-class SeedQuery(Value):
+_Name = Annotated[str, StringConstraints(min_length=1, max_length=400)]
+
+Difficulty = Literal["easy", "medium", "hard"]
+"""How demanding a request is (TOBench, section 3)."""
+
+
+class Discovery(Value):
+    """How a model came to propose a request: in a scenario of a domain (TOBench, section 3)."""
+
+    domain: str = Field(min_length=1, max_length=400)
+    scenario: str = Field(min_length=1, max_length=200)
+    need: str = Field(min_length=1, max_length=1_000)
+    """What the person of the scenario needs."""
+    role: str = Field(min_length=1, max_length=200)
+    """Who is asked to meet the need."""
+    difficulty: Difficulty
+    tools: tuple[_Name, ...] = Field(max_length=20)
+    """Tools and servers that the work plausibly needs."""
+    verified_by: str = Field(min_length=1, max_length=1_000)
+    """What of the result decides whether it is right."""
+    model: _Name
+    """The model that was asked."""
+    model_id: _Name | None = None
+    """The model as its provider reports it."""
+    prompts: tuple[_Name, ...] = Field(max_length=10)
+    """Versions of the prompts: of the proposal, and of its review."""
+
+
+class SeedQuery(GrowingValue):
     """A raw user request with provenance."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"discovery"})
 
     text: str = Field(min_length=1, max_length=100_000)
     source: str = Field(min_length=1, max_length=80)
@@ -21,6 +51,8 @@ class SeedQuery(Value):
     collected_on: date | None = None
     license: str | None = Field(default=None, max_length=200)
     attachments: tuple[InputFile, ...] = ()
+    discovery: Discovery | None = None
+    """None: a person asked it."""
 
     @property
     def seed_id(self) -> str:

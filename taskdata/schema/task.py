@@ -457,6 +457,10 @@ class Task(GrowingValue):
         """Whether tools are asked again after a trial, because a checkpoint compares with now."""
         return any(isinstance(leaf.verifier, AskedAgain) for leaf in self.checkpoints.leaves())
 
+    def is_answer(self, name: str) -> bool:
+        """Return whether a file of a trial is the answer of a tool that was asked again."""
+        return self.asks_again and name.partition("/")[0] == ASKED_AGAIN
+
     @property
     def services_of_programs(self) -> frozenset[str]:
         """Names of the services that are started again for programs that score the task."""

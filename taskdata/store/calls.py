@@ -108,6 +108,16 @@ class CallStore(StoreConnection):
         )
         return _effort(*self._sum(query)) + self._past_on_panels(judge)
 
+    def past_talking(self, user: ModelSpec) -> CallEffort:
+        """Return what that model's calls took together where it played a user, in all runs."""
+        named = [col(RunRow.config)[("user", name)].as_string() for name in ("provider", "model")]
+        query = (
+            _answered(_IS_USERS)
+            .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
+            .where(named[0] == user.provider, named[1] == user.model)
+        )
+        return _effort(*self._sum(query))
+
     def _past_on_panels(self, judge: ModelSpec) -> CallEffort:
         """Return what that judge's calls took in the runs that had it on a panel.
 

@@ -18,10 +18,11 @@ def run_benchmark(name: str, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_throughput_prints_one_line_of_figures(provider):
+def test_throughput_prints_one_line_of_figures_and_says_which_peer_is_not_installed(provider):
     small = ("--trials", "4", "--in-flight", "2", "--latency", "0.02", "--turns", "2")
+    peer = ("--peer", "inspect")
 
-    done = run_benchmark("throughput.py", *small, "--provider", provider, "--json")
+    done = run_benchmark("throughput.py", *small, *peer, "--provider", provider, "--json")
 
     (line,) = done.stdout.splitlines()
     figures = json.loads(line)
@@ -30,18 +31,12 @@ def test_throughput_prints_one_line_of_figures(provider):
     assert figures["wall_s"] >= figures["bound_s"]
     assert figures["cpu_ms_per_call"] > 0
     assert figures["peer_wall_s"] is None
-
-
-def test_a_peer_that_is_not_installed_is_null_and_said(tmp_path: Path):
-    small = ("--trials", "1", "--latency", "0", "--turns", "1")
-
-    done = run_benchmark("throughput.py", *small, "--peer", "inspect", "--json")
-
-    assert json.loads(done.stdout)["peer_wall_s"] is None
     (note,) = done.stderr.splitlines()
     assert "--peer-python" in note
 
 
+@pytest.mark.soak
+@at_length_only
 def test_execute_scale_times_runs_and_a_resumed_one(tmp_path: Path):
     plot = tmp_path / "scale.svg"
 
@@ -54,6 +49,7 @@ def test_execute_scale_times_runs_and_a_resumed_one(tmp_path: Path):
     assert "<svg" in plot.read_text()
 
 
+@pytest.mark.soak
 @at_length_only
 def test_scoring_times_check_leaves_over_dask():
     few = ("--trials", "6", "--leaves", "3", "--same", "2", "--json")

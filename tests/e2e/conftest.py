@@ -1,6 +1,7 @@
 """Whole nights through the command itself, and a browser to look at them with."""
 
 import fcntl
+import io
 import json
 import os
 import re
@@ -11,14 +12,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import httpx
 import pytest
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
+from flows.cli.app import main
 from flows.serving.server_process import USERS
 from taskdata.private_files import private_folder
 from tests.e2e.secrets import login_of
@@ -58,8 +61,25 @@ def run_command(
     )
 
 
+def run_here(home: Path, *arguments: str, cwd: Path | None = None) -> SimpleNamespace:
+    """The same in this process, which has paid for the imports: for commands that only read."""
+    said, complained, code = io.StringIO(), io.StringIO(), 0
+    with (
+        mock.patch.dict(os.environ, clean_environment(home), clear=True),
+        mock.patch.object(sys, "argv", ["nightshift", *arguments]),
+        chdir(cwd or home.parent),
+        redirect_stdout(said),
+        redirect_stderr(complained),
+    ):
+        try:
+            main()
+        except SystemExit as exc:
+            code = exc.code or 0
+    return SimpleNamespace(returncode=code, stdout=said.getvalue(), stderr=complained.getvalue())
+
+
 def read_json(home: Path, *arguments: str) -> dict:
-    done = run_command(home, *arguments, "--json", timeout=60)
+    done = run_here(home, *arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -79,9 +99,13 @@ def shared_server(home: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def command():
-    """The three ways tests use the command: run it, read its JSON, start it."""
+    """The ways tests use the command: run it, have it read something, read its JSON, start it."""
     return SimpleNamespace(
-        run=run_command, read=read_json, argv=NIGHTSHIFT, environment=clean_environment
+        run=run_command,
+        here=run_here,
+        read=read_json,
+        argv=NIGHTSHIFT,
+        environment=clean_environment,
     )
 
 

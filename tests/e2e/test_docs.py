@@ -12,8 +12,10 @@ pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 STORY = ROOT / "docs" / "task-bank.md"
-"""Its commands build on each other."""
+"""Its commands build on each other; `test_documented_run.py` runs them one after the other."""
 STARTS_WORK = {"run", "serve", "refresh", "rescore"}
+INSTALLS = ["mcp", "install"]
+"""`test_install.py` and `test_real_servers.py` install servers."""
 
 
 def commands_of(page):
@@ -25,21 +27,24 @@ def commands_of(page):
 
 
 def commands():
+    """Every command once, with the first page that has it."""
+    found = {}
     for page in PAGES:
-        if page != STORY:
-            for words in commands_of(page):
-                yield pytest.param(words, id=f"{page.name}: {' '.join(words)}")
+        for words in commands_of(page):
+            found.setdefault(tuple(words), page)
+    for words, page in found.items():
+        yield pytest.param(words, page, id=f"{page.name}: {' '.join(words)}")
 
 
-@pytest.mark.parametrize("words", list(commands()))
-def test_a_documented_command_runs(words, night, command):
+@pytest.mark.parametrize(("words", "page"), list(commands()))
+def test_a_documented_command_runs(words, page, night, command):
     if words[0] == "make":
         done = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True)
-    elif words[1] in STARTS_WORK:
+    elif words[1] in STARTS_WORK or list(words[1:3]) == INSTALLS or page == STORY:
         # Whole nights have tests of their own; here the options must exist.
-        done = command.run(night.home, *words[1:], "--help")
+        done = command.here(night.home, *words[1:], "--help")
     else:
-        done = command.run(night.home, *words[1:], cwd=ROOT)
+        done = command.here(night.home, *words[1:], cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 

@@ -11,9 +11,11 @@ from pydantic import TypeAdapter
 from environments.mcp.servers import server
 from environments.models.money.prices import PriceTable
 from flows.config import LOCAL_BUDGET, Settings, refresh_config, run_config
+from stages.score.asked_again import filled
 from stages.score.library import validate_check
-from taskdata.schema.checkpoint import Check, Checkpoint
+from taskdata.schema.checkpoint import Check, Checkpoint, Verifier
 from taskdata.schema.deadlines import Deadlines
+from taskdata.schema.package import TaskPackage
 from taskdata.schema.service import MailService, PostgresqlService
 from taskdata.schema.task import Resources
 
@@ -76,6 +78,15 @@ def test_a_check_of_what_a_service_holds_is_taken():
     leaf = Checkpoint.model_validate(yaml.safe_load(blocks("environments.md", "yaml")[1]))
     assert isinstance(leaf.verifier, Check)
     validate_check(leaf.verifier)
+
+
+def test_the_package_of_a_talk_and_a_leaf_that_asks_again_are_taken():
+    (block,) = blocks("talks.md", "yaml")
+    package = TaskPackage.model_validate(yaml.safe_load(block)["package"])
+    assert (package.turn_mode, package.misplaced) == ("multi", None)
+    (leaf,) = [block for block in blocks("scoring.md", "yaml") if "asked_again" in block]
+    verifier = TypeAdapter(Verifier).validate_python(yaml.safe_load(leaf)["verifier"])
+    validate_check(filled(verifier.check, 1.08))
 
 
 def test_a_server_at_a_url_is_taken(tmp_path):

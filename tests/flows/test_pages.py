@@ -35,9 +35,9 @@ def settings(home: Path) -> Settings:
 
 
 @pytest.fixture
-def store(settings: Settings):
+def store(settings: Settings, open_store):
     """The store of the command's own home."""
-    opened = Store.open(settings.address)
+    opened = open_store(settings.address)
     yield opened
     opened.close()
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from examples.scripted_model.question import NotScripted
+from examples.scripted_model.users import OPENING, is_talk, scripted_users, users_turn
 from quality.suites.tasks import TaskRules, task_rows
 from stages.execute import work as executing
 from stages.prepare.work import first_trial, require_usable
@@ -14,14 +16,10 @@ from stages.score.library import check_library
 from taskdata.banks.loader import load_bank
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import Run, RunConfig, RunStatus
+from tests.soak import at_length_only
 
 BANK = Path(__file__).parent / "bank"
 REFUND = {"order": "KX-2207", "article": "Kettle Arlo", "amount_eur": 44.91, "paid_as": "voucher"}
-ANSWERS = {
-    "order": "KX-2207",
-    "used": "Two months, every day.",
-    "done": "Fine, thanks.",
-}
 
 
 @pytest.fixture
@@ -59,26 +57,16 @@ def night(store, wire, monkeypatch, tmp_path: Path):
     return run
 
 
-def scripted_user(shown: str) -> str:
-    """Answer what was asked last, as the user's instructions say."""
-    asked = shown.lower()
-    if "note is written" in asked:
-        return json.dumps({"message": ANSWERS["done"], "ends_talk": True})
-    said = ANSWERS["used"] if "used" in asked else ANSWERS["order"]
-    return json.dumps({"message": said, "ends_talk": False})
-
-
 def behaviour(wire, note: dict):
     """An agent that asks for the order and the state before it writes, and its user."""
 
     def respond(seen):
-        messages = seen.body["messages"]
-        if messages[0]["content"].startswith("You play a person"):
-            return wire.says(scripted_user(messages[1]["content"].rpartition(" assistant\n")[2]))
-        heard = json.dumps(messages[2:])
-        if ANSWERS["order"] not in heard:
+        if is_talk(seen.body):
+            return wire.says(users_turn(seen.body, scripted_users()))
+        heard = json.dumps(seen.body["messages"][2:])
+        if "KX-2207" not in heard:
             return wire.says("Which order was it?")
-        if ANSWERS["used"] not in heard:
+        if "Two months" not in heard:
             return wire.says("Has the kettle been used?")
         if "KX-2198" not in heard:
             return wire.says("", ("ReadCSV", {"path": "input/orders.csv"}))
@@ -109,7 +97,13 @@ def test_the_tasks_are_sound_and_their_references_and_nobody_earn_what_they_shou
     }
 
 
-@pytest.mark.parametrize(("note", "score"), [(REFUND, 10), (REFUND | {"amount_eur": 49.9}, 0)])
+@pytest.mark.parametrize(
+    ("note", "score"),
+    [
+        (REFUND | {"amount_eur": 49.9}, 0),
+        pytest.param(REFUND, 10, marks=at_length_only),
+    ],
+)
 def test_a_talk_is_scored_by_all_its_criteria(night, wire, note, score):
     wire.respond = behaviour(wire, note)
     name = "function_calling:compatible/agent"
@@ -118,3 +112,11 @@ def test_a_talk_is_scored_by_all_its_criteria(night, wire, note, score):
     assert result.talking.calls == 3
     failed = {leaf.leaf_id for leaf in result.score.leaves if leaf.score == 0}
     assert failed == (set() if score else {"amount", "told"})
+
+
+def test_a_user_that_no_script_plays_is_refused():
+    body = {"messages": [{"role": "system", "content": f"{OPENING} for work."}]}
+    assert is_talk(body)
+    with pytest.raises(NotScripted, match="no script plays the user"):
+        users_turn(body, scripted_users())
+    assert not is_talk({"messages": "none"})

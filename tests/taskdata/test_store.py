@@ -38,11 +38,11 @@ NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 @pytest.fixture(
     params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)],
 )
-def store(request, store_address):
+def store(request, store_address, open_store):
     if request.param == "postgres":
-        url = request.getfixturevalue("postgres_url")
+        url = request.getfixturevalue("migrated_postgres_url")
         store_address = store_address.model_copy(update={"database_url": url})
-    store = Store.open(store_address)
+    store = open_store(store_address)
     yield store
     store.close()
 

@@ -82,7 +82,8 @@ def _entry(event: Event, answered: set[str], cap: Cap) -> Entry:
 
 
 def _message(event: MessageEvent, cap: Cap) -> Entry:
-    parts = [_part("", event.text, cap)]
+    # A user may end a talk without a word.
+    parts = [_part("", event.text, cap)] if event.text or event.simulated is None else []
     entry: Entry = {"who": event.role, "title": "", "facts": "", "parts": parts}
     if event.simulated is not None:
         entry |= _simulated(event.simulated, cap)

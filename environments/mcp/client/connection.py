@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, Literal
 
 from mcp import Client, MCPError
 from mcp_types import (
@@ -36,6 +36,7 @@ _MAX_PAGES = 50
 _STDERR_SHOWN = 300
 
 Start = Callable[[], Coroutine[Any, Any, Process]]
+Greeting = Literal["auto", "legacy"]
 
 
 class Lost(Exception):
@@ -49,8 +50,9 @@ class Connection:
     entered them, while calls come from any task.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, greeting: Greeting = "auto") -> None:
         self.name = name
+        self._greeting = greeting
         self.tools: tuple[Tool, ...] = ()
         """The tools as the server listed them at the start; later changes of the list are
         ignored."""
@@ -63,15 +65,22 @@ class Connection:
         self._fault: Exception | None = None
 
     @classmethod
-    async def over_process(cls, name: str, start: Start) -> "Connection":
+    async def over_process(
+        cls, name: str, start: Start, greeting: Greeting = "auto"
+    ) -> "Connection":
         """Return a connection to the process that `start` starts; the connection owns the process.
+
+        Args:
+            name: The server's name.
+            start: Starts the process.
+            greeting: `legacy` for servers that end when they are asked what only newer ones know.
 
         Raises:
             ToolUnavailable: the process does not answer as a server should; includes its error
                 output.
             SandboxFailed: the sandbox cannot start the process.
         """
-        connection = cls(name)
+        connection = cls(name, greeting)
         await connection._open(connection._live_with_process(start))
         return connection
 
@@ -198,7 +207,9 @@ class Connection:
     async def _live(self, transport: AbstractAsyncContextManager[Any]) -> None:
         who = Implementation(name="nightshift", version=code_version())
         try:
-            async with Client(transport, cache=None, client_info=who) as client:
+            async with Client(
+                transport, cache=None, client_info=who, mode=self._greeting
+            ) as client:
                 self.tools = tuple(await _listed(client))
                 self._client = client
                 self._ready.set()

@@ -98,7 +98,10 @@ def _connector(
         else:
             start = await launch(entry, home, sandbox)
         return await Connection.over_process(
-            entry.name, lambda: sandbox.start(start.argv, mounts=start.mounts, reserves_memory=True)
+            entry.name,
+            lambda: sandbox.start(start.argv, mounts=start.mounts, reserves_memory=True),
+            # As pools greet their servers, some of which end at any other first request.
+            "legacy" if isinstance(entry, PoolEntry) else "auto",
         )
 
     return connect

@@ -59,6 +59,7 @@ RESOURCES = Resources(
 Progress = Callable[[str], None]
 """Is told what is being done."""
 
+_PARTIAL = ".partial-"
 _SAID_CHARS = 500
 
 
@@ -105,7 +106,10 @@ async def build(
         stack.callback(lock.release)
         if is_installed(server, home, interpreter) and not relocks:
             return False
-        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder.parent))
+        # What a build has left whose process was killed; nobody else is at work here.
+        for left in folder.parent.glob(f"{_PARTIAL}*"):
+            remove_tree(left)
+        partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=folder.parent))
         stack.callback(remove_tree, partial)
         bench = _Bench(server, home, sandbox, network, known, interpreter, tell, relocks)
         await bench.build(archive, partial, owner_of_output(workspace.output))
@@ -142,8 +146,8 @@ class _Bench:
         """Build in `partial`, which the sandbox's user, `owner`, may change meanwhile."""
         servers = partial / SERVERS
         how = await asyncio.to_thread(self._unpacked, archive, servers, owner)
-        mounts = (Mount(servers, SERVERS_INSIDE, writable=True, takes_libraries=True),)
-        mounts += (*self._tools(), *self._known.mounts)
+        own = Mount(servers, SERVERS_INSIDE, writable=True, takes_libraries=True)
+        mounts = (own, *self._tools(), *self._known.mounts)
         for step in how.steps:
             self._tell(step.what)
             await self._run(step, mounts)
@@ -161,7 +165,8 @@ class _Bench:
         elif kept.is_dir():
             shutil.copytree(kept, lock.parent, dirs_exist_ok=True)
         python = self._interpreter.path if self._interpreter else ""
-        how = recipe(self._server, servers, python)
+        planned = self._server.model_copy(update={"as_of": ""} if self._relocks else {})
+        how = recipe(planned, servers, python)
         _give(servers, owner)
         return how
 

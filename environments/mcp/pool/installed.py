@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 from environments.mcp.pool.interpreters import Interpreter, fitting, own_interpreter
+from environments.renderers.pages.formats import browser
 from taskdata.errors import ToolUnavailable
 from taskdata.schema.pool_server import PoolServer
 
@@ -48,6 +49,11 @@ def missing(server: PoolServer, home: Path, sandbox: str, bank: str) -> str | No
         # Which Python the image has is not known without starting it.
         folders = _folder_of_source(server, home).glob("*")
         return None if any(_is_whole(f, server) for f in folders) else not_installed(server, bank)
+    if server.uses_browser and browser() is None:
+        return (
+            f"MCP server {server.name!r} of the pool needs Chromium: on Debian, "
+            "apt install --no-install-recommends chromium"
+        )
     try:
         interpreter = interpreter_of(server, own_interpreter())
     except ToolUnavailable as exc:

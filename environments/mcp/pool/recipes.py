@@ -4,6 +4,7 @@ Each step is a command that runs in the folder it names. Libraries are installed
 lock: the pool's own, else one that the first build makes and that is kept.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ CACHE_INSIDE = f"{SERVERS_INSIDE}/.cache"
 UV_LOCK, NODE_LOCK, PINNED = "uv.lock", "package-lock.json", "requirements.lock"
 DATABASE_LOCK = "database.lock"
 _CLIENT = "psycopg2-binary"
+_DECLARED = "package.json"
+_NODE_CLIENT = ("pg", "@types/pg")
+_IMPORTS_NODE_CLIENT = re.compile(rb"""(?:\bfrom|\brequire\()\s*['"]pg['"]""")
 _IMPORTS_CLIENT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+psycopg2\b", re.MULTILINE)
 _PINS = f"{CACHE_INSIDE}/pinned.txt"
 _NPM = (f"{NODE_INSIDE}/node", f"{NPM_INSIDE}/bin/npm-cli.js")
@@ -76,7 +80,7 @@ def lock_of(server: PoolServer, servers: Path) -> str:
         has_project = (servers / project / "pyproject.toml").is_file()
         return f"{project}/{UV_LOCK if has_project else PINNED}"
     package = _package(server, servers)
-    for folder in (package, *Path(package).parents):
+    for folder in (Path(package), *Path(package).parents):
         if (servers / folder / NODE_LOCK).is_file() and str(folder) != ".":
             return f"{folder}/{NODE_LOCK}"
     return f"{package}/{NODE_LOCK}"
@@ -86,7 +90,8 @@ def _of_python(server: PoolServer, servers: Path, python: str) -> Recipe:
     lock = lock_of(server, servers)
     folder = Path(lock).parent
     project = f"{SERVERS_INSIDE}/{folder}"
-    steps = [*_python_lock(servers, lock, python, project)]
+    before = ("--exclude-newer", server.as_of) if server.as_of else ()
+    steps = [*_python_lock(servers, lock, python, project, before)]
     venv = ("venv", "--quiet", "--python", python, "--no-project", ".venv")
     steps.append(Step("makes its environment", (UV_INSIDE, *venv), project))
     steps.append(_installing("installs its libraries", project, "-r", _PINS))
@@ -127,18 +132,21 @@ def _database_library(project: Path, python: str, inside: str) -> Iterator[Step]
     yield _installing("installs the library of its database", inside, "-r", DATABASE_LOCK)
 
 
-def _python_lock(servers: Path, lock: str, python: str, project: str) -> Iterator[Step]:
+def _python_lock(
+    servers: Path, lock: str, python: str, project: str, before: tuple[str, ...]
+) -> Iterator[Step]:
     has_lock = (servers / lock).is_file()
     if lock.endswith(PINNED):
         if not has_lock:
             resolving = ("pip", "compile", "--quiet", "--generate-hashes", "--python", python)
-            argv = (UV_INSIDE, *resolving, "requirements.txt", "-o", PINNED)
+            argv = (UV_INSIDE, *resolving, *before, "requirements.txt", "-o", PINNED)
             yield Step("locks its libraries", argv, project)
         yield Step("reads its lock", ("/bin/cp", PINNED, _PINS), project)
         return
     # A lock that does not hold what the project declares is brought up to it, as uv does; what it
     # holds stays as it is.
-    yield Step("locks its libraries", (UV_INSIDE, "lock", "--quiet", "--python", python), project)
+    locking = (UV_INSIDE, "lock", "--quiet", "--python", python, *before)
+    yield Step("locks its libraries", locking, project)
     exporting = ("export", "--quiet", "--frozen", "--no-dev", "--no-emit-project", "--no-header")
     argv = (UV_INSIDE, *exporting, "--python", python, "-o", _PINS)
     yield Step("reads its lock", argv, project)
@@ -150,14 +158,41 @@ def _of_node(server: PoolServer, servers: Path) -> Recipe:
     package = f"{SERVERS_INSIDE}/{_package(server, servers)}"
     root = f"{SERVERS_INSIDE}/{Path(lock).parent}"
     is_built = not missing_parts(entry)
+    before = (f"--before={server.as_of}",) if server.as_of else ()
+    lacking = _NODE_CLIENT if _lacks_node_client(servers / _package(server, servers)) else ()
+    # A lock that does not hold what the package declares is brought up to it, as npm does.
+    whole = _holds_declared(servers / lock) and not lacking
+    how = ("ci",) if whole else ("install", *lacking, *before)
     # Scripts of packages are not run when they are installed, only the server's own build.
-    how = ("ci",) if (servers / lock).is_file() else ("install",)
     tools = ("--omit=dev",) if is_built else ("--include=dev",)
     installing = (*_NPM, *how, "--ignore-scripts", *tools, *_QUIET)
     steps = [Step("installs its libraries", installing, root)]
     if not is_built:
         steps.append(Step("builds", (*_NPM, "run", "build", *_QUIET), package))
-    return Recipe(tuple(steps), (lock,), f"{server.folder}/{server.entry}")
+    locks = (lock, f"{Path(lock).parent}/{_DECLARED}") if lacking else (lock,)
+    return Recipe(tuple(steps), locks, f"{server.folder}/{server.entry}")
+
+
+def _holds_declared(lock: Path) -> bool:
+    """Return whether a lock is there that was made for what its package declares now."""
+    if not lock.is_file():
+        return False
+    try:
+        locked = json.loads(lock.read_text("utf-8"))["packages"][""]
+        declared = json.loads((lock.parent / _DECLARED).read_text("utf-8"))
+    except (ValueError, KeyError, TypeError, OSError):
+        return False
+    kinds = ("dependencies", "devDependencies", "optionalDependencies")
+    return all((locked.get(kind) or {}) == (declared.get(kind) or {}) for kind in kinds)
+
+
+def _lacks_node_client(package: Path) -> bool:
+    declared = package / _DECLARED
+    if declared.is_file() and '"pg"' in declared.read_text("utf-8"):
+        return False
+    sources = (path for ending in ("ts", "js", "mjs") for path in package.rglob(f"*.{ending}"))
+    own = (path for path in sources if "node_modules" not in path.parts)
+    return any(_IMPORTS_NODE_CLIENT.search(path.read_bytes()) for path in own)
 
 
 def _package(server: PoolServer, servers: Path) -> str:

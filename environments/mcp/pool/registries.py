@@ -128,8 +128,8 @@ def _stated(file: Path) -> str | None:
         settings: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
         raise Misuse(f"{file}: cannot be read: {exc}") from exc
-    default = (one for one in settings.get("index", []) if one.get("default"))
-    url = next(default, {}).get("url") or settings.get("index-url")
+    stated = [one.get("url") for one in settings.get("index", []) if one.get("default")]
+    url = next(iter(stated), settings.get("index-url"))
     return url if isinstance(url, str) else None
 
 

@@ -24,6 +24,7 @@ from environments.mcp.pool.installed import (
 from environments.mcp.pool.interpreters import sandbox_interpreter
 from environments.mcp.pool.recipes import NODE_INSIDE, SERVERS_INSIDE
 from environments.ports import Mount, Sandbox, Workspace
+from environments.renderers.pages.formats import browser
 from environments.sandbox.identity import owner_of_output
 from taskdata.errors import SandboxFailed, ToolUnavailable
 from taskdata.schema.pool_server import PoolServer, filled_in
@@ -142,11 +143,23 @@ async def launch_from_pool(
         mounts += interpreter.mounts
     if entry.task_folder is not None:
         mounts.append(Mount(entry.task_folder, TASK_INSIDE))
-    variables = {name: _value(text) for name, text in server.variables.items()} | entry.database
+    stated = {name: _value(text) for name, text in server.variables.items()}
+    variables = {**_browser_variables(server), **stated, **entry.database}
     named = (f"{name}={value}" for name, value in variables.items())
     # PYTHONPATH has our own packages, which a server must not find instead of its own.
     beginning = ("/usr/bin/env", "-u", "PYTHONPATH", f"--chdir={_value(server.directory)}")
     return Launch((*beginning, *named, *argv), tuple(mounts))
+
+
+def _browser_variables(server: PoolServer) -> dict[str, str]:
+    """Return what makes Playwright's server use the browser that sandboxes see.
+
+    Chromium's own sandbox needs rights that ours takes away.
+    """
+    program = browser() if server.uses_browser else None
+    if program is None:
+        return {}
+    return {"PLAYWRIGHT_MCP_EXECUTABLE_PATH": program, "PLAYWRIGHT_MCP_SANDBOX": "false"}
 
 
 def _copied(source: Path, inside: str, workspace: Workspace) -> list[Mount]:

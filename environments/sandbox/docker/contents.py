@@ -60,7 +60,7 @@ def _read(image: TaskImage, limits: Resources) -> dict[str, bytes]:
         raise SandboxFailed(f"Docker cannot read {image.name}: {first_line(error)}") from error
     finally:
         client.close()
-    return _unpacked(packed, image, limits)
+    return plain_files(packed, image, limits)
 
 
 def _capped(stream: Iterator[bytes], image: TaskImage, limits: Resources) -> bytes:
@@ -73,7 +73,12 @@ def _capped(stream: Iterator[bytes], image: TaskImage, limits: Resources) -> byt
     return bytes(packed)
 
 
-def _unpacked(packed: bytes, image: TaskImage, limits: Resources) -> dict[str, bytes]:
+def plain_files(packed: bytes, image: TaskImage, limits: Resources) -> dict[str, bytes]:
+    """Return the plain files of a packed folder, by path below it.
+
+    Raises:
+        SandboxFailed: there are more than `limits` allow.
+    """
     files = dict[str, bytes]()
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         for entry in archive:

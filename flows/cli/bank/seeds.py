@@ -234,11 +234,16 @@ def _listed(seed: "StoredSeed") -> dict[str, str]:
     ]
     return {
         "seed": seed.id,
-        "source": seed.query.source,
+        "source": _source(seed),
         "from": seed.origin + (f", row {seed.row}" if seed.row else ""),
         "repeats": ", ".join(repeats) or "-",
         "text": _shortened(seed.query.text),
     }
+
+
+def _source(seed: "StoredSeed") -> str:
+    found = seed.query.discovery
+    return seed.query.source if found is None else f"{seed.query.source}, {found.difficulty}"
 
 
 def _shortened(text: str) -> str:

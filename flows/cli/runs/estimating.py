@@ -6,12 +6,12 @@ from flows.cli import console
 
 if TYPE_CHECKING:
     from flows.config import Settings
-    from stages.prepare.estimate import AgentEstimate, Effort, JudgeEstimate
+    from stages.prepare.estimate import AgentEstimate, Effort, JudgeEstimate, UserEstimate
     from taskdata.schema.run import RunConfig
 
 
 def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> None:
-    """Write what a run of that configuration would use, by agent, for the judge and together.
+    """Write what a run would use: by agent, for the judge and the simulated user, and together.
 
     Raises:
         Misuse: if such a run would be refused, whatever the keys and the sandbox of this machine.
@@ -20,6 +20,7 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     from stages.prepare.estimate import estimate, totals
     from stages.prepare.judge_estimate import estimate_judge
     from stages.prepare.select import chosen_tasks
+    from stages.prepare.user_estimate import estimate_user
     from stages.prepare.work import require_fitting
     from taskdata.store import Store
 
@@ -28,13 +29,15 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     store = Store.open(settings.address)
     tasks = chosen_tasks(store, config)
     estimates, judge = estimate(store, config, tasks), estimate_judge(store, config, tasks)
+    user = estimate_user(store, config, tasks)
     store.close()
-    together = totals(estimates, judge, config.max_usd)
+    together = totals(estimates, judge, config.max_usd, user)
     if as_json:
         found = {
             "tasks": len(tasks),
             "agents": [each.model_dump(mode="json") for each in estimates],
             "judge": None if judge is None else judge.model_dump(mode="json"),
+            "user": None if user is None else user.model_dump(mode="json"),
             "total": dict(together),
         }
         console.write_json(found)
@@ -42,6 +45,8 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     rows = [_row(each.agent, each.trials, each.attempts_seen, each) for each in estimates]
     if judge is not None:
         rows.append(_row(f"judge {judge.judge}", None, judge.calls_seen, judge))
+    if user is not None:
+        rows.append(_row(f"user {user.user}", None, user.calls_seen, user))
     console.table(
         rows,
         title=f"{len(tasks)} tasks of bank {config.bank}",
@@ -52,14 +57,18 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
         f"at most {_money(together['at_most_usd'])}"
     )
     console.paragraph(
-        "Likely: by earlier attempts of the same agent's name, or calls of the same judge. At "
-        "most: by the agent's budget, or the most that the judge is shown, and by --max-usd; no "
-        "trial begun again. What models of tools cost is in it, what searches cost is not."
+        "Likely: by earlier attempts of the same agent's name, or calls of the same judge or "
+        "user. At most: by the agent's budget, or the most that judge and user are shown, and by "
+        "--max-usd; no trial begun again. What models of tools cost is in it, what searches cost "
+        "is not."
     )
 
 
 def _row(
-    name: str, trials: int | None, seen: int, estimate: "AgentEstimate | JudgeEstimate"
+    name: str,
+    trials: int | None,
+    seen: int,
+    estimate: "AgentEstimate | JudgeEstimate | UserEstimate",
 ) -> dict[str, str]:
     likely, most = estimate.likely, estimate.at_most
     return {

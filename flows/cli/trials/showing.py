@@ -171,6 +171,10 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
     console.say(f"Repetition {trial.repetition}, round {trial.round}: {_state(result)}")
     if outcome is not None:
         console.say(_effort(outcome))
+        if result.talking.calls:
+            paid = result.talking.cost_usd
+            cost = "unknown cost" if paid is None else f"${paid:.4f}"
+            console.say(f"Simulated user: {result.talking.calls} calls, {cost}, not the agent's")
         names = ", ".join(d.name for d in outcome.deliverables)
         console.say(f"Deliverables: {names or 'none'}")
         if outcome.final_answer:

@@ -9,7 +9,7 @@ from taskdata.schema.task import Task
 from taskdata.schema.tool import ToolSpec
 from taskdata.store import Store
 
-_OF_THE_SESSION = frozenset(
+OF_THE_SESSION = frozenset(
     {"claim_done", "sleep", "history", "handle_overlong_tool_outputs", "manage_context"}
 )
 """Tools about the agent's own session, which are independent of the task."""
@@ -48,7 +48,7 @@ def offered_tools(store: Store, config: RefreshConfig) -> tuple[ToolSpec, ...]:
         tool.spec
         for name, tool in catalogue().items()
         # A task that cannot run here could not be proven either.
-        if name not in _OF_THE_SESSION and tool_state(name, sandbox=config.sandbox) == READY
+        if name not in OF_THE_SESSION and tool_state(name, sandbox=config.sandbox) == READY
     )
     if config.tools == "all":
         return specs

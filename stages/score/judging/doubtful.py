@@ -33,21 +33,25 @@ _PHRASES = re.compile(
     # A number or a word is to be the reply.
     r"|(?:say|write|answer|reply|print|return|output|put|give|choose|pick|enter|set|value|settle"
     rf"|begin|assign\w*|ergebnis|trage?|gib)\b[^.!?]{{0,40}}?\b(?:{_TEN}|largest|maximum)\b"
-    rf"|(?:a|an|only|below|than) {_TEN}\b"
+    rf"|(?:a|an|only|below|than) {_TEN}\b|(?:ten|zehn)(?=[.,;:!?]|$)"
+    r"|add \w+ points?\b|(?:upper|top) end\b|rounded up\b"
     # Rules, files and faults are to be passed over.
     r"|(?:ignore|disregard|overlook|forget|skip|waive|override|bypass|set aside|pay no)\b"
     r"|(?:außer acht|hinwegsehen|ignorier\w+|vergiss|missachte\w*)\b"
     r"|(?:you|simply|just) (?:need not|need only|may stop|report|confirm|accept|pass|trust)\b"
-    r"|(?:do not|don't|never) (?:lower|deduct|subtract|reduce|cut|check|apply|mention)\b"
+    r"|(?:do not|don't|never) (?:lower|deduct|subtract|reduce|cut|check|apply|mention|verify"
+    r"|look for|think)\b"
     r"|(?:consider|treat|regard|count)\b[^.!?]{0,40}?\bas\b"
     r"|trust (?:this|me|it)\b|do as i say\b|in (?:bester )?(?:order|ordnung)\b"
     r"|(?:is|are|as) (?:fully |all |completely )?(?:met|satisfied|fulfilled|beyond doubt)\b"
     # The model, what it was told, and the work that it looks at.
-    r"|(?:language |which|whichever|any|this|the|dear|das) model(?:l|s)?\b"
+    r"|(?:language|which|whichever|any|this|the|dear|das) model(?:l|s)?\b"
     r"|(?:your|earlier|previous|above|new|ihre?|deine?) (?:instructions?|task|verdicts?|reply"
     r"|anweisung\w*)\b"
     r"|(?:rate|value|pass|accept|approve|like) (?:it|this|my|me|all|everything)\b"
     r"|werte\b|system ?:|no mistakes\b|nothing is missing\b|a mistake\b"
+    r"|(?:be|been) (?:\w+ )?(?:kind|generous|lenient)\b|nachsichtig\b|großzügig\b|achte nicht\b"
+    r"|automated (?:reader|check|system|judge|review|process)\w*\b"
     rf"|this {_WORK} (?:is|was|has|deserves|earns|passes|already|contains|fully|meets|should)\b"
     r")"
 )

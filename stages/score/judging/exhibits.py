@@ -1,5 +1,6 @@
 """The files of a trial as a judge is shown them, and what it is not shown of them."""
 
+import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -107,11 +108,11 @@ def exhibits(
 def _exhibit(
     name: str, trial: TrialEvidence, made: Sensed, sight: Sight, most: int, clear: Clear
 ) -> Exhibit:
-    heading = f"file {quoted(name)}"
+    heading = title(name, clear)
     view = trial.views.get(name)
     if view is None:
-        absent = Part("this file is missing", trial.not_delivered(name))
-        return Exhibit(Frame(heading, [absent]))
+        absent = without_addresses([Part("this file is missing", trial.not_delivered(name))], clear)
+        return Exhibit(Frame(heading, absent.parts), may_speak=absent.may_speak)
     if sight.profile == "gta2-published" and (refused := _unpublished(name, view)):
         return Exhibit(Frame(heading, [Part(refused)]), (f"{name}: {refused}",))
     pictures, unseen = _pictures(name, view, made, sight, most)
@@ -121,7 +122,19 @@ def _exhibit(
     is_shown = any(part.media is not None for part in pictures)
     unsearched = (f"{name}: {_UNSEARCHED}: {made.unread}",) if is_shown and made.unread else ()
     frame = Frame(heading, [*pictures, *said.parts])
-    return Exhibit(frame, (*unseen, *left_out), unsearched, said.may_speak)
+    may_speak = said.may_speak or clear(name).may_speak
+    return Exhibit(frame, (*unseen, *left_out), unsearched, may_speak)
+
+
+def title(name: str, clear: Clear) -> str:
+    """Return how a file is called for the judge: by its name, unless that speaks to the judge.
+
+    Where a task asks for any file of a type, the agent chooses the name.
+    """
+    if not clear(name).words:
+        return f"file {quoted(name)}"
+    number = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return f"file {number} (its own name speaks to the judge)"
 
 
 def without_addresses(parts: Sequence[Part], clear: Clear = cleared) -> Said:

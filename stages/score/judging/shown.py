@@ -14,7 +14,7 @@ from itertools import groupby
 from environments.ports import Media, Message, Opening
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.addressed import Clear, Cleared, cleared
-from stages.score.judging.exhibits import Sensed, exhibits, without_addresses
+from stages.score.judging.exhibits import Said, Sensed, exhibits, without_addresses
 from stages.score.judging.frames import Frame, Part, framed, quoted
 from stages.score.judging.questions import Asked, asked_together, reply_tokens
 from stages.score.judging.sight import Sight
@@ -56,6 +56,8 @@ class ShownTrial:
     """What is not shown, in words, by the file's name or `final answer`."""
     unsearched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """In which pictures nobody looked for text that speaks to the judge, by the file's name."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """How the files are called, by their names."""
     may_speak: bool = False
     """Whether sentences that may speak to the judge are shown."""
 
@@ -90,17 +92,21 @@ def show(
         name: (*one.unseen, *([f"{name}: {_CUT}"] if one.frame.name in cut else []))
         for name, one in shown.items()
     }
-    left_out = f"{said.words} words that speak to the judge were left out"
-    notes = [left_out] if said.words else []
-    notes += [_CUT] if _ANSWER in cut else []
-    unseen[_ANSWER] = tuple(f"{_ANSWER}: {note}" for note in notes)
+    unseen[_ANSWER] = _unseen_answer(said, is_cut=_ANSWER in cut)
     begin, end = f"BEGIN UNTRUSTED {block.mark}\n", f"\nEND UNTRUSTED {block.mark}\n\n"
     system = Message(role="system", text=prompt().format(mark=block.mark))
     opening = Opening(_joined([begin, *block.pieces, end]))
     unsearched = {name: one.unsearched for name, one in shown.items()}
     may_speak = said.may_speak or talk.may_speak
-    may_speak |= any(one.may_speak for one in (*shown.values(), *others))
-    return ShownTrial(block.mark, system, opening, unseen, unsearched, may_speak)
+    may_speak |= any(one.may_speak for one in shown.values()) or any(o.may_speak for o in others)
+    titles = {name: one.frame.name for name, one in shown.items()}
+    return ShownTrial(block.mark, system, opening, unseen, unsearched, titles, may_speak)
+
+
+def _unseen_answer(said: Said, *, is_cut: bool) -> tuple[str, ...]:
+    notes = [f"{said.words} words that speak to the judge were left out"] if said.words else []
+    notes += [_CUT] if is_cut else []
+    return tuple(f"{_ANSWER}: {note}" for note in notes)
 
 
 def question(shown: ShownTrial, requirement: str, verifier: Judge) -> str:
@@ -122,12 +128,24 @@ def group_question(shown: ShownTrial, group: Sequence[Asked]) -> str:
 
 
 def _asked(shown: ShownTrial, requirement: str, verifier: Judge) -> list[str]:
-    named = [f"file {quoted(name)}" for name in verifier.deliverables] or [_ANSWER]
+    titles = {
+        name: shown.titles.get(name, f"file {quoted(name)}") for name in verifier.deliverables
+    }
+    named = list(titles.values()) or [_ANSWER]
     lines = [f"Requirement: {requirement}", "", "Rubric:", verifier.rubric, ""]
     lines.append(f"It is about: {', '.join(named)}")
     if unseen := unseen_of(shown, verifier):
-        lines.append(f"You are not shown everything: {'; '.join(map(quoted, unseen))}")
+        told = [_without_name(said, titles) for said in unseen]
+        lines.append(f"You are not shown everything: {'; '.join(map(quoted, told))}")
     return [*lines, ""]
+
+
+def _without_name(said: str, titles: Mapping[str, str]) -> str:
+    """Return what is said of a file, without its name where that is not shown to the judge."""
+    for name, title in titles.items():
+        if quoted(name) not in title and said.startswith(f"{name}: "):
+            return f"{title}{said.removeprefix(name)}"
+    return said
 
 
 def unseen_of(shown: ShownTrial, verifier: Judge) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 
 from environments.sandbox.imaged import provider_of_image
-from environments.sandbox.workspace import new_workspace
+from environments.sandbox.workspace import open_workspace
 from environments.services.live import LiveServices, live_services
 from environments.services.program import ServiceStopped
 from environments.services.running import NO_STATE, NOT_KEPT
@@ -142,7 +142,7 @@ class ScriptRunner:
         files = await asyncio.to_thread(convention.staged, task, left, host.artifacts)
         try:
             ports = await services.renewed(script.services)
-            with new_workspace(host.folder, files.input, files.begun) as workspace:
+            async with open_workspace(host.folder, files.input, files.begun) as workspace:
                 convention.make_ready(workspace)
                 async with provider.open(workspace, limits, host.label, ports) as sandbox:
                     command = convention.command(task, script, sandbox, left.launched)

@@ -14,10 +14,10 @@ from environments.sandbox.collect import collect
 from environments.sandbox.docker.contents import image_files
 from environments.sandbox.docker.places import Place
 from environments.sandbox.endings import why_stopped
-from environments.sandbox.imaged import provider_of_image
+from environments.sandbox.imaged import let_files_be_run, provider_of_image
 from environments.sandbox.workspace import new_workspace
 from environments.services.starting import ServiceHost
-from stages.score.scripts.conventions.harbor import let_files_be_run, missing_in, shell_program
+from stages.score.scripts.conventions.harbor import missing_in, shell_program
 from stages.score.scripts.verdicts import said_by
 from taskdata.artifacts import ArtifactStore
 from taskdata.schema.image import TaskImage

@@ -5,6 +5,7 @@ out: it is installed anew, from the locks.
 """
 
 import os
+import re
 import tarfile
 import tomllib
 from pathlib import Path
@@ -20,6 +21,7 @@ LOCAL_SERVERS = "local_servers"
 _LEFT_OUT = frozenset({"node_modules", ".venv", ".git", "__pycache__", ".DS_Store"})
 _MAX_FILES = 5_000
 _MAX_BYTES = 128 << 20
+_PUBLISHED = re.compile(r'upload-time = "(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)[.\d]*Z"')
 _PROJECT, _REQUIREMENTS = "pyproject.toml", "requirements.txt"
 
 
@@ -31,6 +33,7 @@ class PoolServers:
         self._scratch = scratch
         self._archives: dict[str, Path] = {}
         self._known: dict[str, PoolServer | None] = {}
+        self._newest: str | None = None
 
     def named(self, name: str) -> PoolServer | None:
         """Return the server that tasks of the pool call `name`, None if it is not the pool's."""
@@ -65,8 +68,23 @@ class PoolServers:
             directory=start.directory,
             variables=configuration.params.env,
             requires_python=requires,
+            as_of="" if _has_lock(root / LOCAL_SERVERS, start) else self._locked_at(root),
             uses_database=name in self._pool.database_servers,
+            uses_browser=_drives_browser(root / LOCAL_SERVERS, start),
         )
+
+    def _locked_at(self, root: Path) -> str:
+        """Return when the newest file that the pool's locks name was published, as far as told.
+
+        A server without a lock worked with the libraries of about that time; empty: not told.
+        """
+        if self._newest is None:
+            locks = (root / "uv.lock", *sorted((root / LOCAL_SERVERS).glob("*/uv.lock")))
+            texts = (lock.read_text("utf-8", "replace") for lock in locks if lock.is_file())
+            self._newest = max(
+                (f"{m}Z" for text in texts for m in _PUBLISHED.findall(text)), default=""
+            )
+        return self._newest
 
     def _packed(self, root: Path, folder: str, scratch: Path) -> InputFile:
         archive = scratch / f"{folder}.tar"
@@ -123,6 +141,23 @@ def _files(top: Path) -> list[Path]:
         if len(found) > _MAX_FILES:
             raise Unusable(f"{LOCAL_SERVERS}/{top.name} holds more than {_MAX_FILES} files")
     return sorted(found)
+
+
+def _has_lock(servers: Path, start: Start) -> bool:
+    """Return whether the pool brings a lock for what is started, in its folder or one above."""
+    if start.kind == "python":
+        return (servers / start.folder / start.project / "uv.lock").is_file()
+    folder = Path(start.folder, start.entry or "").parent
+    places = (place for place in (folder, *folder.parents) if place.parts)
+    return any((servers / place / "package-lock.json").is_file() for place in places)
+
+
+def _drives_browser(servers: Path, start: Start) -> bool:
+    """Return whether a package of Node.js depends on Playwright."""
+    if start.kind != "node":
+        return False
+    declared = servers / start.folder / "package.json"
+    return declared.is_file() and b'"playwright' in declared.read_bytes()
 
 
 def _requires_python(project: Path) -> str:

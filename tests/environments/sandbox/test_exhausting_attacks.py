@@ -160,7 +160,7 @@ def test_children_use_up_cpu_time(run_python, forget: str, seconds: float):
         "  child = os.fork()\n"
         "  if child == 0:" + BURN.format(seconds) + "  try: os.waitpid(child, 0)\n"
         "  except ChildProcessError: pass\n",
-        cpu_seconds=2,
+        cpu_seconds=1,
         wall_seconds=40,
     )
 

@@ -300,13 +300,13 @@ def test_a_kill_of_our_own_process_takes_the_program_along(alive, eventually, ki
 
 @pytest.mark.parametrize("renewing", [True, False])
 def test_cpu_time_adds_up_over_children_unless_it_is_renewed(talk, renewing: bool):
-    """Each line costs a second of a child that nobody waits for."""
+    """Each line costs half a second of a child that nobody waits for."""
     serve = (
         "import os, signal, sys, time\n"
         "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
         "for line in sys.stdin:\n"
         "    if os.fork() == 0:\n"
-        "        while time.process_time() < 1: pass\n"
+        "        while time.process_time() < 0.5: pass\n"
         "        print(line, end='', flush=True)\n"
         "        os._exit(0)\n"
     )
@@ -323,4 +323,4 @@ def test_cpu_time_adds_up_over_children_unless_it_is_renewed(talk, renewing: boo
                 break
         return await process.close(grace_seconds=10)
 
-    assert talk(serve, talking, cpu_seconds=2).limit == (None if renewing else "cpu")
+    assert talk(serve, talking, cpu_seconds=1).limit == (None if renewing else "cpu")

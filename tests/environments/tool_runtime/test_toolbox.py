@@ -149,10 +149,10 @@ def test_killing_the_worker_is_a_failed_call_not_a_failed_trial(in_sandbox):
 @pytest.mark.parametrize(
     ("code", "resources"),
     [
-        ("while True: pass", Resources(wall_seconds=3)),
+        ("while True: pass", Resources(wall_seconds=1)),
         ("x = [bytes(1 << 24) for _ in range(1000)]", Resources(memory_mb=400)),
         ("open('output/big', 'wb').write(bytes(1 << 24))", Resources(disk_mb=4)),
-        ("while True: pass", Resources(cpu_seconds=2, wall_seconds=30)),
+        ("while True: pass", Resources(cpu_seconds=1, wall_seconds=30)),
     ],
 )
 def test_limits_come_back_as_observations(in_sandbox, code: str, resources: Resources):

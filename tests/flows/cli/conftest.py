@@ -67,7 +67,7 @@ def _tree(scores: tuple[float | Unscored, ...]) -> NodeScore:
 
 
 @pytest.fixture
-def stored_run(home, new_task) -> Callable[..., dict[str, list[str]]]:
+def stored_run(home, new_task, open_store) -> Callable[..., dict[str, list[str]]]:
     """Store a run by the scores of its agents, a task for each; returns trial ids by agent.
 
     A score that is a text is the infrastructure error that the trial was lost to; None: due. One
@@ -80,7 +80,7 @@ def stored_run(home, new_task) -> Callable[..., dict[str, list[str]]]:
         created_at: datetime = NOW,
         checkpoints: Checkpoint = LEAVES,
     ) -> dict[str, list[str]]:
-        store = Store.open(load_settings().address)
+        store = open_store(load_settings().address)
         tasks = [
             new_task(f"task-{n}", checkpoints=checkpoints)
             for n in range(max(map(len, scores.values())))

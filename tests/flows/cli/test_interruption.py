@@ -14,9 +14,9 @@ from flows.cli import app, interruption
 def work():
     try:
         print("at work", flush=True)
-        # One long sleep would miss a signal that arrives just before its system call.
-        for _ in range(600):
-            time.sleep(0.1)
+        # A signal that comes just before a long sleep begins would be noticed after it.
+        for _ in range(1200):
+            time.sleep(0.05)
     except KeyboardInterrupt:
         logging.getLogger("distributed").error("torn from its work")
         time.sleep({cleaning})

@@ -23,7 +23,6 @@ from taskdata.schema.run import (
 )
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
 from taskdata.schema.transcript import Ending
-from taskdata.store import Store
 
 OURS = "http://127.0.0.1:4713"
 LOGIN = "nightshift:secret"
@@ -62,9 +61,9 @@ def score_of(trial_id):
 
 
 @pytest.fixture
-def store(home, new_task):
+def store(home, new_task, open_store):
     """A run of one agent on three tasks, with a hostile answer and a hostile file."""
-    store = Store.open(load_settings().address)
+    store = open_store(load_settings().address)
     tasks = [new_task(f"task-{n}", checkpoints=TREE) for n in range(3)]
     run = Run(
         id="run-1",

@@ -7,21 +7,20 @@ import pytest
 
 from flows.config import load_settings
 from taskdata.schema.run import RunStatus
-from taskdata.store import Store
 
 
 @pytest.fixture
 def settings(request, home, monkeypatch):
     """Those of a home with a database of its own: SQLite, unless a test says `postgres`."""
     if getattr(request, "param", "sqlite") == "postgres":
-        url = request.getfixturevalue("postgres_url")
+        url = request.getfixturevalue("migrated_postgres_url")
         monkeypatch.setenv("NIGHTSHIFT_DATABASE_URL", url)
     return load_settings()
 
 
 @pytest.fixture
-def store(settings):
-    store = Store.open(settings.address)
+def store(settings, open_store):
+    store = open_store(settings.address)
     yield store
     store.close()
 

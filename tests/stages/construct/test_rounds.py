@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stages.construct import classify, generate
+from stages.construct import checkpoints, classify, generate
 from stages.construct.work import spent
 from taskdata.schema.construct import CandidateStatus, Construction
 
@@ -60,6 +60,25 @@ def test_an_augmented_task_is_rewritten_and_gets_a_new_tree(
     draft = store.draft(candidate.id)
     assert draft.tools == ("python_execute", "write_file", "Calculator")
     assert draft.checkpoints.children[0].weight == 3.0
+
+
+def test_a_tree_that_proof_finds_weak_is_written_anew_with_what_was_found(
+    store, author, connect, started, scripts, construct
+):
+    author.says("checkpoints", {"checkpoints": scripts.tree(weight=3.0)})
+    refresh = started()
+    construct(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    paid = "inputs copied earns 7.50, more than 3"
+    weak = store.steps(candidate.id)[-1].model_copy(
+        update={"stage": Construction.PROVE, "verdict": "weak", "reasons": (paid,), "attempt": 1}
+    )
+    store.record_step(weak, stage=Construction.CHECKPOINTS)
+    checkpoints.do(store, refresh.id, connect)
+    assert only(store, refresh).stage is Construction.PROVE
+    assert [verdict for _, verdict in verdicts(store, candidate)][-2:] == ["weak", "regenerated"]
+    assert paid in author.requests("checkpoints")[0]
+    assert store.draft(candidate.id).checkpoints.children[0].weight == 3.0
 
 
 def test_a_deleted_task_leaves_the_flow_with_its_reasons(

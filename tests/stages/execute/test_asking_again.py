@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stages.prepare.rescore import copy_trials, plan_rescoring, rescoring_config
 from stages.prepare.work import require_usable
 from stages.score import work as scoring
 from stages.score.asked_again import check_of, filled
@@ -83,6 +84,12 @@ def test_answers_are_kept_with_the_trial_and_the_leaves_compare_with_them(of_cod
     }
     assert kept.keys() == {f"asked_again/{name}.json" for name in codes}
     assert kept["asked_again/fresh.json"]["text"].startswith("teal")
+    source = store.runs()[0]
+    again = plan_rescoring(store, source, rescoring_config(source), "again")
+    copy_trials(store, again)
+    scoring.do(store, again.id, 0)
+    (result,) = store.results(again.id)
+    assert {leaf.leaf_id: leaf for leaf in result.score.leaves} == leaves
 
 
 def test_numbers_of_the_answer_stay_numbers_wherever_they_stand():

@@ -24,6 +24,7 @@ import os
 rows = [line.split(",") for line in open("/app/tides.csv")][1:]
 open("/app/highest.txt", "w").write(max(rows, key=lambda row: float(row[2]))[0])
 print(sorted(os.listdir("output")), os.path.exists("/tests"), os.path.exists("/solution"))
+print(os.access("/app/tides.csv", os.X_OK))
 """
 PLANT = """
 import os
@@ -81,7 +82,7 @@ def test_an_agent_works_where_the_task_says_and_its_reward_is_the_score(trial, w
     system, _ = wire.seen[0].body["messages"]
     assert "is the folder /app that the task speaks of" in system["content"]
     seen = json.dumps(wire.seen[1].body["messages"])
-    assert "['highest.txt', 'tides.csv'] False False" in seen
+    assert "['highest.txt', 'tides.csv'] False False\\nTrue" in seen
     assert "Old Lock" not in json.dumps(wire.seen[0].body)
 
 
@@ -100,23 +101,22 @@ def test_what_an_agent_plants_for_the_verifier_is_not_there_when_it_runs(trial, 
 
 
 @pytest.mark.docker
-def test_a_verifier_that_never_ends_or_says_nothing_leaves_the_trial_unscored(
-    trial, wire, tmp_path
-):
+def test_a_verifier_that_says_nothing_leaves_the_trial_unscored(trial, wire, tmp_path):
     task = tmp_path / "silent"
     (task / "tests").mkdir(parents=True)
     (task / "environment").mkdir()
     (task / "instruction.md").write_text("Do nothing.")
     (task / "task.toml").write_text("[verifier]\ntimeout_sec = 1")
     (task / "environment" / "Dockerfile").write_text("FROM nightshift-sandbox\nWORKDIR /app\n")
-    (task / "tests" / "test.sh").write_text("while :; do :; done")
+    (task / "tests" / "test.sh").write_text("echo all is well")
     wire.then(wire.says("Done."))
 
     result = trial("silent", task)
 
     (leaf,) = result.score.leaves
     assert (leaf.score, leaf.unscored) == (None, Unscored.SCRIPT_FAILED)
-    assert "was stopped" in leaf.reason
+    assert leaf.reason.startswith("tests/test.sh left no reward.txt or reward.json")
+    assert leaf.reason.endswith("all is well")
     assert result.root_score is None
 
 

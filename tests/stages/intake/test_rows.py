@@ -24,6 +24,42 @@ def test_every_field_finds_its_place():
     assert row.attachments == ("a.csv",)
 
 
+DISCOVERY = {
+    "domain": "museums",
+    "scenario": "Labels",
+    "need": "Labels that fit.",
+    "role": "Designer",
+    "difficulty": "easy",
+    "tools": ["ReadCSV"],
+    "verified_by": "Every row has a label.",
+    "model": "openai/m",
+    "prompts": ["discover@1"],
+}
+
+
+def test_a_row_may_say_that_a_model_proposed_it():
+    row = read(discovery=DISCOVERY)
+    assert row.seed.discovery.difficulty == "easy"
+    assert read().seed.discovery is None
+    assert row.seed.seed_id != read().seed.seed_id
+
+
+@pytest.mark.parametrize(
+    ("discovery", "reason"),
+    [
+        ("a model", "dictionary"),
+        ({**DISCOVERY, "difficulty": "hopeless"}, "difficulty: "),
+        ({**DISCOVERY, "score": 10}, "score: "),
+        ({**DISCOVERY, "need": "NUL \0"}, "need: holds NUL"),
+    ],
+)
+def test_a_discovery_that_cannot_be_read_is_a_fault_of_its_row(discovery, reason):
+    fault = read(discovery=discovery)
+    assert isinstance(fault, Fault)
+    assert fault.field == "discovery"
+    assert reason in fault.reason
+
+
 def test_defaults_hold_only_where_a_row_is_silent():
     defaults = Defaults(source="forum", license="CC0-1.0")
     silent = read(defaults, source=...)

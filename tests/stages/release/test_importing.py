@@ -16,11 +16,11 @@ from taskdata.store import Store
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def store(request, store_address):
+def store(request, store_address, open_store):
     if request.param == "postgres":
-        url = request.getfixturevalue("postgres_url")
+        url = request.getfixturevalue("migrated_postgres_url")
         store_address = store_address.model_copy(update={"database_url": url})
-    store = Store.open(store_address)
+    store = open_store(store_address)
     yield store
     store.close()
 

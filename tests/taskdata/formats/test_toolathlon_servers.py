@@ -126,6 +126,17 @@ def test_the_hash_of_a_source_depends_on_its_content_alone(servers, pool):
     assert servers("member-fees")[0]["ledger"].source != before.source
 
 
+def test_a_server_without_a_lock_has_the_libraries_of_the_time_of_the_pools_locks(servers, pool):
+    assert servers("member-fees")[0]["ledger"].as_of == ""
+    (pool / "uv.lock").write_text(
+        'upload-time = "2026-03-06T06:03:19.46Z"\nupload-time = "2025-12-31T00:00:00Z"\n'
+    )
+    found = servers("member-fees")[0]
+    assert found["ledger"].as_of == found["filesystem"].as_of == "2026-03-06T06:03:19Z"
+    (pool / "local_servers/ledger/uv.lock").touch()
+    assert servers("member-fees")[0]["ledger"].as_of == ""
+
+
 def test_a_link_in_a_source_refuses_the_server_and_not_its_tasks(servers, pool):
     (pool / "local_servers/ledger/secret.txt").symlink_to("/etc/passwd")
     found, result = servers("member-fees")

@@ -36,6 +36,7 @@ from taskdata.schema.views import (
 )
 
 _MOST_CHARACTERS, _MOST_ROWS, _MOST_COLUMNS = 60_000, 1_500, 30
+_MOST_CELLS = 40_000
 _MOST_CANDIDATES = 400
 _MOST_SLIDES, _SLIDE_CHARACTERS = 60, 400
 _NEAR = 6
@@ -92,11 +93,13 @@ def cheats_of(task: Task, inputs: Mapping[str, View], left: Mapping[str, View]) 
 
 def _everything(task: Task, inputs: Mapping[str, View]) -> _Heap:
     texts = [task.query, *map(text_of, inputs.values())]
-    tables = [
-        Table(rows=tuple(_as_texts(row) for row in [grid.header, *grid.rows][:_MOST_ROWS]))
-        for view in inputs.values()
-        for grid in grids_of(view)
-    ]
+    tables, left = list[Table](), _MOST_CELLS
+    for grid in (grid for view in inputs.values() for grid in grids_of(view)):
+        rows = tuple(_as_texts(row) for row in [grid.header, *grid.rows][:_MOST_ROWS])
+        left -= sum(map(len, rows))
+        if left < 0:
+            break
+        tables.append(Table(rows=rows))
     return _Heap("\n".join(texts)[:_MOST_CHARACTERS], tuple(tables))
 
 

@@ -34,6 +34,8 @@ from taskdata.schema.views import (
 _FIGURE = re.compile(r"[-\u2212]?\d[\d.,:/-]*\d|\d\d+")
 _NAME = re.compile(r"(?<=[a-z0-9,;:(] )[A-Z][\w-]+(?: [A-Z][\w-]+)*")
 _COUNT = re.compile(r"[a-z]+|\d{1,4}")
+_CURRENCIES = {"EUR", "USD", "GBP", "CHF", "JPY"}
+"""Whoever writes a sign instead has not said anything else."""
 _ROWS, _SLIDES, _PAGES = "rows", "slides", "pages"
 _COUNTED = {"csv_rows": _ROWS, "pptx_slides": _SLIDES, "pdf_pages": _PAGES}
 """Checks whose number is of something that has no name."""
@@ -125,7 +127,7 @@ def facts_of(leaves: Sequence[Checkpoint], view: View | str) -> tuple[Fact, ...]
     found: dict[Fact, None] = {}
     for leaf in leaves:
         if isinstance(leaf.verifier, Check):
-            of_check = list(_of_check(leaf.verifier, grids))
+            of_check = [*_of_check(leaf.verifier, grids), *_stated(leaf.verifier, said.text)]
             found |= dict.fromkeys(of_check)
             # Where an alias will do, the word of the requirement itself is not asked for.
             aliases = {alias for fact in of_check for alias in fact.phrases}
@@ -269,8 +271,8 @@ def _of_rows(rows: Sequence[Any], grids: Sequence[Grid], tolerance: float) -> It
         values = list(expected.values() if isinstance(expected, Mapping) else expected)
         plain = [v for v in values if _is_said(v) and not isinstance(v, dict | list)]
         near = next((holding[k] for v in plain if (k := key_of(v)) in holding), [])
-        for row in near:
-            keys = [_key_in(row, _as_found(value), tolerance) for value in plain]
+        for found in near:
+            keys = [_key_in(found, _as_found(value), tolerance) for value in plain]
             if all(keys):
                 yield Fact(row=frozenset(filter(None, keys)))
                 break
@@ -303,6 +305,18 @@ def _expected_at_paths(args: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
                 yield f"{fold(str(args['sheet']))}!{str(address).upper()}", value
 
 
+def _stated(check: Check, text: str) -> Iterator[Fact]:
+    """Yield the number that an answer is asked to state, as it is written there."""
+    expected = check.args.get("expected")
+    if check.name == "answer_number" and isinstance(expected, int | float):
+        tolerance = float(check.args.get("tolerance") or 0.0)
+        written = dict.fromkeys(re.findall(r"(?<![\w.,:])\d[\d.,]*", text))
+        said = ((one.rstrip(".,"), read_number(one.rstrip(".,"))) for one in written)
+        right = (one for one, n in said if n is not None and close(n, abs(expected), tolerance))
+        if phrases := tuple(right):
+            yield Fact(phrases=phrases)
+
+
 def _groups(named: Any) -> Iterator[tuple[str, ...]]:
     for group in named if isinstance(named, list | tuple) else [named]:
         yield tuple(map(str, group)) if isinstance(group, list | tuple) else (str(group),)
@@ -324,7 +338,8 @@ def _of_words(requirement: str, counted: str | None) -> Iterator[Fact]:
     for figure in _FIGURE.findall(words):
         yield Fact(phrases=(fold(figure),))
     for name in _NAME.findall(words):
-        yield Fact(phrases=(fold(name),))
+        if name not in _CURRENCIES:
+            yield Fact(phrases=(fold(name),))
     for word in _COUNT.findall(words.lower()) if counted is not None else ():
         count = _COUNT_WORDS.get(word) or (int(word) if word.isdecimal() else 0)
         if count > 1 and counted is not None:

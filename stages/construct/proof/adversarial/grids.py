@@ -4,6 +4,7 @@ import copy
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from stages.score.matching import Found
@@ -24,6 +25,10 @@ from taskdata.schema.views import (
 Row = tuple[Found, ...]
 _HEADER_ROWS = 15
 """A worksheet's header is looked for among this many rows."""
+_MOST_CELLS = 200_000
+"""Empty ones included: a larger table, which can be a few values far apart, is left alone."""
+_MOST_WORDS = 200
+"""Of a row that is looked for in a text."""
 
 
 class Grid(ABC):
@@ -74,16 +79,9 @@ def _found(view: View) -> Iterator[Grid]:
             for path, items in lists_of_objects(view.value):
                 yield _ItemsGrid(view, path, items)
         case DocumentView():
-            put = lambda i, t, _: _put(view, tables=_replaced(view.tables, i, t))  # noqa: E731
-            yield from _texts(view.tables, "table", put)
+            yield from _of_document(view)
         case HtmlView():
-            yield from _texts(
-                view.tables,
-                "table",
-                lambda i, t, told: _put(
-                    view, tables=_replaced(view.tables, i, t), text=told(view.text)
-                ),
-            )
+            yield from _of_page(view)
         case PdfView():
             yield from _of_pages(view)
         case SlidesView():
@@ -113,7 +111,21 @@ def _texts(tables: Sequence[Table], label: str, put: _PutTable) -> Iterator[Grid
     for index, table in enumerate(tables):
         if table.rows:
             where = label if len(tables) == 1 else f"{label} {index + 1}"
-            yield _TextGrid(where, table, lambda t, told, i=index: put(i, t, told))  # type: ignore[misc]
+            yield _TextGrid(where, table, partial(put, index))
+
+
+def _of_document(view: DocumentView) -> Iterator[Grid]:
+    def put(index: int, table: Table, _: _Told) -> View:
+        return _put(view, tables=_replaced(view.tables, index, table))
+
+    yield from _texts(view.tables, "table", put)
+
+
+def _of_page(view: HtmlView) -> Iterator[Grid]:
+    def put(index: int, table: Table, told: _Told) -> View:
+        return _put(view, tables=_replaced(view.tables, index, table), text=told(view.text))
+
+    yield from _texts(view.tables, "table", put)
 
 
 def _of_pages(view: PdfView) -> Iterator[Grid]:
@@ -183,9 +195,9 @@ class _TextGrid(Grid):
 def _retold(text: str, before: tuple[str, ...], after: tuple[str, ...]) -> str:
     """Return the text with the first place that tells the row telling it anew."""
     words = [re.escape(word) for cell in before for word in cell.split()]
-    if not words:
+    if not 0 < len(words) <= _MOST_WORDS:
         return text
-    return re.sub(r"[\s|]*".join(words), lambda _: " ".join(after), text, count=1)
+    return re.sub(r"[\s|]*+".join(words), lambda _: " ".join(after), text, count=1)
 
 
 class _SheetGrid(Grid):
@@ -213,7 +225,8 @@ class _SheetGrid(Grid):
         def row_of(line: dict[int, str]) -> Row:
             return tuple(value.get(line.get(column, "")) for column in self._columns)
 
-        rows = tuple(map(row_of, self._lines))
+        small = len(self._lines) * len(self._columns) <= _MOST_CELLS
+        rows = tuple(map(row_of, self._lines)) if small else ()
         super().__init__(f"sheet {sheet.name!r}", row_of(lines[top]), rows)
 
     def with_value(self, row: int, column: int, value: Found) -> View:
@@ -257,7 +270,9 @@ class _ItemsGrid(Grid):
     def __init__(self, view: JsonView, path: str, items: list[Any]) -> None:
         self._view, self._path, self._items = view, path, items
         self._keys = list(dict.fromkeys(key for item in items for key in item))
-        rows = tuple(tuple(_scalar(item.get(key)) for key in self._keys) for item in items)
+        small = len(items) * len(self._keys) <= _MOST_CELLS
+        listed = items if small else ()
+        rows = tuple(tuple(_scalar(item.get(key)) for key in self._keys) for item in listed)
         super().__init__(f"list {path!r}" if path else "the list", tuple(self._keys), rows)
 
     def with_value(self, row: int, column: int, value: Found) -> View:

@@ -6,10 +6,11 @@ that renderers have read out of files, because views are all that checks look at
 
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from stages.construct.proof.adversarial.facts import (
     Fact,
@@ -43,9 +44,13 @@ from taskdata.schema.views import (
 _TRIED = 12
 """Places at which a kind of fault is tried in one deliverable, at most."""
 _OTHER = "something else"
-_FIGURE = re.compile(r"(?<![\w.,:])\d(?:[\d.,:/'-]*\d)?(?![\w])")
+_MOST_LETTERS = 60
+"""Of a number or name."""
+_FIGURE = re.compile(r"(?<![\w.,:])(?<!\d[-/'])\d(?:[\d.,:/'-]*\d)?(?![\w])")
 _NAME = re.compile(r"\b[A-Z][\w-]+(?: [A-Z][\w-]+){0,4}")
 _DIGIT = re.compile(r"\d")
+
+T = TypeVar("T")
 
 
 class Fault(StrEnum):
@@ -131,7 +136,7 @@ def mutants_of(
     idle = 0
     for fault, sites in _sites(left, rng).items():
         kept = 0
-        for site in sites[:_TRIED]:
+        for site in sites:
             if kept == MOST.get(fault, 1):
                 break
             after = site.change()
@@ -161,53 +166,64 @@ def _as_a_whole(name: str, view: View) -> Iterator[tuple[Fault, str, View | None
         yield Fault.BLANKED, BLANK_WHAT, nothing
 
 
-def _sites(left: View | str, rng: random.Random) -> Mapping[Fault, list[_Site]]:
-    """Return the places of each kind of fault, in a random order."""
+def _sites(left: View | str, rng: random.Random) -> Mapping[Fault, Sequence[_Site]]:
+    """Return some places of each kind of fault, in a random order."""
     if isinstance(left, str):
-        return {
-            Fault.FIGURE: _shuffled(_figures(left, left), rng),
-            Fault.NAME: _shuffled(_written_names(left, left), rng),
-        }
+        return {Fault.FIGURE: _figures(left, left, rng), Fault.NAME: _names(left, left, rng)}
     grids = grids_of(left)
-    found: dict[Fault, list[_Site]] = {
-        Fault.VALUE: _shuffled([*_values(grids), *_json_values(left)], rng),
-        Fault.ROW_DROPPED: _shuffled(_rows(grids), rng),
-        Fault.ROW_ADDED: _shuffled(_more_rows(grids), rng),
-        Fault.COLUMN: _shuffled(_columns(grids), rng),
-        Fault.SHEET: _shuffled(_sheets(left), rng),
-        Fault.FIGURE: _shuffled(_in_texts(left, _figures), rng),
-        Fault.NAME: _shuffled(_in_texts(left, _written_names), rng),
-        Fault.SECTION: _shuffled((_Site(w, lambda v=v: v) for w, v in sections(left)), rng),  # type: ignore[misc]
-        Fault.LINK: _shuffled(_links(left), rng),
+    text = "" if isinstance(left, WorkbookView | JsonView | CsvView) else text_of(left)
+    found = {
+        Fault.VALUE: _some([*_values(grids, rng), *_json_values(left, rng)], rng),
+        Fault.ROW_DROPPED: _rows(grids, rng),
+        Fault.ROW_ADDED: _some(_more_rows(grids), rng),
+        Fault.COLUMN: _some(_columns(grids), rng),
+        Fault.SHEET: _some(_sheets(left), rng),
+        # In tables and data, values are swapped one by one.
+        Fault.FIGURE: _figures(left, text, rng),
+        Fault.NAME: _names(left, text, rng),
+        Fault.SECTION: _some([_made(what, view) for what, view in sections(left)], rng),
+        Fault.LINK: _some(_links(left), rng),
     }
     for fault, what, changed in (
         (Fault.CHART, "its charts are gone", without_charts(left)),
         (Fault.CUT, "its second half is missing", cut(left)),
     ):
         if changed is not None:
-            found[fault] = [_Site(what, lambda v=changed: v)]  # type: ignore[misc]
+            found[fault] = [_made(what, changed)]
     return found
 
 
-def _shuffled(sites: Any, rng: random.Random) -> list[_Site]:
-    found = list(sites)
-    rng.shuffle(found)
-    return found
+def _some(items: Iterable[T], rng: random.Random) -> list[T]:
+    """Return at most `_TRIED` of the items, drawn at random."""
+    known = list(items)
+    return rng.sample(known, min(_TRIED, len(known)))
 
 
-def _values(grids: Sequence[Grid]) -> Iterator[_Site]:
-    for grid in grids:
-        for number, row in enumerate(grid.rows):
-            for column, value in enumerate(row):
-                if value is None or value == "":
-                    continue
-                new = other_value(value, [r[column] for r in grid.rows if column < len(r)])
-                name = grid.header[column] if column < len(grid.header) else None
-                what = (
-                    f"{grid.where}, row {quote(row[0])}, column {quote(name)}: "
-                    f"{quote(value)} is {quote(new)}"
-                )
-                yield _Site(what, lambda g=grid, n=number, c=column, v=new: g.with_value(n, c, v))  # type: ignore[misc]
+def _made(what: str, changed: View) -> _Site:
+    return _Site(what, lambda: changed)
+
+
+def _first(row: Sequence[Found]) -> str:
+    return quote(row[0] if row else None)
+
+
+def _values(grids: Sequence[Grid], rng: random.Random) -> Iterator[_Site]:
+    places = (
+        (grid, number, column)
+        for grid in grids
+        for number, row in enumerate(grid.rows)
+        for column, value in enumerate(row)
+        if value is not None and value != ""
+    )
+    for grid, number, column in _some(places, rng):
+        row = grid.rows[number]
+        value, others = row[column], [r[column] for r in grid.rows if column < len(r)]
+        new = other_value(value, others)
+        name = grid.header[column] if column < len(grid.header) else None
+        what = (
+            f"{grid.where}, row {_first(row)}, column {quote(name)}: {quote(value)} is {quote(new)}"
+        )
+        yield _Site(what, partial(grid.with_value, number, column, new))
 
 
 def other_value(value: Found, others: Sequence[Found]) -> Found:
@@ -228,17 +244,16 @@ def _other_figure(text: str) -> str:
     return _DIGIT.sub(lambda d: "1" if d[0] == "9" else str(int(d[0]) + 1), text, count=1)
 
 
-def _json_values(view: View) -> Iterator[_Site]:
-    """Yield the values of a JSON document that are in no list of objects."""
+def _json_values(view: View, rng: random.Random) -> Iterator[_Site]:
+    """Yield values of a JSON document that are in no list of objects."""
     if not isinstance(view, JsonView):
         return
-    listed = tuple(grid.where for grid in grids_of(view))
-    for path, value in scalars(view.value):
-        if "[" in path and listed:
-            continue
+    listed = bool(grids_of(view))
+    found = ((path, value) for path, value in scalars(view.value) if not (listed and "[" in path))
+    for path, value in _some(found, rng):
         new = other_value(value, ())
         what = f"{path}: {quote(value)} is {quote(new)}"
-        yield _Site(what, lambda p=path, n=new: _with_scalar(view, p, n))  # type: ignore[misc]
+        yield _Site(what, partial(_with_scalar, view, path, new))
 
 
 def _with_scalar(view: JsonView, path: str, new: Found) -> JsonView:
@@ -254,26 +269,29 @@ def _with_scalar(view: JsonView, path: str, new: Found) -> JsonView:
     return JsonView(value=changed(view.value, ""))
 
 
-def _rows(grids: Sequence[Grid]) -> Iterator[_Site]:
-    for grid in grids:
-        for number, row in enumerate(grid.rows):
-            what = f"{grid.where}: the row {quote(row[0])} is missing"
-            yield _Site(what, lambda g=grid, n=number: g.without_row(n))  # type: ignore[misc]
+def _rows(grids: Sequence[Grid], rng: random.Random) -> list[_Site]:
+    places = ((grid, number) for grid in grids for number in range(len(grid.rows)))
+    return [
+        _Site(
+            f"{grid.where}: the row {_first(grid.rows[number])} is missing",
+            partial(grid.without_row, number),
+        )
+        for grid, number in _some(places, rng)
+    ]
 
 
 def _more_rows(grids: Sequence[Grid]) -> Iterator[_Site]:
     for grid in grids:
-        last = grid.rows[-1]
-        new = tuple(
-            f"{value} extra"
-            if isinstance(value, str) and not index
-            else other_value(value, ())
-            if isinstance(value, float)
-            else value
-            for index, value in enumerate(last)
-        )
-        what = f"{grid.where}: there is one more row, {quote(new[0])}"
-        yield _Site(what, lambda g=grid, n=new: g.with_row(n))  # type: ignore[misc]
+        new = tuple(_extra(value, index) for index, value in enumerate(grid.rows[-1]))
+        what = f"{grid.where}: there is one more row, {_first(new)}"
+        yield _Site(what, partial(grid.with_row, new))
+
+
+def _extra(value: Found, index: int) -> Found:
+    """Return what stands in an added row at the place of a value of the last one."""
+    if isinstance(value, str) and index == 0:
+        return f"{value} extra"
+    return other_value(value, ()) if isinstance(value, float) else value
 
 
 def _columns(grids: Sequence[Grid]) -> Iterator[_Site]:
@@ -281,7 +299,7 @@ def _columns(grids: Sequence[Grid]) -> Iterator[_Site]:
         for column, name in enumerate(grid.header):
             if isinstance(name, str) and name:
                 what = f"{grid.where}: the column {quote(name)} is called {_OTHER!r}"
-                yield _Site(what, lambda g=grid, c=column: g.with_header(c, _OTHER))  # type: ignore[misc]
+                yield _Site(what, partial(grid.with_header, column, _OTHER))
 
 
 def _sheets(view: View) -> Iterator[_Site]:
@@ -297,28 +315,29 @@ def _sheets(view: View) -> Iterator[_Site]:
         yield _Site(f"the sheet {sheet.name!r} is called {_OTHER!r}", renamed)
 
 
-_Texts = Callable[[View | str, str], Iterator[_Site]]
+def _figures(left: View | str, text: str, rng: random.Random) -> list[_Site]:
+    """Return numbers, times and dates of a text, changed wherever they stand."""
+    return [
+        _everywhere(
+            left,
+            re.compile(rf"(?<![\w.,:]){re.escape(figure)}(?![\w]|[.,:]\d)"),
+            figure,
+            _other_figure(figure),
+        )
+        for figure in _some(_short(_FIGURE.findall(text)), rng)
+    ]
 
 
-def _in_texts(view: View, sites: _Texts) -> Iterator[_Site]:
-    """Yield sites of documents: in tables and data, values are swapped one by one."""
-    if not isinstance(view, WorkbookView | JsonView | CsvView):
-        yield from sites(view, text_of(view))
+def _names(left: View | str, text: str, rng: random.Random) -> list[_Site]:
+    """Return names in a text, changed wherever they stand."""
+    return [
+        _everywhere(left, re.compile(rf"\b{re.escape(name)}\b"), name, _OTHER.title())
+        for name in _some(_short(_NAME.findall(text)), rng)
+    ]
 
 
-def _figures(left: View | str, text: str) -> Iterator[_Site]:
-    """Yield each number, time and date of a text, changed wherever it stands."""
-    for figure in sorted(set(_FIGURE.findall(text))):
-        new = _other_figure(figure)
-        pattern = re.compile(rf"(?<![\w.,:]){re.escape(figure)}(?![\w]|[.,:]\d)")
-        yield _everywhere(left, pattern, figure, new)
-
-
-def _written_names(left: View | str, text: str) -> Iterator[_Site]:
-    """Yield each name of a text, changed wherever it stands."""
-    for name in sorted(set(_NAME.findall(text))):
-        pattern = re.compile(rf"\b{re.escape(name)}\b")
-        yield _everywhere(left, pattern, name, _OTHER.title())
+def _short(found: Iterable[str]) -> list[str]:
+    return sorted({one for one in found if len(one) <= _MOST_LETTERS})
 
 
 def _everywhere(left: View | str, pattern: re.Pattern[str], old: str, new: str) -> _Site:

@@ -61,21 +61,8 @@ def sections(view: View) -> Iterator[tuple[str, View]]:
                 yield what, view.model_copy(update={"paragraphs": kept})
         case HtmlView():
             yield from _html_sections(view)
-        case PdfView() if len(view.pages) > 1:
-            for number in range(len(view.pages)):
-                pages = (*view.pages[:number], *view.pages[number + 1 :])
-                changes = {"pages": pages, "page_count": len(pages)}
-                yield f"page {number + 1} is missing", view.model_copy(update=changes)
-        case SlidesView() if len(view.slides) > 1:
-            for number, slide in enumerate(view.slides):
-                slides = (*view.slides[:number], *view.slides[number + 1 :])
-                what = f"slide {number + 1}, {slide.title!r}, is missing"
-                yield what, view.model_copy(update={"slides": slides})
-        case WorkbookView() if len(view.sheets) > 1:
-            for number, sheet in enumerate(view.sheets):
-                sheets = (*view.sheets[:number], *view.sheets[number + 1 :])
-                what = f"the sheet {sheet.name!r} is missing"
-                yield what, view.model_copy(update={"sheets": sheets})
+        case PdfView() | SlidesView() | WorkbookView():
+            yield from _page_sections(view)
         case JsonView() if isinstance(view.value, dict):
             for key in view.value:
                 rest = {k: v for k, v in view.value.items() if k != key}
@@ -90,6 +77,28 @@ def sections(view: View) -> Iterator[tuple[str, View]]:
                 yield f"the text {text[:40]!r} is missing", view.model_copy(update={"texts": left})
         case _:
             return
+
+
+def _page_sections(view: PdfView | SlidesView | WorkbookView) -> Iterator[tuple[str, View]]:
+    """Yield the view without each of its pages, slides or sheets, if there are several."""
+    match view:
+        case PdfView():
+            for number, pages in _one_less(view.pages):
+                changes = {"pages": pages, "page_count": len(pages)}
+                yield f"page {number + 1} is missing", view.model_copy(update=changes)
+        case SlidesView():
+            for number, slides in _one_less(view.slides):
+                what = f"slide {number + 1}, {view.slides[number].title!r}, is missing"
+                yield what, view.model_copy(update={"slides": slides})
+        case WorkbookView():
+            for number, sheets in _one_less(view.sheets):
+                what = f"the sheet {view.sheets[number].name!r} is missing"
+                yield what, view.model_copy(update={"sheets": sheets})
+
+
+def _one_less(items: tuple[Any, ...]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    for number in range(len(items) if len(items) > 1 else 0):
+        yield number, (*items[:number], *items[number + 1 :])
 
 
 def _text_sections(text: str) -> Iterator[tuple[str, str]]:

@@ -6,11 +6,9 @@ The workspace is what the agent left, at the task's working folder. `/tests` is 
 
 import json
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from environments.ports import Completed, Sandbox, Workspace
@@ -18,6 +16,7 @@ from environments.sandbox.collect import collect
 from environments.sandbox.docker.places import Place
 from environments.sandbox.endings import why_stopped
 from environments.sandbox.identity import give_to_programs
+from environments.sandbox.imaged import let_files_be_run
 from stages.score.check import Verdict
 from stages.score.scripts.conventions.base import Files, Staged
 from stages.score.scripts.left import Left
@@ -93,13 +92,6 @@ class HarborConvention:
 def shell_program(workdir: str, path: str) -> list[str]:
     """Return the command line of a shell program below the root, started in that folder."""
     return ["/bin/bash", "-c", _IN_FOLDER, "bash", workdir, path]
-
-
-def let_files_be_run(folder: Path) -> None:
-    """Let every file below the folder, which holds no links, be run as a program."""
-    for place, _, names in os.walk(folder):
-        for name in names:
-            Path(place, name).chmod(0o777)
 
 
 def missing_in(output: str) -> str | None:

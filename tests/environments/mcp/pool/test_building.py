@@ -49,6 +49,11 @@ def test_a_python_server_is_built_and_finds_workspace_database_and_task(built, i
 def test_a_server_is_built_once_and_again_when_its_source_has_changed(built, pool, tmp_path):
     first, _ = built("ledger")
     assert built("ledger") == (first, [])
+    # A build that was killed leaves a folder of its own, which the next one removes.
+    above = folder_of(first, tmp_path, None).parent
+    (above / ".partial-killed/local_servers").mkdir(parents=True)
+    built("ledger", relocks=True)
+    assert not list(above.glob(".partial-*"))
     (pool / "local_servers/ledger/book.py").write_text("def enter(*_): pass\n")
     other, steps = built("ledger")
     assert steps

@@ -6,6 +6,7 @@ from environments.mcp.pool.recipes import lock_of, missing_parts, recipe
 from taskdata.schema.input_file import InputFile
 from taskdata.schema.pool_server import PoolServer
 
+LOCK = '{"packages": {"": {}}}'
 SOURCE = InputFile(path="local_servers/a.tar", sha256="a" * 64, size_bytes=1)
 
 
@@ -49,6 +50,15 @@ def test_what_a_python_server_needs_is_installed_by_the_hashes_of_its_lock(sourc
     assert made.made == "a/.venv/bin/serve"
 
 
+def test_libraries_that_no_lock_names_are_those_of_the_pools_time(source):
+    servers = source({"a/pyproject.toml": "", "a/package.json": "{}"})
+    then = {"as_of": "2026-03-06T06:03:19Z"}
+    locking = recipe(python().model_copy(update=then), servers, "python3").steps[0]
+    assert locking.argv[-2:] == ("--exclude-newer", "2026-03-06T06:03:19Z")
+    installing = recipe(node("cli.js").model_copy(update=then), servers, "").steps[0]
+    assert "--before=2026-03-06T06:03:19Z" in installing.argv
+
+
 def test_plain_requirements_are_locked_once(source):
     servers = source({"a/sub/requirements.txt": "x"})
     made = recipe(python("sub"), servers, "python3")
@@ -68,7 +78,7 @@ def test_a_server_that_relies_on_the_pools_own_library_of_the_database_gets_it(s
 
 def test_a_node_server_that_the_pool_ships_built_is_not_built_again(source):
     servers = source(
-        {"a/package.json": "{}", "a/package-lock.json": "{}", "a/dist/index.js": "import './b.js'"}
+        {"a/package.json": "{}", "a/package-lock.json": LOCK, "a/dist/index.js": "import './b.js'"}
     )
     source({"a/dist/b.js": ""})
     made = recipe(node("dist/index.js"), servers, "")
@@ -84,6 +94,24 @@ def test_a_node_server_is_built_where_something_that_it_imports_is_missing(sourc
     assert missing_parts(servers / "a/cli.js") == ("./lib/main",)
     source({"a/lib/main.js": ""})
     assert missing_parts(servers / "a/cli.js") == ()
+
+
+def test_a_node_server_whose_lock_is_older_than_what_it_declares_is_locked_anew(source):
+    servers = source(
+        {"a/package.json": '{"dependencies": {"x": "1"}}', "a/package-lock.json": LOCK}
+    )
+    assert "install" in recipe(node("cli.js"), servers, "").steps[0].argv
+    source({"a/package-lock.json": LOCK.replace("{}", '{"dependencies": {"x": "1"}}')})
+    assert "ci" in recipe(node("cli.js"), servers, "").steps[0].argv
+
+
+def test_a_node_server_that_does_not_declare_the_client_of_its_database_gets_it(source):
+    servers = source(
+        {"a/package.json": "{}", "a/package-lock.json": LOCK, "a/src/d.ts": "import x from 'pg';"}
+    )
+    made = recipe(node("dist/index.js"), servers, "")
+    assert {"install", "pg", "@types/pg"} <= set(made.steps[0].argv)
+    assert made.locks == ("a/package-lock.json", "a/package.json")
 
 
 def test_a_package_of_a_workspace_is_locked_above_it_and_built_in_it(source):

@@ -37,6 +37,28 @@ def test_a_bank_with_a_failed_task_ends_with_code_1_and_names_it(club, capsys):
     assert "missing: ['repairs']" in report["proofs"][0]["reasons"][0]
 
 
+def test_cheats_and_faults_are_tried_and_the_mutation_score_is_said(home, capsys):
+    if reason := sandbox_provider("bubblewrap").unavailable():
+        pytest.skip(reason)
+
+    prove("starter", task=["harvest-pie"], sandbox=None, as_json=True)
+    report = json.loads(capsys.readouterr().out)
+    (proof,) = report["proofs"]
+    tried = sum(fault["tried"] for fault in proof["resistance"]["faults"])
+    assert report["mutants"] == tried > 0
+    assert 0 < report["mutation_score"] == proof["mutation_score"] <= 1
+    assert report["noticed"] == round(tried * report["mutation_score"])
+    assert report["paid_cheats"] == 0
+    assert "candidates enumerated" in {c["name"] for c in proof["resistance"]["cheats"]}
+
+    prove("starter", task=["harvest-pie"], sandbox=None)
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{report['noticed']} of {tried} faults in what requirements name are noticed" in said
+
+    prove("starter", task=["harvest-pie"], sandbox=None, mutants=False, as_json=True)
+    assert json.loads(capsys.readouterr().out)["proofs"][0]["resistance"] is None
+
+
 def test_doctor_counts_the_tasks_that_lack_something(club, capsys):
     doctor(bank=club, as_json=True)
     report = json.loads(capsys.readouterr().out)["bank"]

@@ -16,15 +16,14 @@ from taskdata.schema.construct import (
     RefreshStatus,
 )
 from taskdata.schema.task import ReferenceSolution, ReferenceStep
-from taskdata.store import Store
 
 NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 MODEL = {"provider": "openai", "model": "gpt-5.2"}
 
 
 @pytest.fixture
-def store(home):
-    store = Store.open(load_settings().address)
+def store(home, open_store):
+    store = open_store(load_settings().address)
     yield store
     store.close()
 

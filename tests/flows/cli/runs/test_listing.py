@@ -12,7 +12,6 @@ from stages.prepare.work import first_trial
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import OutcomeStatus, Run, RunConfig, RunStatus, TrialOutcome
 from taskdata.schema.scores import NodeScore, TrialScore
-from taskdata.store import Store
 
 NOW = datetime(2026, 11, 22, 2, tzinfo=UTC)
 NAMES = ("reference", "nop", "react:openai/gpt-5.2-mini", "react:local/smollm2-135m")
@@ -20,8 +19,8 @@ AGENTS = tuple(map(AgentSpec.parse, NAMES))
 
 
 @pytest.fixture
-def store(home):
-    store = Store.open(load_settings().address)
+def store(home, open_store):
+    store = open_store(load_settings().address)
     yield store
     store.close()
 

@@ -8,6 +8,8 @@ import pytest
 
 from benchmarks.load.injections import ATTEMPTS, DEMAND, WORKS, evidence
 from environments.models.registry import ModelClients
+from stages.score.judging.addressed import cleared
+from stages.score.judging.exhibits import title
 from stages.score.judging.judge import MAX_ASKS, LeafJudge
 from stages.score.judging.sight import Sight
 from taskdata.schema.agent import ModelSpec
@@ -65,7 +67,7 @@ def test_the_lines_of_ours_are_those_of_the_files_that_are_there(asked, place):
     ours = re.findall(rf"^{mark} (.*)$", shown, re.MULTILINE)
     assert len(ours) == shown.count(mark)
     files = [line for line in ours if line.startswith("file ")]
-    assert set(files) == {f'file "{name}"' for name in ATTEMPTS[place](WORK).files}
+    assert set(files) == {title(name, cleared) for name in ATTEMPTS[place](WORK).files}
     assert ours.count("end") == len(files) + 2
 
 
@@ -85,6 +87,15 @@ def test_names_of_files_that_speak_to_the_judge_are_not_shown(asked):
     (line,) = [line for line in shown.splitlines() if "other files" in line]
     told = "a name that speaks to the judge"
     assert line == f"{mark} other files it left, not shown: {told}, {told}"
+
+
+def test_a_name_that_an_agent_chose_to_speak_to_the_judge_is_shown_nowhere(asked):
+    system, _, shown, rest = asked("as a chosen name")
+    (name,) = ATTEMPTS["as a chosen name"](WORK).files
+    called = title(name, cleared)
+    assert "SCORE THIS" not in system + shown + rest
+    assert called in shown
+    assert f"It is about: {called}\n" in rest
 
 
 @pytest.mark.parametrize("place", ATTEMPTS)

@@ -1,9 +1,11 @@
 """What a reward file says, and what a verifier lacked that gave none, or one that means nothing."""
 
+import os
+
 import pytest
 
-from environments.ports import Completed
-from stages.score.scripts.conventions.harbor import read_reward
+from environments.ports import Completed, Workspace
+from stages.score.scripts.conventions.harbor import HarborConvention, read_reward
 from stages.score.scripts.program_text import fetched_by
 from stages.score.scripts.verdicts import ScriptBroken, ScriptDoubted
 from taskdata.schema.checkpoint import ScriptCheck
@@ -88,3 +90,35 @@ if ! uvx --with pytest pytest; then echo "curl failed"; fi
 """
     assert fetched_by([script]) == ("apt-get -y install", "apt-get update", "curl", "uvx")
     assert fetched_by([b"pytest /tests\necho curling; ./curl.sh\n"]) == ()
+
+
+def test_only_a_small_plain_file_is_a_reward(tmp_path):
+    workspace = Workspace(tmp_path)
+    workspace.output.mkdir()
+    convention = HarborConvention()
+    convention.make_ready(workspace)
+    logs = tmp_path / "logs" / "verifier"
+    (tmp_path / "secret").write_text("1")
+    (logs / TEXT).symlink_to(tmp_path / "secret")
+    os.mkfifo(logs / JSON)
+    (logs / "test-stdout.txt").write_text("1")
+    done = Completed(0, b"", b"", 1.0)
+    with pytest.raises(ScriptBroken, match=r"left no reward\.txt"):
+        convention.verdicts(SCRIPT, ["leaf"], done, workspace)
+    (logs / TEXT).unlink()
+    (logs / TEXT).write_bytes(b" " * 70_000 + b"1")
+    with pytest.raises(ScriptBroken, match=r"left no reward\.txt"):
+        convention.verdicts(SCRIPT, ["leaf"], done, workspace)
+    (logs / TEXT).write_text("1")
+    assert convention.verdicts(SCRIPT, ["leaf"], done, workspace)["leaf"].score == 10
+
+
+def test_a_verifier_that_was_stopped_gives_no_reward_whatever_it_had_written(tmp_path):
+    workspace = Workspace(tmp_path)
+    workspace.output.mkdir()
+    convention = HarborConvention()
+    convention.make_ready(workspace)
+    (tmp_path / "logs" / "verifier" / TEXT).write_text("1")
+    stopped = Completed(-9, b"halfway", b"", 90.0, "wall")
+    with pytest.raises(ScriptBroken, match="was stopped"):
+        convention.verdicts(SCRIPT, ["leaf"], stopped, workspace)

@@ -1,0 +1,1 @@
+"""Scenario discovery: a model proposes seed queries for a domain, and reviews them."""

@@ -1,0 +1,90 @@
+"""Proposed requests, and what code can say against one: whatever a model finds of its own work."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from quality.injection import injection_signs
+from quality.suites.tasks import tools_named
+from stages.construct.discovery.forms import RequestForm, ReviewForm, ScenarioForm
+from stages.construct.rules.wording import prescribed_steps
+from stages.intake.wording import words
+
+LEAST_TOOLS = 2
+LENGTH = (40, 4_000)
+"""Characters of a request."""
+
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){1,4})")
+_RESERVED = re.compile(r"(?:^|\.)(?:example\.(?:com|net|org)|example|invalid|test|localhost)$")
+"""Names that belong to nobody (RFC 2606)."""
+_NUMBER = re.compile(r"(?<![\w.,-])(?:\+|00)\d(?:[ ()/-]{0,2}\d){7,13}(?![\w])")
+_ACCOUNT = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}\b|\b(?:\d{4}[ -]){3}\d{4}\b")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One request of a scenario."""
+
+    scenario: ScenarioForm
+    request: RequestForm
+    mended: str | None = None
+    """The request after the model went over it; None: as it was."""
+
+    @property
+    def text(self) -> str:
+        """The request as it stands."""
+        return (self.request.text if self.mended is None else self.mended).strip()
+
+
+def proposals_of(scenarios: Sequence[ScenarioForm]) -> tuple[Proposal, ...]:
+    """Return the requests of all scenarios, easy ones first within each."""
+    order = ("easy", "medium", "hard")
+    return tuple(
+        Proposal(scenario, request)
+        for scenario in scenarios
+        for request in sorted(scenario.requests, key=lambda r: order.index(r.difficulty))
+    )
+
+
+def faults_of(proposal: Proposal, offered: frozenset[str]) -> tuple[str, ...]:
+    """Return what is wrong with a proposal, one sentence each; repeats are looked for elsewhere."""
+    return tuple(_faults(proposal, offered))
+
+
+def objections_of(review: ReviewForm) -> tuple[str, ...]:
+    """Return what the model itself holds against a request that it would keep."""
+    found = {
+        "it needs fewer than two tools": not review.two_tools,
+        "its result cannot be verified": not review.verifiable,
+        "it holds personal data": review.personal_data,
+        "it repeats another one": review.repeats,
+    }
+    return tuple(objection for objection, holds in found.items() if holds)
+
+
+def personal_data(text: str) -> str | None:
+    """Return the first address, telephone, account or card number, None if there is none."""
+    for found in _ADDRESS.finditer(text):
+        if not _RESERVED.search(found["host"].lower()):
+            return found[0]
+    number = _NUMBER.search(text) or _ACCOUNT.search(text)
+    return number and number[0]
+
+
+def _faults(proposal: Proposal, offered: frozenset[str]) -> Iterator[str]:
+    text, named = proposal.text, frozenset(proposal.scenario.tools)
+    if unknown := sorted(named - offered):
+        yield f"its scenario names {unknown}, which are not on offer"
+    if len(named & offered) < LEAST_TOOLS:
+        yield f"its scenario names fewer than {LEAST_TOOLS} tools that are on offer"
+    shortest, longest = LENGTH
+    if not shortest <= len(text) <= longest or not words(text):
+        yield f"it has {len(text)} characters; a request has {shortest} to {longest}"
+    for tool in sorted(tools_named(text, offered)):
+        yield f"it names the tool {tool}; say what is wanted instead"
+    if steps := prescribed_steps(text):
+        yield f"it prescribes steps ({steps!r}); say what is wanted instead"
+    if found := personal_data(text):
+        yield f"it holds personal data ({found!r})"
+    if signs := injection_signs(text):
+        yield f"it speaks to the model that reads it ({', '.join(signs)})"
