@@ -12,8 +12,10 @@ from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import OutcomeStatus
 from taskdata.schema.task import Resources
 from taskdata.schema.transcript import Ending, ModelEvent, ToolEvent
+from tests.soak import at_length_only
 
 KEY = "sk-canary-adapters"
+SOAKED = [pytest.mark.soak, at_length_only]
 WRITE = ("write_file", {"path": "output/out.json", "content": '{"sum": 5}'})
 
 
@@ -94,8 +96,14 @@ def test_the_rest_of_a_long_result_can_be_read(wire, evaluate, new_agent, new_ta
 DRAW = "from PIL import Image; Image.new('RGB', (60, 40), 'red').save('output/red.png')"
 
 
-@pytest.mark.parametrize("sees", [True, False])
-@pytest.mark.parametrize("provider", ["compatible", "openai-responses"])
+@pytest.mark.parametrize(
+    ("provider", "sees"),
+    [
+        ("compatible", True),
+        pytest.param("compatible", False, marks=SOAKED),
+        pytest.param("openai-responses", True, marks=SOAKED),
+    ],
+)
 def test_a_picture_of_a_result_is_seen_by_a_model_that_can(
     wire, evaluate, new_agent, new_task, monkeypatch, provider, sees
 ):
