@@ -1,7 +1,11 @@
 """Servers that nobody here wrote, installed once per machine: each does real work in a trial."""
 
+import asyncio
 import json
+import socket
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import openpyxl
@@ -9,7 +13,13 @@ import pytest
 from docx import Document
 from pptx import Presentation
 
+from environments.mcp.client.trial import tools_of_servers
 from environments.mcp.health import server_states
+from environments.network.allowed import allowed_network
+from environments.sandbox.providers import sandbox_provider
+from environments.sandbox.workspace import new_workspace
+from taskdata.schema.task import Resources
+from tests.soak import at_length_only
 
 node = pytest.mark.node
 
@@ -140,6 +150,49 @@ def test_memory(in_trial, installed):
 
     assert json.loads(found.text)["entities"][0]["name"] == "Oslo"
     assert "- entities: 'Oslo' is not of type 'array'" in wrong.text
+
+
+class Page(BaseHTTPRequestHandler):
+    """Serves one page about trams."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<html><body><h1>Trams</h1><p>Line 12 runs all night.</p></body></html>")
+
+
+@pytest.mark.soak
+@at_length_only
+def test_fetch_reads_pages_of_the_hosts_that_a_task_lists(installed, tmp_path: Path):
+    home = installed("fetch")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    port = server.server_port
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    # By name, since programs reach loopback addresses without the proxy.
+    page = f"{socket.gethostname()}:{port}"
+    resources = Resources(network=(page, f"127.0.0.1:{port}"))
+
+    async def fetched() -> tuple[str, str]:
+        with new_workspace(tmp_path / "trials", {}) as workspace:
+            async with (
+                allowed_network(resources.network) as network,
+                sandbox_provider("bubblewrap").open(
+                    workspace, resources, "test", network.exposed_ports
+                ) as sandbox,
+                tools_of_servers(["fetch"], sandbox, workspace, resources, home) as (fetch,),
+            ):
+                read = await fetch.run({"url": f"http://{page}/"}, sandbox)
+                other = await fetch.run({"url": "http://example.org/"}, sandbox)
+                return read.text, other.text
+
+    try:
+        read, other = asyncio.run(fetched())
+    finally:
+        server.shutdown()
+
+    assert "Line 12 runs all night." in read
+    assert "403" in other
 
 
 def test_two_servers_beside_each_other(in_trial, installed):
