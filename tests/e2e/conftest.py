@@ -265,10 +265,10 @@ def serving(command):
 
 @pytest.fixture(scope="session")
 def night(tmp_path_factory: pytest.TempPathFactory, command) -> SimpleNamespace:
-    """One real night: three agents, a workflow task and two atomic ones, one refinement round."""
+    """One real night: three agents, a workflow task and an atomic one, one refinement round."""
     home = tmp_path_factory.mktemp("a night") / "home"
     listed = command.read(home, "bank", "list")["tasks"]
-    atomic = [t["id"] for t in listed if t["tier"] == "atomic"][:2]
+    atomic = [t["id"] for t in listed if t["tier"] == "atomic"][:1]
     workflow = [t["id"] for t in listed if t["tier"] == "workflow"][:1]
     tasks = [part for task in atomic + workflow for part in ("--task", task)]
     # Not the default model: this one is always installed. What it says is short, for it costs CPU.

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from flows.cli.interruption import _SECONDS_TO_END
+
 PROGRAM = """
 import logging, sys, time
 from flows.cli import app, interruption
@@ -27,6 +29,7 @@ def report():
         work()
 
 app.app.command("work")(report)
+interruption._SECONDS_TO_END = {within}
 sys.argv = ["nightshift", "work"]
 app.main()
 """
@@ -37,8 +40,8 @@ def started(home):
     """Start a command that works until it is interrupted, and then takes so long to clean up."""
     running = []
 
-    def start(cleaning: float = 0.0, ending: str = "raise"):
-        program = PROGRAM.format(cleaning=cleaning, ending=ending)
+    def start(cleaning: float = 0.0, ending: str = "raise", within: float = _SECONDS_TO_END):
+        program = PROGRAM.format(cleaning=cleaning, ending=ending, within=within)
         process = subprocess.Popen(
             [sys.executable, "-c", program],
             stdout=subprocess.PIPE,
@@ -89,7 +92,8 @@ def test_a_second_one_does_not_wait_for_the_cleaning_up(started):
 
 
 def test_cleaning_up_takes_seconds_at_most(started):
-    process = started(cleaning=120)
+    assert _SECONDS_TO_END <= 10
+    process = started(cleaning=120, within=1.0)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130

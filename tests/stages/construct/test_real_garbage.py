@@ -25,6 +25,7 @@ from taskdata.schema.construct import (
     ConstructionStep,
     TaskDraft,
 )
+from tests.soak import at_length_only
 
 SMALL = ModelSpec(provider="local", model="smollm2-135m")
 ASKED = "Write a task for an office assistant: what to make from which file. Number the steps."
@@ -61,6 +62,8 @@ def drafted(store, started, new_task):
     return store.candidate(candidate.id)
 
 
+@pytest.mark.soak
+@at_length_only  # `test_rounds.py` holds it of a scripted model; this one reads long prompts slowly
 def test_an_answer_that_is_no_answer_takes_the_candidate_out(store, drafted, connect):
     report = classify.do(store, drafted.refresh_id, connect)
     found = store.candidate(drafted.id)
