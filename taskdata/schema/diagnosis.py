@@ -1,8 +1,11 @@
 """Failure labels of a trial (GTA-2, sections 5.3 and appendix .4)."""
 
 from enum import StrEnum
+from typing import ClassVar
 
-from taskdata.schema.base import Value
+from pydantic import Field
+
+from taskdata.schema.base import GrowingValue, Value
 
 
 class FailureStage(StrEnum):
@@ -15,6 +18,8 @@ class FailureStage(StrEnum):
     REASON = "reason"
     REFINE = "refine"
     HANDOFF = "handoff"
+    UNDETERMINED = "undetermined"
+    """The trial failed, and its signals decide for none of the stages."""
 
 
 class FailureType(StrEnum):
@@ -40,14 +45,58 @@ class FailureLevels(Value):
     """C: the final deliverable is missing, misnamed, unreadable or of the wrong form."""
 
 
-class Diagnosis(Value):
+class Taxonomy(StrEnum):
+    """Where a label comes from; docs/failures.md defines every label of each."""
+
+    TOOL_USE = "tool_use"
+    """TOBench, table 4."""
+    LONG_RUN = "long_run"
+    """Faults of long runs: loops, work that was not ended, effort without effect."""
+    ARGUMENTS = "arguments"
+    """Errors of predicted arguments, atomic tier (GTA, table 6)."""
+    INFRASTRUCTURE = "infrastructure"
+    """Outside the agent; a trial with such a label has none of another taxonomy."""
+
+
+class Evidence(GrowingValue):
+    """One thing on record that led to a label."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"turn", "call", "leaf", "deliverable"})
+
+    says: str
+    """One line."""
+    turn: int | None = Field(default=None, ge=1)
+    """Number of the model call in the transcript; None: before the first, or about no turn."""
+    call: str | None = None
+    """Id of the tool call in the transcript."""
+    leaf: str | None = None
+    """Id of the leaf in the task's checkpoint tree."""
+    deliverable: str | None = None
+    """Its name in the task."""
+
+
+class Label(Value):
+    """One name of a taxonomy that fits a trial, and why."""
+
+    taxonomy: Taxonomy
+    name: str = Field(pattern=r"^[a-z][a-z_]{0,60}$")
+    confidence: float = Field(ge=0, le=1)
+    """1: it stands in the record; less where a rule concludes it from what stands there."""
+    evidence: tuple[Evidence, ...] = Field(min_length=1)
+
+
+class Diagnosis(GrowingValue):
     """Why a trial failed; stage None means it did not fail."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"labels"})
 
     trial_id: str
     stage: FailureStage | None
     type: FailureType | None = None
     levels: FailureLevels
     evidence: tuple[str, ...]
-    """One sentence per signal that led to the labels."""
+    """One sentence per signal that led to stage, type and levels."""
+    labels: tuple[Label, ...] = ()
+    """Those of the other taxonomies, none of them twice."""
     labeller: str
     """Who labelled: `rules@1`."""
