@@ -1,9 +1,16 @@
 """Distributions of failure labels (GTA-2, tables 8 to 10; TOBench, figure 5; GTA, table 6)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType, Taxonomy
+from taskdata.schema.diagnosis import (
+    TOOL_USE,
+    Diagnosis,
+    FailureLevels,
+    FailureStage,
+    FailureType,
+    Taxonomy,
+)
 from taskdata.schema.failures import AgentFailures, FailureShare, RequirementLevel
 from taskdata.schema.run import TrialResult
 
@@ -58,6 +65,10 @@ def agent_failures(
                 name: _share(getattr(d.levels, name) for d in diagnosed)
                 for name in FailureLevels.model_fields
             },
+            "tool_use_category": {
+                category: _share(any(name in names for name in _tool_use(d)) for d in failed)
+                for category, names in TOOL_USE.items()
+            },
             **{t.value: _named(failed, t) for t in Taxonomy if t is not Taxonomy.INFRASTRUCTURE},
             Taxonomy.INFRASTRUCTURE.value: {
                 name: FailureShare(n=n, of=len(results)) for name, n in lost.most_common()
@@ -65,6 +76,10 @@ def agent_failures(
         },
         requirements=level_rates(_requirements(kept, level_of, threshold)),
     )
+
+
+def _tool_use(diagnosis: Diagnosis) -> Iterator[str]:
+    return (one.name for one in diagnosis.labels if one.taxonomy is Taxonomy.TOOL_USE)
 
 
 def _share(having: Iterable[bool]) -> FailureShare:

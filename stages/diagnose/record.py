@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stages.diagnose.signals import Signals, one_line
-from taskdata.schema.diagnosis import Evidence, Label, Taxonomy
+from taskdata.schema.diagnosis import LABELS, Evidence, Label, Taxonomy
 from taskdata.schema.run import TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.task import Task
@@ -138,7 +138,13 @@ def of_call(call: Call, says: str = "") -> Evidence:
 def label(
     taxonomy: Taxonomy, name: str, confidence: float, evidence: Iterable[Evidence]
 ) -> tuple[Label, ...]:
-    """Return the label with the first pieces of its evidence; nothing where there is none."""
+    """Return the label with the first pieces of its evidence; nothing where there is none.
+
+    Raises:
+        ValueError: the taxonomy has no label of that name.
+    """
+    if name not in LABELS[taxonomy]:
+        raise ValueError(f"{taxonomy}: no label {name!r}; it has {', '.join(LABELS[taxonomy])}")
     kept = tuple(evidence)[:MOST_EVIDENCE]
     if not kept:
         return ()

@@ -1,5 +1,6 @@
 """Failure labels of a trial (GTA-2, sections 5.3 and appendix .4)."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import ClassVar
 
@@ -58,6 +59,64 @@ class Taxonomy(StrEnum):
     """Outside the agent; a trial with such a label has none of another taxonomy."""
 
 
+TOOL_USE: Mapping[str, tuple[str, ...]] = {
+    "tool_call": (
+        "wrong_tool_selection",
+        "missing_essential_tool",
+        "tool_planning_error",
+        "hallucinated_tool",
+    ),
+    "parameter": (
+        "parameter_type_error",
+        "parameter_range_error",
+        "parameter_object_selection_error",
+        "missing_parameter",
+        "hallucinated_parameter",
+    ),
+    "multimodal_capability": (
+        "fine_grained_perception",
+        "visual_spatial_understanding",
+        "video_temporal_understanding",
+        "cross_modal_fusion",
+        "multimodal_hallucination",
+    ),
+    "self_verification": ("no_verification", "pseudo_verification", "incomplete_verification"),
+    "non_agent": ("false_positive", "mcp_issue", "agent_base_model_issue"),
+}
+"""The subcategories of each category of TOBench's table 4."""
+LABELS: Mapping[Taxonomy, tuple[str, ...]] = {
+    Taxonomy.TOOL_USE: tuple(name for names in TOOL_USE.values() for name in names),
+    Taxonomy.LONG_RUN: (
+        "loop",
+        "premature_stop",
+        "handed_back",
+        "dropped_items",
+        "overlong_output",
+        "cut_off_reply",
+        "budget_spent_on_retries",
+    ),
+    Taxonomy.ARGUMENTS: (
+        "asks_user",
+        "no_action",
+        "malformed_json",
+        "several_tools",
+        "redundant_text",
+        "repeated_prompt",
+        "wrong_final_format",
+    ),
+    Taxonomy.INFRASTRUCTURE: (
+        "provider",
+        "sandbox",
+        "tool_backend",
+        "broken_task",
+        "our_bug",
+        "run_limit",
+        "undetermined",
+    ),
+}
+"""The names of each taxonomy; docs/failures.md defines them."""
+
+
 class Evidence(GrowingValue):
     """One thing on record that led to a label."""
 
@@ -73,6 +132,18 @@ class Evidence(GrowingValue):
     """Id of the leaf in the task's checkpoint tree."""
     deliverable: str | None = None
     """Its name in the task."""
+
+
+def placed(evidence: Evidence) -> str:
+    """Return a piece of evidence for people: where it stands, and what it says."""
+    places = {
+        "turn": evidence.turn,
+        "call": evidence.call,
+        "leaf": evidence.leaf,
+        "deliverable": evidence.deliverable,
+    }
+    named = ", ".join(f"{name} {value}" for name, value in places.items() if value is not None)
+    return f"{named}: {evidence.says}" if named else evidence.says
 
 
 class Label(Value):

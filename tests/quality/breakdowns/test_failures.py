@@ -69,6 +69,14 @@ def test_labels_are_shares_of_failed_trials_and_lost_trials_have_none(
 
     assert (found.trials, found.scored, found.failed, found.lost) == (4, 3, 2, 1)
     assert found.labels["tool_use"] == {"no_verification": FailureShare(n=2, of=2)}
+    categories = {name: share.n for name, share in found.labels["tool_use_category"].items()}
+    assert categories == {
+        "tool_call": 0,
+        "parameter": 0,
+        "multimodal_capability": 0,
+        "self_verification": 2,
+        "non_agent": 0,
+    }
     assert found.labels["long_run"]["loop"].percent == 50.0
     assert found.labels["stage"]["undetermined"].n == found.labels["type"]["formatting"].n == 2
     assert found.labels["level"]["leaf"] == FailureShare(n=2, of=3)

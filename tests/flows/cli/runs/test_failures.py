@@ -10,8 +10,11 @@ AGENT = "react:local/smollm2-135m"
 
 
 @pytest.fixture
-def diagnosed(stored_run) -> None:
-    """A run of three trials: one failed in a loop, one succeeded, one was lost."""
+def diagnosed(stored_run) -> str:
+    """A run of three trials: one failed in a loop, one succeeded, one was lost.
+
+    Returns the first one's id.
+    """
     failed, succeeded, _ = stored_run({AGENT: (2.0, 9.0, "ValueError: lost")})[AGENT]
     loop = Label(
         taxonomy="long_run", name="loop", confidence=1, evidence=(Evidence(says="3 times", turn=4),)
@@ -30,6 +33,7 @@ def diagnosed(stored_run) -> None:
             )
         )
     store.close()
+    return failed
 
 
 def test_programs_get_every_label_in_percent_with_its_n(command, diagnosed):
@@ -53,3 +57,10 @@ def test_it_stands_alone(command, diagnosed):
     done = command("results", "--failures", "--wide")
     assert done.returncode == 2
     assert "leave out --wide" in done.stderr
+
+
+def test_a_trial_shows_its_labels_with_where_the_evidence_stands(command, diagnosed):
+    shown = command("show", diagnosed).stdout
+    assert "Failure labels" in shown
+    assert "turn 4: 3 times" in shown
+    assert json.loads(command("show", diagnosed, "--json").stdout)["diagnosis"]["labels"]
