@@ -2,7 +2,7 @@
 
 A real model of this machine judges poor work, as it is and with a demand for full points in it, put
 into every place of `load/injections.py`. What is printed is the shift for each place, and its mean.
-It takes the cores for a quarter of an hour.
+It takes the cores for half an hour.
 
 `python benchmarks/judge_injection.py [--model NAME] [--works N] [--json]`
 """

@@ -80,7 +80,7 @@ ONE_AFTER_THE_OTHER = {
 }
 """End-to-end files that share a costly fixture stay in one process."""
 
-LONG = ("night", "test_documented_run.py", "test_served_nights.py", "test_chaos.py")
+LONG = ("night", "test_starter_proof.py", "test_chaos.py", "test_production.py")
 """Groups and files of minutes each: begun last, they would leave the other processes idle."""
 
 

@@ -5,7 +5,7 @@ from pydantic import Field
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.base import Value
 from taskdata.schema.construct import SpendingLimits
-from taskdata.schema.seed import Difficulty
+from taskdata.schema.package import Difficulty
 from taskdata.schema.task import Capability
 
 MADE_BY_MODEL = "made by a model"

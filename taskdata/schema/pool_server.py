@@ -40,7 +40,7 @@ class PoolServer(Value):
     kind: Literal["python", "node"] = "python"
     folder: FolderName | None = None
     """The server's folder below `${local_servers_paths}`."""
-    project: str = ""
+    project: Literal[""] | RelativePath = ""
     """Where its dependencies are declared, below the folder; empty: in the folder itself."""
     argv: tuple[Argument, ...] = ()
     """Program and arguments; a program of a Python project is in `.venv/bin` of the project."""

@@ -6,15 +6,13 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StringConstraints
 
 from taskdata.schema.base import GrowingValue, Value
+from taskdata.schema.package import Difficulty
 from taskdata.schema.task import InputFile
 
 EXCERPT_CHARACTERS = 300
 
 
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=400)]
-
-Difficulty = Literal["easy", "medium", "hard"]
-"""How demanding a request is (TOBench, section 3)."""
 
 
 class Discovery(Value):

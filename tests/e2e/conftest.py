@@ -271,9 +271,12 @@ def night(tmp_path_factory: pytest.TempPathFactory, command) -> SimpleNamespace:
     atomic = [t["id"] for t in listed if t["tier"] == "atomic"][:2]
     workflow = [t["id"] for t in listed if t["tier"] == "workflow"][:1]
     tasks = [part for task in atomic + workflow for part in ("--task", task)]
-    # Not the default model: this one is always installed and answers soon.
-    agents = [part for name in ("reference", "nop", SMALLEST) for part in ("--agent", name)]
-    done = command.run(home, "run", *agents, *tasks)
+    # Not the default model: this one is always installed. What it says is short, for it costs CPU.
+    budget = "{max_turns = 1, max_reply_tokens = 64, max_seconds = 240}"
+    small = f'{{name = "{SMALLEST}", temperature = 0.0, budget = {budget}}}'
+    agents = f'agents = ["reference", "nop", {small}]'
+    (home.parent / "nightshift.toml").write_text(f"[run]\n{agents}\n")
+    done = command.run(home, "run", *tasks)
     assert done.returncode == 0, done.stdout + done.stderr
     return SimpleNamespace(home=home, output=done.stdout, tasks=atomic + workflow)
 

@@ -150,12 +150,13 @@ def test_nothing_moves_when_figures_are_drawn(opened, plain_run):
     assert shifts < 0.02
 
 
-@pytest.mark.parametrize("width", [1600, 1280, 800])
-def test_the_page_fits_its_window(opened, tab, plain_run, width):
-    tab.page.set_viewport_size({"width": width, "height": 900})
+def test_the_page_fits_its_window(opened, tab, plain_run):
     page = opened(plain_run.run)
     page.wait_for_selector("[data-figure=headline] .main-svg")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (1600, 1280, 800):
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(f"window.innerWidth === {width}")
+        page.wait_for_function(f"document.documentElement.scrollWidth <= {width}")
 
 
 def test_a_reader_drills_into_a_trial_and_comes_back(opened, tab, plain_run):

@@ -31,7 +31,8 @@ def commands():
     found = {}
     for page in PAGES:
         for words in commands_of(page):
-            found.setdefault(tuple(words), page)
+            if words[0] in ("nightshift", "make"):
+                found.setdefault(tuple(words), page)
     for words, page in found.items():
         yield pytest.param(words, page, id=f"{page.name}: {' '.join(words)}")
 

@@ -21,7 +21,7 @@ from tests.soak import at_length_only
 pytestmark = [pytest.mark.e2e, pytest.mark.soak, at_length_only]
 """In `make test`, `tests/examples/test_documented_run.py` holds what becomes of the 25 requests,
 `test_refresh.py` the commands over a few of them, `test_docs.py` the options that the page names,
-and `test_starter_bank.py` what the starter bank promises."""
+and `test_starter_proof.py` what the starter bank promises."""
 
 ROOT = Path(__file__).resolve().parents[2]
 STORY = ROOT / "docs" / "task-bank.md"

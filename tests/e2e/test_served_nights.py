@@ -15,11 +15,16 @@ import pytest
 from flows.config import Settings
 from flows.run_status import status_of
 from taskdata.store import Store
-from tests.soak import SOAKING
+from tests.soak import at_length_only
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.soak, pytest.mark.timeout(1200)]
+pytestmark = [
+    *(pytest.mark.e2e, pytest.mark.browser, pytest.mark.soak, pytest.mark.timeout(1200)),
+    at_length_only,
+]
+"""In `make test`, `tests/flows/serving/` holds it part by part: `test_waking.py` what a retry does
+to a stage and to its night, `test_deployments.py` what is served, `test_schedule.py` when."""
 
-NIGHTS = 3 if SOAKING else 1
+NIGHTS = 3
 """The schedule inserts those of three days in one batch; each takes a minute of CPU time."""
 
 

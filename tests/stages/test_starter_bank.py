@@ -1,4 +1,4 @@
-"""What the starter bank promises to hold; tests/e2e/test_documented_run.py plays its tasks."""
+"""What the starter bank promises to hold; tests/e2e/test_starter_proof.py plays its tasks."""
 
 from collections import Counter
 

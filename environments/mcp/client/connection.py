@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from mcp import Client, MCPError
 from mcp_types import (
@@ -14,9 +14,12 @@ from mcp_types import (
     CallToolResult,
     Implementation,
     PaginatedRequestParams,
+    ReadResourceRequest,
+    ReadResourceRequestParams,
+    ReadResourceResult,
     Tool,
 )
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from environments.mcp.client.transport import Wire, over_process
 from environments.ports import Completed, Process
@@ -36,6 +39,7 @@ _MAX_PAGES = 50
 _STDERR_SHOWN = 300
 
 Start = Callable[[], Coroutine[Any, Any, Process]]
+R = TypeVar("R", bound=BaseModel)
 Greeting = Literal["auto", "legacy"]
 
 
@@ -106,15 +110,26 @@ class Connection:
             Lost: the server stopped, or the connection broke.
             MCPError, ValidationError: the server refused, or its answer is not a valid result.
         """
-        if self._client is None or not self.is_alive:
-            raise await self._lost()
-        self._wire.renew()
         params = CallToolRequestParams(name=tool, arguments=arguments)
         # Not `call_tool`, which validates results against a schema that the server wrote: patterns
         # of that schema would run in our process.
-        asking = asyncio.ensure_future(
-            self._client.session.send_request(CallToolRequest(params=params), CallToolResult)
-        )
+        return await self._asked(CallToolRequest(params=params), CallToolResult, seconds)
+
+    @property
+    def has_resources(self) -> bool:
+        """Whether the server says that its resources can be read."""
+        return self._client is not None and self._client.server_capabilities.resources is not None
+
+    async def read(self, uri: str, seconds: float) -> ReadResourceResult:
+        """Return a resource as the server has it, which alone is asked; raises like `call`."""
+        request = ReadResourceRequest(params=ReadResourceRequestParams(uri=uri))
+        return await self._asked(request, ReadResourceResult, seconds)
+
+    async def _asked(self, request: Any, kind: type[R], seconds: float) -> R:
+        if self._client is None or not self.is_alive:
+            raise await self._lost()
+        self._wire.renew()
+        asking = asyncio.ensure_future(self._client.session.send_request(request, kind))
         try:
             done, _ = await asyncio.wait({asking}, timeout=seconds)
         finally:

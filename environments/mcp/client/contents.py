@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from mcp_types import (
     AudioContent,
+    BlobResourceContents,
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
     ImageContent,
+    ReadResourceResult,
     ResourceLink,
     TextContent,
     TextResourceContents,
@@ -66,8 +68,21 @@ class Attachment:
         return self.suffix in _PICTURES
 
 
-Part = str | Attachment
-"""A piece of an answer: text to show, or a file to save and name."""
+@dataclass(frozen=True)
+class Link:
+    """A resource that an answer names, and that the server can be asked for."""
+
+    name: str
+    uri: str
+
+    @property
+    def text(self) -> str:
+        """What is shown of the link itself."""
+        return f"[resource {_one_line(self.name)}: {_one_line(self.uri)}]"
+
+
+Part = str | Attachment | Link
+"""A piece of an answer: text to show, a file to save and name, or a resource to ask for."""
 
 
 def parts_of(result: CallToolResult) -> Sequence[Part]:
@@ -82,6 +97,7 @@ def parts_of(result: CallToolResult) -> Sequence[Part]:
         for part in _parts_of_block(block):
             if isinstance(part, str):
                 chars += len(part)
+            if not isinstance(part, Attachment):
                 parts.append(part)
                 continue
             attachments += 1
@@ -102,21 +118,28 @@ def _parts_of_block(block: ContentBlock) -> Iterator[Part]:
     elif isinstance(block, ImageContent | AudioContent):
         yield _media(block.data, block.mime_type)
     elif isinstance(block, ResourceLink):
-        yield f"[resource {_one_line(block.name)}: {_one_line(block.uri)}]"
+        yield Link(block.name, str(block.uri))
     elif isinstance(block, EmbeddedResource):
-        resource = block.resource
-        yield f"[resource {_one_line(resource.uri)}]"
-        if isinstance(resource, TextResourceContents):
-            yield resource.text
-        else:
-            yield _media(resource.blob, resource.mime_type or "")
+        yield f"[resource {_one_line(block.resource.uri)}]"
+        yield _content(block.resource)
+
+
+def content_of(resource: ReadResourceResult) -> Sequence[str | Attachment]:
+    """Return the pieces of a resource that was read, at most a fixed number."""
+    return [_content(one) for one in resource.contents[:_MAX_ATTACHMENTS]]
+
+
+def _content(resource: TextResourceContents | BlobResourceContents) -> str | Attachment:
+    if isinstance(resource, TextResourceContents):
+        return resource.text
+    return _media(resource.blob, resource.mime_type or "")
 
 
 def _one_line(text: object) -> str:
     return " ".join(shortened(str(text), _MAX_LINE_CHARS).split())
 
 
-def _media(encoded: str, media_type: str) -> Part:
+def _media(encoded: str, media_type: str) -> str | Attachment:
     kind = _one_line(media_type) or "data of unknown kind"
     suffix = _SUFFIXES.get(media_type.lower().partition(";")[0].strip())
     size = len(encoded) * 3 // 4

@@ -13,7 +13,7 @@ from mcp_types import INVALID_PARAMS, CallToolResult
 from pydantic import ValidationError
 
 from environments.mcp.client.connection import Connection, Lost
-from environments.mcp.client.contents import Attachment, parts_of
+from environments.mcp.client.contents import Attachment, Link, Part, content_of, parts_of
 from environments.mcp.client.outputs import changed, stamps
 from environments.mcp.client.schemas import explain_bad_arguments, shortened
 from environments.mcp.pool.starting import PoolEntry
@@ -32,6 +32,7 @@ MAX_RESTARTS = 1
 
 _PAGING = "Ask for a smaller part."
 _MAX_MESSAGE_CHARS = 2_000
+_MAX_LINKS = 4
 _SAVE = ("/bin/sh", "-c", 'mkdir -p "${1%/*}" && cat >"$1"', "sh")
 
 Connect = Callable[[], Awaitable[Connection]]
@@ -131,7 +132,7 @@ class LiveServer:
     async def _shown(self, result: CallToolResult, sandbox: Sandbox) -> _Answer:
         lines: list[str] = []
         pictures: dict[str, int] = {}
-        for part in parts_of(result):
+        for part in await self._with_resources(parts_of(result)):
             if isinstance(part, str):
                 lines.append(part)
                 continue
@@ -146,6 +147,37 @@ class LiveServer:
         error = ToolErrorKind.REFUSED if result.is_error else None
         text = "\n".join(lines) or ("It gave no reason." if error else "Done.")
         return _Answer(text, error, shown)
+
+    async def _with_resources(self, parts: Sequence[Part]) -> Sequence[str | Attachment]:
+        """Return the parts, and after links to resources of the server what it says they hold.
+
+        Nobody but the server is asked, whatever the address is.
+        """
+        found: list[str | Attachment] = []
+        links = 0
+        for part in parts:
+            if not isinstance(part, Link):
+                found.append(part)
+                continue
+            found.append(part.text)
+            if self._connection.has_resources and links < _MAX_LINKS:
+                links += 1
+                found += await self._read(part.uri)
+        return found
+
+    async def _read(self, uri: str) -> Sequence[str | Attachment]:
+        try:
+            resource = await self._connection.read(uri, self._call_seconds)
+        except TimeoutError:
+            await self._connection.close()
+            return ["[it was not read in time]"]
+        except (Lost, MCPError, ValidationError) as exc:
+            said = str(exc) if isinstance(exc, MCPError) else "the server gave no resource"
+            return [f"[it could not be read: {shortened(said, _MAX_MESSAGE_CHARS)}]"]
+        return [
+            cut_text(part, _PAGING, MAX_RESULT_CHARS) if isinstance(part, str) else part
+            for part in content_of(resource)
+        ]
 
     async def _drawn(
         self, saved: Mapping[str, int], lines: list[str], sandbox: Sandbox

@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack
 from io import BytesIO
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from environments.mcp.install import node_program, uv_program
 from environments.mcp.pool.installed import (
@@ -61,6 +61,7 @@ Progress = Callable[[str], None]
 
 _PARTIAL = ".partial-"
 _SAID_CHARS = 500
+_WAIT_SECONDS = 0.5
 
 
 async def build(
@@ -101,8 +102,8 @@ async def build(
         interpreter = await asyncio.to_thread(_interpreter, server, own)
         folder = folder_of(server, home, interpreter)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder.parent / ".lock", fallback_to_soft=False)
-        await asyncio.to_thread(lock.acquire)
+        lock = FileLock(folder.parent / ".lock", fallback_to_soft=False, thread_local=False)
+        await _acquired(lock, tell)
         stack.callback(lock.release)
         if is_installed(server, home, interpreter) and not relocks:
             return False
@@ -115,6 +116,17 @@ async def build(
         await bench.build(archive, partial, owner_of_output(workspace.output))
         await asyncio.to_thread(_put_in_place, partial, folder, server)
     return True
+
+
+async def _acquired(lock: FileLock, tell: Progress) -> None:
+    """Wait for the lock; a blocking call could not be interrupted."""
+    while True:
+        try:
+            lock.acquire(timeout=0)
+            return
+        except Timeout:
+            tell("waits for another process that builds it")
+            await asyncio.sleep(_WAIT_SECONDS)
 
 
 def _interpreter(server: PoolServer, own: Interpreter) -> Interpreter | None:
@@ -224,15 +236,17 @@ class _Bench:
             raise ToolUnavailable(
                 f"MCP server {self._server.name!r} cannot be built: there is no npm on the PATH"
             )
-        # `bin/npm-cli.js` of the package.
-        package = Path(npm).resolve().parents[1]
-        return (Mount(node, f"{NODE_INSIDE}/node"), Mount(package, NPM_INSIDE))
+        # `npm/bin/npm-cli.js` in a folder that may hold the packages that npm is made of, too.
+        packages = Path(npm).resolve().parents[2]
+        return (Mount(node, f"{NODE_INSIDE}/node"), Mount(packages, NPM_INSIDE))
 
     def _taken_back(self, servers: Path, how: Recipe) -> None:
         """Make the result ours and readable, keep its lock, and check that it is whole."""
         remove_tree(servers / Path(CACHE_INSIDE).name)
         _take_back(servers)
-        if how.made is not None and not os.path.lexists(servers / how.made):
+        own = servers / (self._server.folder or "")
+        # Links in the result are followed inside sandboxes only, so none may be what we mount.
+        if own.is_symlink() or not os.path.lexists(servers / how.made):
             raise ToolUnavailable(
                 f"MCP server {self._server.name!r} of the pool cannot be built: its build did not "
                 f"make {how.made}"
@@ -240,7 +254,7 @@ class _Bench:
         kept = locks_of(self._server, self._home)
         kept.mkdir(parents=True, exist_ok=True)
         for lock in (servers / path for path in how.locks):
-            if lock.is_file() and not lock.is_symlink():
+            if lock.is_file() and lock.resolve() == servers.resolve() / lock.relative_to(servers):
                 shutil.copyfile(lock, kept / lock.name)
 
 

@@ -17,7 +17,7 @@ SERVERS_INSIDE = "/opt/local_servers"
 
 UV_INSIDE = "/opt/build/uv"
 NODE_INSIDE = "/opt/build/node"
-NPM_INSIDE = "/opt/build/npm"
+NPM_INSIDE = "/opt/build/node_modules"
 CACHE_INSIDE = f"{SERVERS_INSIDE}/.cache"
 
 UV_LOCK, NODE_LOCK, PINNED = "uv.lock", "package-lock.json", "requirements.lock"
@@ -28,7 +28,7 @@ _NODE_CLIENT = ("pg", "@types/pg")
 _IMPORTS_NODE_CLIENT = re.compile(rb"""(?:\bfrom|\brequire\()\s*['"]pg['"]""")
 _IMPORTS_CLIENT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+psycopg2\b", re.MULTILINE)
 _PINS = f"{CACHE_INSIDE}/pinned.txt"
-_NPM = (f"{NODE_INSIDE}/node", f"{NPM_INSIDE}/bin/npm-cli.js")
+_NPM = (f"{NODE_INSIDE}/node", f"{NPM_INSIDE}/npm/bin/npm-cli.js")
 _QUIET = ("--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
 _IMPORT = re.compile(r"""(?:\bfrom|\bimport|\brequire\()\s*['"](\.{1,2}/[^'"]+)['"]""")
 _ENDINGS = ("", ".js", ".mjs", ".cjs", ".json", "/index.js")
@@ -52,7 +52,7 @@ class Recipe:
     steps: tuple[Step, ...]
     locks: tuple[str, ...]
     """Paths of the locks below the folder of servers."""
-    made: str | None
+    made: str
     """Path of a file that must be there afterwards, below the folder of servers."""
 
 

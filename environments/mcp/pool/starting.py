@@ -167,9 +167,11 @@ def _copied(source: Path, inside: str, workspace: Workspace) -> list[Mount]:
     libraries: list[Path] = []
 
     def shared(place: str, names: list[str]) -> list[str]:
-        found = [name for name in names if name in _LIBRARIES and Path(place, name).is_dir()]
-        libraries.extend(Path(place, name).relative_to(source) for name in found)
-        return found
+        found = [Path(place, name) for name in names if name in _LIBRARIES]
+        # A link is copied as one: what it leads to on this host is no business of a sandbox.
+        folders = [path for path in found if path.is_dir() and not path.is_symlink()]
+        libraries.extend(path.relative_to(source) for path in folders)
+        return [path.name for path in folders]
 
     try:
         above = workspace.root / _COPIES

@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from environments.sandbox.shielding import to_the_end
 from taskdata.schema.model_call import ModelCall
-from taskdata.store.calls import CallStore
+
+if TYPE_CHECKING:
+    # The tools of an MCP server need no store, and SQLModel takes a second to import.
+    from taskdata.store.calls import CallStore
 
 
 class CallRecorder:
@@ -17,7 +20,7 @@ class CallRecorder:
     However its block ends, all calls given to it are stored.
     """
 
-    def __init__(self, store: CallStore) -> None:
+    def __init__(self, store: "CallStore") -> None:
         self._store = store
         self._waiting: list[tuple[Sequence[ModelCall], asyncio.Future[None]]] = []
         self._writing: asyncio.Task[None] | None = None

@@ -140,7 +140,7 @@ def _outcome(found: "Discovered", added: "Sequence[str]") -> dict[str, Any]:
         "seeds": list(added),
         "proposed": found.proposed,
         "mended": found.mended,
-        "dropped": [proposal.model_dump() for proposal in found.dropped],
+        "dropped": [proposal.model_dump(mode="json") for proposal in found.dropped],
         "difficulties": _difficulties(found),
         "rounds": found.rounds,
         "refused_answers": found.faults,
@@ -157,8 +157,10 @@ def _begins(text: str) -> str:
 
 
 def _difficulties(found: "Discovered") -> dict[str, int]:
+    from taskdata.schema.package import Difficulty
+
     kept = [seed.discovery.difficulty for seed in found.seeds if seed.discovery]
-    return {name: kept.count(name) for name in ("easy", "medium", "hard")}
+    return {level.value: kept.count(level) for level in Difficulty}
 
 
 def _tell(found: "Discovered", config: "DiscoveryConfig") -> None:

@@ -25,9 +25,12 @@ def prove(
         str | None, typer.Option(help="Where programs run: bubblewrap or docker.")
     ] = None,
     mutants: Annotated[
-        bool,
-        typer.Option(help="Play cheats, too, and references with one fault each."),
-    ] = True,
+        bool | None,
+        typer.Option(
+            help="Play cheats, too, and references with one fault each; default: where that is "
+            "done by checks. With --mutants, programs are run over ground truth with faults."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Prove every task: its reference or ground truth passes, nothing and cheats do not."""
@@ -44,8 +47,16 @@ def prove(
     files = found.bank.files if isinstance(found, LoadedBank) else {}
     provider = run_config(settings, sandbox=sandbox).sandbox
     with console.counting("proven", len(tasks)) as count:
-        proofs = prove_bank(store, tasks, files, provider, lambda proof: count(), settings.home)
-    if mutants:
+        proofs = prove_bank(
+            store,
+            tasks,
+            files,
+            provider,
+            lambda proof: count(),
+            settings.home,
+            faults=mutants is True,
+        )
+    if mutants is not False:
         with console.counting("tried", len(tasks)) as count:
             proofs = try_bank(store, tasks, proofs, provider, lambda proof: count())
     ordered = sorted(proofs.values(), key=lambda proof: proof.task_id)

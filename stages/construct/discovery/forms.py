@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from stages.construct.answers.forms import Form, Sentence, Short
-from taskdata.schema.seed import Difficulty
+from taskdata.schema.package import Difficulty
 
 Request = Annotated[str, Field(min_length=1, max_length=4_000)]
 

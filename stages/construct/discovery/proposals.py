@@ -9,6 +9,7 @@ from quality.suites.tasks import tools_named
 from stages.construct.discovery.forms import RequestForm, ReviewForm, ScenarioForm
 from stages.construct.rules.wording import prescribed_steps
 from stages.intake.wording import words
+from taskdata.schema.package import Difficulty
 
 LEAST_TOOLS = 2
 LENGTH = (40, 4_000)
@@ -38,7 +39,7 @@ class Proposal:
 
 def proposals_of(scenarios: Sequence[ScenarioForm]) -> tuple[Proposal, ...]:
     """Return the requests of all scenarios, easy ones first within each."""
-    order = ("easy", "medium", "hard")
+    order = list(Difficulty)
     return tuple(
         Proposal(scenario, request)
         for scenario in scenarios

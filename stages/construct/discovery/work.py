@@ -40,6 +40,7 @@ from stages.intake.duplicates import DuplicateIndex
 from taskdata.errors import BadTaskData, BudgetExhausted
 from taskdata.schema.discovery import DiscoveryConfig, DroppedProposal, OfferedTool
 from taskdata.schema.model_call import CallPurpose
+from taskdata.schema.package import Difficulty
 from taskdata.schema.seed import Discovery, SeedQuery
 from taskdata.store import Store
 
@@ -55,7 +56,6 @@ _PER_SCENARIO = 3
 _SPARE_ROUNDS = 2
 """Rounds beyond those that would do if every request were kept."""
 _NAMES_SHOWN = 60
-_DIFFICULTIES = ("easy", "medium", "hard")
 
 
 @dataclass
@@ -233,7 +233,7 @@ class _Finding:
         return {
             "domain": Untrusted(self._config.domain),
             "tools": self._tools,
-            "difficulties": _DIFFICULTIES,
+            "difficulties": [level.value for level in Difficulty],
         }
 
     def _shown(self, number: int, proposal: Proposal) -> dict[str, Any]:
@@ -242,7 +242,7 @@ class _Finding:
             "scenario": proposal.scenario.name,
             "need": proposal.scenario.need,
             "tools": list(proposal.scenario.tools),
-            **proposal.request.model_dump(),
+            **proposal.request.model_dump(mode="json"),
             "rules it breaks": list(faults_of(proposal, self._offered)),
         }
 

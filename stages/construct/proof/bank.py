@@ -42,6 +42,8 @@ def prove_bank(
     sandbox: SandboxName,
     proven: Proven = lambda proof: None,
     home: Path = HOME,
+    *,
+    faults: bool = False,
 ) -> dict[str, TaskProof]:
     """Return the proof of each task by content hash; earlier trials are reused.
 
@@ -52,6 +54,7 @@ def prove_bank(
         sandbox: The provider to run them with.
         proven: Told of the proofs, as soon as they are there.
         home: Where files are that take long to make, such as a database server's.
+        faults: Whether programs that decide a task are run over ground truth with faults, too.
 
     Raises:
         SandboxFailed: the sandbox does not work on this machine.
@@ -67,7 +70,7 @@ def prove_bank(
     for proof in proofs.values():
         proven(proof)
     by_workspaces = [task for task in usable.values() if is_proven_by_workspaces(task)]
-    proofs |= prove_workspaces(store.artifacts, by_workspaces, sandbox, home, proven)
+    proofs |= prove_workspaces(store.artifacts, by_workspaces, sandbox, home, proven, faults=faults)
     played = {h: task for h, task in usable.items() if h not in proofs}
     known = {trial.task_hash for trial in store.proof_trials(played)}
     _plan(store, [task for h, task in played.items() if h not in known], files, sandbox)

@@ -18,6 +18,7 @@ from environments.reaper.owner import working_folder
 from environments.reaper.reap import reaped
 from environments.sandbox.providers import sandbox_provider
 from environments.services.starting import ServiceHost
+from stages.construct.proof.adversarial.files import faulty_files
 from stages.construct.proof.verdict import FULL_SCORE, ProofVerdict, TaskProof
 from stages.score.scripts.left import Left
 from stages.score.scripts.program_text import (
@@ -58,6 +59,8 @@ def prove_workspaces(
     sandbox: SandboxName,
     home: Path,
     proven: Proven = lambda proof: None,
+    *,
+    faults: bool = False,
 ) -> dict[str, TaskProof]:
     """Return the proof of each task by content hash; a program is run for each workspace.
 
@@ -67,6 +70,7 @@ def prove_workspaces(
         sandbox: The provider to run the programs with, as many at once as there are cores.
         home: Where files are that take long to make, such as a database server's.
         proven: Told of each proof.
+        faults: Whether programs that read files only are run over ground truth with faults, too.
 
     Raises:
         SandboxFailed: the sandbox does not work on this machine.
@@ -79,7 +83,7 @@ def prove_workspaces(
     note = _stored(artifacts, *_NOTE)
     with reaped(), working_folder() as folder:
         host = ServiceHost(artifacts, provider, folder, home, _LABEL)
-        prover = _Prover(host, ScriptRunner(host), artifacts, note)
+        prover = _Prover(host, ScriptRunner(host), artifacts, note, faults)
         proving = partial(_prove_one, prover, proven=proven)
         return asyncio.run(_prove_all(proving, provider, tasks))
 
@@ -106,6 +110,7 @@ class _Prover:
     runner: ScriptRunner
     artifacts: ArtifactStore
     note: Deliverable
+    tries_faults: bool
 
     async def scores(self, task: Task, delivered: Iterable[Deliverable]) -> Sequence[LeafScore]:
         """Return what the task's program says of a workspace."""
@@ -142,6 +147,9 @@ async def _proof(prover: _Prover, task: Task) -> TaskProof:
         doubt = solution.doubt if solution else ""
         (faults if files_only and not doubt else doubts).append(f"{found}{doubt and '; '}{doubt}")
     verdict = ProofVerdict.UNPROVEN if doubts else ProofVerdict.PROVEN
+    weaknesses = _weaknesses(noted, programs)
+    if prover.tries_faults and files_only and _passes(played):
+        weaknesses += await _unnoticed(prover, task, truth)
     return _of(
         task,
         ProofVerdict.FAILED if faults else verdict,
@@ -149,8 +157,16 @@ async def _proof(prover: _Prover, task: Task) -> TaskProof:
         reference_score=_score(played) if files_only else None,
         nop_score=_score(empty),
         coverage=1.0,
-        weaknesses=_weaknesses(noted, programs),
+        weaknesses=weaknesses,
     )
+
+
+async def _unnoticed(prover: _Prover, task: Task, truth: Sequence[Deliverable]) -> tuple[str, ...]:
+    """Return the faults in the ground truth with which it passes all the same."""
+    read, keep = prover.artifacts.read_bytes, partial(_stored, prover.artifacts)
+    tried = await asyncio.to_thread(list, faulty_files(truth, read, keep, task.content_hash))
+    found = [(what, await prover.scores(task, files)) for what, files in tried]
+    return tuple(f"its program does not notice it: {what}" for what, s in found if _passes(s))
 
 
 def _doubts(

@@ -1,7 +1,10 @@
 """The loop of OpenAI's Agents SDK (package `openai-agents`)."""
 
+import base64
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from environments.ports import Media
 from stages.execute.adapters.sdk_session import PROMPT, SdkSession
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
@@ -27,6 +30,12 @@ class OpenAIAgents:
         import openai
 
         session = SdkSession(assignment)
+        pictures: dict[str, tuple[Media, ...]] = {}
+
+        def shown(data: agents.run.CallModelData[Any]) -> agents.run.ModelInputData:
+            given = data.model_data
+            items: list[Any] = _with_pictures(given.input, pictures)
+            return agents.run.ModelInputData(input=items, instructions=given.instructions)
 
         def finished(context: Any, results: Any) -> agents.ToolsToFinalOutputResult:
             return agents.ToolsToFinalOutputResult(session.answer is not None, session.answer)
@@ -36,12 +45,12 @@ class OpenAIAgents:
                 agent = agents.Agent(
                     name="agent",
                     instructions=session.instructions,
-                    tools=[_tool(session, tool) for tool in session.specs],
+                    tools=[_tool(session, tool, pictures) for tool in session.specs],
                     tool_use_behavior=finished,
                     model=_model(session, client),
                     model_settings=_settings(assignment.agent),
                 )
-                how = agents.RunConfig(tracing_disabled=True)
+                how = agents.RunConfig(tracing_disabled=True, call_model_input_filter=shown)
                 given: str | list[Any] = session.task
                 while True:
                     ended = await agents.Runner.run(agent, given, max_turns=None, run_config=how)
@@ -73,11 +82,16 @@ def _model(session: SdkSession, client: Any) -> "agents.Model":
     return agents.OpenAIChatCompletionsModel(model=spec.model, openai_client=client)
 
 
-def _tool(session: SdkSession, spec: ToolSpec) -> "agents.FunctionTool":
+def _tool(
+    session: SdkSession, spec: ToolSpec, pictures: dict[str, tuple[Media, ...]]
+) -> "agents.FunctionTool":
     import agents
 
     async def invoke(context: Any, raw: str) -> str:
-        return await session.call(spec.name, raw, context.tool_call_id)
+        shown = await session.call(spec.name, raw, context.tool_call_id)
+        if shown.pictures:
+            pictures[context.tool_call_id] = shown.pictures
+        return shown.text
 
     return agents.FunctionTool(
         name=spec.name,
@@ -86,3 +100,36 @@ def _tool(session: SdkSession, spec: ToolSpec) -> "agents.FunctionTool":
         on_invoke_tool=invoke,
         strict_json_schema=False,
     )
+
+
+def _with_pictures(items: Sequence[Any], pictures: Mapping[str, tuple[Media, ...]]) -> list[Any]:
+    """Return a model's input with the pictures of results, as a user's message after them.
+
+    The SDK leaves pictures out of results where it speaks chat completions. All results of a turn
+    come first, as that format wants them.
+    """
+    found: list[Any] = []
+    waiting: list[Media] = []
+    for item in items:
+        is_result = isinstance(item, dict) and item.get("type") == "function_call_output"
+        if waiting and not is_result:
+            found.append(_message(waiting))
+            waiting = []
+        found.append(item)
+        if is_result:
+            waiting += pictures.get(str(item.get("call_id")), ())
+    return [*found, _message(waiting)] if waiting else found
+
+
+def _message(pictures: Sequence[Media]) -> dict[str, Any]:
+    return {
+        "role": "user",
+        "content": [
+            {
+                "type": "input_image",
+                "image_url": f"data:{p.media_type};base64,{base64.b64encode(p.data).decode()}",
+                "detail": "auto",
+            }
+            for p in pictures
+        ],
+    }

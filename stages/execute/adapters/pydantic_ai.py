@@ -78,8 +78,15 @@ def _model(session: SdkSession, client: Any) -> "Model":
 def _tool(session: SdkSession, spec: ToolSpec) -> "pydantic_ai.Tool[object]":
     import pydantic_ai
 
-    async def invoke(context: "pydantic_ai.RunContext[object]", **arguments: Any) -> str:
-        return await session.call(spec.name, json.dumps(arguments), context.tool_call_id or "")
+    async def invoke(
+        context: "pydantic_ai.RunContext[object]", **arguments: Any
+    ) -> "str | pydantic_ai.ToolReturn":
+        raw = json.dumps(arguments)
+        shown = await session.call(spec.name, raw, context.tool_call_id or "")
+        if not shown.pictures:
+            return shown.text
+        media = [pydantic_ai.BinaryContent(p.data, media_type=p.media_type) for p in shown.pictures]
+        return pydantic_ai.ToolReturn(shown.text, content=media)
 
     return pydantic_ai.Tool.from_schema(
         invoke, spec.name, spec.description, spec.parameters, takes_ctx=True

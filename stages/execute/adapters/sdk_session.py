@@ -3,16 +3,17 @@
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 from environments.metering.proxy import MeteringProxy
 from environments.models.wire.arguments import read_arguments
-from environments.ports import Message
+from environments.ports import Media, Message
 from environments.tools.session.finish import ENDING_TOOLS
 from environments.tools.session.overlong import OVERLONG
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
+from stages.execute.dialogue.pictures import as_media, sees_pictures
 from stages.execute.dialogue.talk import answered
 from taskdata.errors import Misuse, NightshiftError
 from taskdata.schema.tool import ToolSpec
@@ -25,6 +26,14 @@ PROMPT = "function_calling_v3"
 _NOTICE_CHARS = 500
 
 
+class Shown(NamedTuple):
+    """A tool's result as the model reads it."""
+
+    text: str
+    pictures: tuple[Media, ...] = ()
+    """Empty where the model cannot see; the text then describes them."""
+
+
 class SdkSession:
     """One trial in the form in which an SDK uses it; everything is recorded and counted."""
 
@@ -35,6 +44,7 @@ class SdkSession:
         self.answer: str | None = None
         """The agent's final answer; None before it has given one."""
         self._assignment = assignment
+        self._sees = sees_pictures(assignment.agent)
         self._failure: NightshiftError | None = None
         self._said = ""
         """What the agent has last said to its user."""
@@ -64,7 +74,7 @@ class SdkSession:
             http_client=openai.DefaultAsyncHttpxClient(trust_env=False),
         )
 
-    async def call(self, tool: str, raw: str, call_id: str = "") -> str:
+    async def call(self, tool: str, raw: str, call_id: str = "") -> Shown:
         """Return a tool's result as the model reads it.
 
         Raises:
@@ -80,17 +90,20 @@ class SdkSession:
         except NightshiftError as exc:
             self._failure = exc
             raise
-        # An SDK takes a result as text, so that its model reads a description of pictures.
-        result = self._assignment.journal.pictures.taken(result, sees=False)
-        self._assignment.journal.tool_call(call, result, started_at, time.monotonic() - started)
+        journal = self._assignment.journal
+        result, seconds = (
+            journal.pictures.taken(result, sees=self._sees),
+            time.monotonic() - started,
+        )
+        journal.tool_call(call, result, started_at, seconds, shows_pictures=self._sees)
         shown = self._assignment.tools.shown(result).text
         if result.error is not None:
-            return f"Error: {shown}"
+            return Shown(f"Error: {shown}")
         if tool not in ENDING_TOOLS:
-            return shown
+            return Shown(shown, as_media(result, self._assignment.agent) if self._sees else ())
         # In a talk its result is the user's answer, and the SDK goes on with it.
         said = await self.turn_over(result.text)
-        return shown if said is None else f"The user answers: {said}"
+        return Shown(shown if said is None else f"The user answers: {said}")
 
     async def turn_over(self, said: str) -> str | None:
         """Return what the user answers to the end of the agent's turn; None: the work is over.

@@ -13,8 +13,8 @@ from quality.injection import plain_letters
 
 _STEM = 4
 """Letters by which a word of the task and one of a deliverable are the same."""
-_WORDS = re.compile(
-    r"\b(?=\w)(?:gra(?:de[drs]?|ders|ding)|scor(?:e|ed|es|er|ers|ing)|mark(?:s|ing|ers?)|rubrics?"
+_OF_WORDS = (
+    r"(?:gra(?:de[drs]?|ders|ding)|scor(?:e|ed|es|er|ers|ing)|mark(?:s|ing|ers?)|rubrics?"
     r"|criteri(?:on|a)|verdicts?|evaluat(?:e[ds]?|ing|ions?|ors?)|assess(?:e[ds]|ing|ments?|ors?)?"
     r"|judg(?:e|es|ed|ing|e?ments?)|reviewers?|examiners?|award(?:s|ed|ing)?|ratings?|benchmarks?"
     r"|submissions?|deliverables?|checklists?|prompts?|llms?|[ak]i|chatbots?|flawless|lenient\w*"
@@ -24,8 +24,8 @@ _WORDS = re.compile(
 """One of these alone, unless the task uses it, too."""
 _WORK = r"(?:work|file|answer|document|response|entry|output|solution|piece|report|text|result)"
 _TEN = r"(?:10|ten|zehn)"
-_PHRASES = re.compile(
-    r"\b(?=\w)(?:"
+_OF_PHRASES = (
+    r"(?:"
     # Points and what is the most of them.
     rf"{_TEN}(?: ?/ ?{_TEN}| out of {_TEN}| von {_TEN}| points?| marks?| punkten?)\b"
     r"|(?:full|maximum|max|top|highest|perfect|best|every|all|maximale?|volle|beste)"
@@ -56,11 +56,15 @@ _PHRASES = re.compile(
     r")"
 )
 """These in any task."""
+_WORDS, _PHRASES, _EITHER = (
+    re.compile(rf"\b(?=\w)(?:{pattern})")
+    for pattern in (_OF_WORDS, _OF_PHRASES, f"{_OF_WORDS}|{_OF_PHRASES}")
+)
 
 
 def may_speak(plain: str) -> bool:
     """Return whether a text, without case and with single spaces, has such a word in any task."""
-    return bool(_WORDS.search(plain) or _PHRASES.search(plain))
+    return bool(_EITHER.search(plain))
 
 
 def is_doubtful(text: str, familiar: Set[str]) -> bool:

@@ -5,15 +5,15 @@ that was made to take many tokens: long runs of letters, digits, symbols, rare c
 """
 
 import re
+from collections import Counter
 
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+|[ ]+|[^A-Za-z0-9 ]")
-_TOKEN = re.compile(r"[A-Za-z]{1,4}|[^A-Za-z ]|  +")
-_LONG_RUN = re.compile(r"[A-Za-z]{17,}| {8,}")
+_LETTERS = re.compile(r"[A-Za-z]+")
+_SPACES = re.compile(r"  +")
 _LETTERS_PER_TOKEN = 4
 _LONGEST_WORD = 16
 """Longer runs of letters are no words, and take a token for every two letters."""
 _SPACES_PER_TOKEN = 8
-_SPACES = " " * _SPACES_PER_TOKEN
 _STRIDE = 4_000
 """Characters that are counted at once, while it is sure that they fit."""
 _MOST_CHARACTERS_PER_TOKEN = 9
@@ -26,14 +26,12 @@ def tokens_of(text: str, most: int | None = None) -> int:
     """Return the estimate; where there are more than `most`, some number above it."""
     if most is not None:
         text = text[: _MOST_CHARACTERS_PER_TOKEN * (most + 2)]
-    total = len(_TOKEN.findall(text))
-    has_long_runs = _SPACES in text or max(map(len, text.split()), default=0) > _LONGEST_WORD
-    for run in _LONG_RUN.finditer(text) if has_long_runs else ():
-        length = run.end() - run.start()
-        if run[0][0] == " ":
-            total += length // _SPACES_PER_TOKEN
-        else:
-            total += -(-length // 2) - -(-length // _LETTERS_PER_TOKEN)
+    runs = Counter(map(len, _LETTERS.findall(text)))
+    letters = sum(length * count for length, count in runs.items())
+    # Whatever is neither a letter nor a space is a token of its own.
+    total = len(text) - letters - text.count(" ")
+    total += sum(_of_letters(length) * count for length, count in runs.items())
+    total += sum(_of_spaces(run.end() - run.start()) for run in _SPACES.finditer(text))
     if not text.isascii():
         rare = len(text) - len(text.encode("ascii", "ignore"))
         total += max(0, len(text.encode("utf-8", "replace")) - len(text) - rare)
@@ -60,11 +58,18 @@ def beginning(text: str, most: int) -> str:
 def _cost(piece: str) -> int:
     first, length = piece[0], len(piece)
     if first == " ":
-        return 0 if length == 1 else 1 + length // _SPACES_PER_TOKEN
+        return 0 if length == 1 else _of_spaces(length)
     if "0" <= first <= "9":
         return length
     if not first.isascii():
         return max(1, len(first.encode("utf-8", "replace")) - 1)
-    if not first.isalpha():
-        return 1
+    return _of_letters(length) if first.isalpha() else 1
+
+
+def _of_letters(length: int) -> int:
     return -(-length // (_LETTERS_PER_TOKEN if length <= _LONGEST_WORD else 2))
+
+
+def _of_spaces(length: int) -> int:
+    """Return the tokens of two spaces or more."""
+    return 1 + length // _SPACES_PER_TOKEN

@@ -23,7 +23,11 @@ EVIL = {
     },
 }
 NAMES = ("echo", "evil", "fail", "reject", "crash", "hang", "flood", "line", "garbage", "rename")
-NAMES += ("media", "pictures", "write", "notify", "forge", "deafen")
+NAMES += ("media", "pictures", "write", "notify", "forge", "deafen", "links")
+RESOURCES: dict[str, dict[str, str]] = {
+    "memo://text": {"text": "a memo"},
+    "memo://picture": {"mimeType": "image/png", "blob": IMAGE},
+}
 
 calls = 0
 
@@ -111,6 +115,10 @@ def answer(name: str, arguments: dict[str, str]) -> object:
                 {"type": "resource", "resource": {"uri": "memo://1", "text": "a memo"}},
             ]
         }
+    if name == "links":
+        uris = ("memo://text", "memo://picture", "memo://none")
+        links = [{"type": "resource_link", "uri": uri, "name": "memo"} for uri in uris]
+        return {"content": links}
     if name == "write":
         with open("output/made.txt", "w") as file:
             file.write(text)
@@ -141,7 +149,8 @@ def main() -> None:
         if method == "initialize":
             reply["result"] = {
                 "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {"listChanged": True}},
+                "capabilities": {"tools": {"listChanged": True}}
+                | ({"resources": {}} if "--resources" in sys.argv else {}),
                 "serverInfo": {"name": "scripted", "version": "1"},
             }
         elif method == "tools/list":
@@ -151,6 +160,9 @@ def main() -> None:
         elif method == "tools/call":
             calls += 1
             reply["result"] = answer(params["name"], params.get("arguments", {}))
+        elif method == "resources/read" and params["uri"] in RESOURCES:
+            uri = params["uri"]
+            reply["result"] = {"contents": [{"uri": uri, **RESOURCES[uri]}]}
         else:
             reply["error"] = {"code": -32601, "message": "no such method"}
         say(reply)

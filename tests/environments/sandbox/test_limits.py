@@ -73,3 +73,20 @@ def test_hiding_files_counts_as_exceeding(tmp_path: Path, monkeypatch: pytest.Mo
     assert used_bytes(tmp_path / "deep") == 0
     assert used_bytes(tmp_path) == math.inf
     assert Space([tmp_path / "wide"], 1 << 40).exceeded()
+
+
+def test_folders_that_take_libraries_may_hold_more_and_count_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(walking, "MAX_ENTRIES", 10)
+    monkeypatch.setattr(walking, "MAX_DEPTH", 3)
+    deep = tmp_path / "1/2/3/4/5"
+    deep.mkdir(parents=True)
+    for number in range(20):
+        (deep / str(number)).write_bytes(os.urandom(10_000))
+
+    assert Space([tmp_path], 1 << 20).exceeded()
+    assert not Space([tmp_path], 1 << 20, [tmp_path]).exceeded()
+    space = Space([tmp_path], 300_000, [tmp_path])
+    (deep / "more").write_bytes(os.urandom(200_000))
+    assert space.exceeded()

@@ -116,19 +116,24 @@ def running(words: str) -> list[str]:
     ],
 )
 def test_the_agent_reaches_them_reads_only_and_they_end_with_the_trial(tried, store, name: str):
-    code = """
-print(ask(30511), ask(30512), ask(30511, method="PUT", data=b"tea: 1"), ask(30599))
+    # Both tests may run at once, and look for their own processes alone.
+    port = {"bubblewrap": 30511, "docker": 30521}[name]
+    code = (
+        f"PORT = {port}"
+        + """
+print(ask(PORT), ask(30512), ask(PORT, method="PUT", data=b"tea: 1"), ask(30599))
 os.utime("output/notes.tar.gz", (0, 0))
 print(sorted(os.listdir("output")))
 """
-    outcome = tried(PUBLISHED, code, name)
+    )
+    outcome = tried(PUBLISHED.replace("30511", str(port)), code, name)
 
     assert outcome.status is OutcomeStatus.FINISHED, outcome.error_detail
     [event] = store.transcript(outcome.trial_id).tool_events
     assert "b'tea: 30\\n' b'tea: 30\\n' 501 refused" in event.text
     # The archive among the initial files is the task's to unpack, as it is in the pool's own loop.
     assert "['memory', 'notes.tar.gz']" in event.text
-    assert running("http.server 30511") == []
+    assert running(f"http.server {port}") == []
 
 
 def test_one_that_ends_before_the_trial_does_costs_the_trial(tried):

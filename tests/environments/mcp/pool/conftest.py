@@ -67,11 +67,13 @@ def unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def built(described, unreachable, tmp_path: Path):
     """Build a server of the pool; returns it, and what was done."""
-    provider = sandbox_provider("bubblewrap")
-    if reason := provider.unavailable():
-        pytest.skip(reason)
 
-    def make(name: str, relocks: bool = False) -> tuple[PoolServer, list[str]]:
+    def make(
+        name: str, relocks: bool = False, sandbox: str = "bubblewrap"
+    ) -> tuple[PoolServer, list[str]]:
+        provider = sandbox_provider(sandbox)
+        if reason := provider.unavailable():
+            pytest.skip(reason)
         server, archive = described(name)
         steps: list[str] = []
         building = build(server, archive, tmp_path, provider, steps.append, relocks=relocks)
@@ -85,18 +87,20 @@ def built(described, unreachable, tmp_path: Path):
 def in_trial(tmp_path: Path):
     """Run a coroutine function over the tools of a pool's server in a sandbox."""
 
-    def run(entry: PoolEntry, talking: Callable[..., Any]) -> Any:
+    def run(entry: PoolEntry, talking: Callable[..., Any], sandbox: str = "bubblewrap") -> Any:
+        provider = sandbox_provider(sandbox)
+
         async def inside() -> Any:
             resources = Resources()
             with new_workspace(tmp_path / "trials", {}, {"note.txt": b"hello"}) as workspace:
                 async with (
-                    sandbox_provider("bubblewrap").open(workspace, resources, "test") as sandbox,
+                    provider.open(workspace, resources, "test") as opened,
                     tools_of_servers(
-                        [entry.name], sandbox, workspace, resources, tmp_path, pool=[entry]
+                        [entry.name], opened, workspace, resources, tmp_path, pool=[entry]
                     ) as tools,
                 ):
                     by_name = {tool.spec.name: tool for tool in tools}
-                    return await talking(by_name, sandbox, workspace)
+                    return await talking(by_name, opened, workspace)
 
         return asyncio.run(inside())
 

@@ -1,14 +1,18 @@
 """Servers that a pool brings as source are built in a sandbox and work in a trial's."""
 
+import asyncio
 import json
 
 import pytest
 
 from environments.mcp.pool import interpreters
+from environments.mcp.pool.building import build
 from environments.mcp.pool.installed import folder_of, missing
 from environments.mcp.pool.starting import PoolEntry, database_variables
+from environments.sandbox.providers import sandbox_provider
 from taskdata.errors import ToolUnavailable
 from taskdata.schema.service import PostgresqlService
+from tests.soak import at_length_only
 
 DATABASE = PostgresqlService(name="database", database="club", user="eve", password="word")
 
@@ -75,6 +79,22 @@ def test_a_build_that_fails_names_its_step_and_leaves_nothing(built, described, 
     assert [path.name for path in left] == [".lock"]
 
 
+def test_an_interrupted_build_leaves_nothing(described, unreachable, tmp_path):
+    provider = sandbox_provider("bubblewrap")
+    if reason := provider.unavailable():
+        pytest.skip(reason)
+    server, archive = described("ledger")
+
+    def interrupt(what: str) -> None:
+        if what == "makes its environment":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(build(server, archive, tmp_path, provider, interrupt))
+    left = folder_of(server, tmp_path, None).parent.iterdir()
+    assert [path.name for path in left] == [".lock"]
+
+
 def test_a_version_of_python_that_is_not_here_is_named(
     built, described, pool, tmp_path, monkeypatch
 ):
@@ -96,3 +116,48 @@ def test_a_node_server_is_built_by_its_own_script(built, in_trial):
         return (await tools["list"].run({}, sandbox)).text
 
     assert in_trial(PoolEntry(server), talk) == "note.txt"
+
+
+@pytest.mark.node
+def test_links_that_a_build_leaves_show_a_trial_nothing_of_the_host(
+    built, described, pool, in_trial, tmp_path
+):
+    (tmp_path / "host/dist").mkdir(parents=True)
+    (tmp_path / "host/dist/index.js").touch()
+    (tmp_path / "host/secret.txt").write_text("secret")
+    build = pool / "local_servers/filesystem/build.js"
+    leave = f'symlinkSync("{tmp_path}/host", "node_modules");'
+    build.write_text(build.read_text().replace("cpSync }", "cpSync, symlinkSync }") + leave)
+    answer = pool / "local_servers/filesystem/source/answer.js"
+    looking = "readdirSync(process.argv[2])"
+    answer.write_text(answer.read_text().replace(looking, 'readdirSync("/opt/local_servers")'))
+    server, _ = built("filesystem")
+
+    async def talk(tools, sandbox, workspace):
+        copies = list(workspace.root.rglob("secret.txt"))
+        seen = await sandbox.run(["/bin/ls", f"{tmp_path}/host"])
+        return copies, seen.exit_code, (await tools["list"].run({}, sandbox)).text
+
+    copies, code, told = in_trial(PoolEntry(server), talk)
+    assert (copies, told) == ([], "filesystem")
+    assert code != 0
+
+    again = 'rmSync("../filesystem", { recursive: true }); symlinkSync("%s", "../filesystem");' % (
+        tmp_path / "host"
+    )
+    text = build.read_text().replace(leave, again).replace("cpSync,", "cpSync, rmSync,")
+    build.write_text(text)
+    with pytest.raises(ToolUnavailable, match=r"did not make filesystem/dist/index\.js"):
+        built("filesystem")
+
+
+@pytest.mark.docker
+@at_length_only
+def test_servers_are_built_and_started_in_docker_too(built, in_trial, tmp_path):
+    server, _ = built("ledger", sandbox="docker")
+    assert missing(server, tmp_path, "docker", "club") is None
+
+    async def talk(tools, sandbox, _):
+        return json.loads((await tools["about"].run({}, sandbox)).text)["arguments"][0]
+
+    assert in_trial(PoolEntry(server), talk, sandbox="docker") == "/workspace/output"

@@ -70,6 +70,7 @@ def test_its_page_says_whose_trials_they_are_and_no_night_is_kept(command, resco
     assert "This run scores run run-1 again" in " ".join(said.split())
 
 
+@pytest.mark.soak
 @at_length_only
 def test_a_rescoring_is_carried_on_and_done_once(nightshift, home, wire, stored_run):
     stored_run({"nop": (8.0,)})

@@ -9,13 +9,14 @@ from stages.construct.discovery.proposals import (
     personal_data,
     proposals_of,
 )
+from taskdata.schema.package import Difficulty
 
 OFFERED = frozenset({"ReadCSV", "XlsxFileGenerator", "Plot", "python_execute"})
 GOOD = "Please put the sum of each day in takings.csv into sums.xlsx, one row for each day."
 
 
 def scenario(*texts: str, tools: tuple[str, ...] = ("ReadCSV", "XlsxFileGenerator")):
-    levels = ("hard", "easy", "medium")
+    levels = (Difficulty.HARD, Difficulty.EASY, Difficulty.MEDIUM)
     return ScenarioForm(
         name="Takings",
         need="Somebody counts money.",

@@ -140,9 +140,9 @@ def test_what_was_proven_is_not_played_again(store, sums, monkeypatch):
     played = []
     real = executing.execute_trials
 
-    def watching(store, run_id, trial_ids, endpoints):
+    def watching(store, run_id, trial_ids, *others):
         played.extend(trial_ids)
-        return real(store, run_id, trial_ids, endpoints)
+        return real(store, run_id, trial_ids, *others)
 
     monkeypatch.setattr(executing, "execute_trials", watching)
     after = prove_bank(store, [old, sums("more")], {}, "bubblewrap")

@@ -15,7 +15,7 @@ from taskdata.store import Store, StoreAddress
 POOL = Path(__file__).parents[3] / "pool"
 
 
-def proven(pool: Path, home: Path, *names: str) -> dict[str, TaskProof]:
+def proven(pool: Path, home: Path, *names: str, faults: bool = False) -> dict[str, TaskProof]:
     """Return the proofs of a pool's tasks by name; each is told of on the way, once."""
     if reason := sandbox_provider("bubblewrap").unavailable():
         pytest.skip(reason)
@@ -25,7 +25,7 @@ def proven(pool: Path, home: Path, *names: str) -> dict[str, TaskProof]:
     import_bank(store, "club", "toolathlon", pool)
     told = list[TaskProof]()
     tasks = list(find_bank(store, "club").tasks([f"toolathlon-{name}" for name in names]))
-    found = prove_bank(store, tasks, {}, "bubblewrap", told.append, home)
+    found = prove_bank(store, tasks, {}, "bubblewrap", told.append, home, faults=faults)
     store.close()
     assert sorted(p.task_id for p in told) == sorted(p.task_id for p in found.values())
     return {p.task_id.removeprefix("toolathlon-"): p for p in found.values()}
@@ -60,6 +60,14 @@ def test_a_program_that_checks_nothing_is_named(proofs):
     assert (proof.reference_score, proof.nop_score) == (10, 0)
     assert "checks nothing" in proof.weaknesses[0]
     assert proof.weaknesses[1].endswith("never calls them: check_slides")
+
+
+def test_faults_in_the_ground_truth_that_a_program_does_not_notice_are_named(tmp_path):
+    tried = proven(POOL, tmp_path, "guest-list", "club-poster", faults=True)
+    assert tried["guest-list"].weaknesses == ()
+    unnoticed = [w for w in tried["club-poster"].weaknesses if "does not notice" in w]
+    assert unnoticed
+    assert not any("is missing" in fault and "line" not in fault for fault in unnoticed)
 
 
 def test_a_program_that_wants_a_database_is_no_failure_of_its_task(proofs):

@@ -1,5 +1,6 @@
 """The SDKs' own loops over our tools, their model calls metered like everybody's."""
 
+import json
 import sys
 from importlib.util import find_spec
 
@@ -11,8 +12,10 @@ from taskdata.schema.agent import AgentSpec
 from taskdata.schema.run import OutcomeStatus
 from taskdata.schema.task import Resources
 from taskdata.schema.transcript import Ending, ModelEvent, ToolEvent
+from tests.soak import at_length_only
 
 KEY = "sk-canary-adapters"
+SOAKED = [pytest.mark.soak, at_length_only]
 WRITE = ("write_file", {"path": "output/out.json", "content": '{"sum": 5}'})
 
 
@@ -88,6 +91,41 @@ def test_the_rest_of_a_long_result_can_be_read(wire, evaluate, new_agent, new_ta
     assert "line 11765" in transcript.tool_events[1].text
     offered = [tool["function"]["name"] for tool in wire.seen[0].body["tools"]]
     assert offered == [tool.name for tool in transcript.tools]
+
+
+DRAW = "from PIL import Image; Image.new('RGB', (60, 40), 'red').save('output/red.png')"
+
+
+@pytest.mark.parametrize(
+    ("provider", "sees"),
+    [
+        ("compatible", True),
+        pytest.param("compatible", False, marks=SOAKED),
+        pytest.param("openai-responses", True, marks=SOAKED),
+    ],
+)
+def test_a_picture_of_a_result_is_seen_by_a_model_that_can(
+    wire, evaluate, new_agent, new_task, monkeypatch, provider, sees
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    draw = ("python_execute", {"code": DRAW})
+    look = ("view_file", {"path": "output/red.png"})
+    wire.then(
+        wire.called(7, wire.says("", draw, look)),
+        wire.called(8, wire.says("", look)),
+        wire.says("Red."),
+    )
+    agent = new_agent(provider, native_inputs=("image",) if sees else ())
+
+    outcome, transcript = evaluate(agent, new_task(tools=("python_execute", "view_file")))
+
+    assert outcome.final_answer == "Red.", (outcome.error, transcript and transcript.events[-1])
+    last = json.dumps(wire.seen[-1].body)
+    looked = [event for event in transcript.tool_events if event.pictures]
+    assert last.count("data:image/png;base64,") == (len(looked) if sees else 0)
+    assert ("that you cannot see" in last) is not sees
+    assert looked
+    assert all(event.pictures[0].was_shown is sees for event in looked)
 
 
 def test_the_budget_ends_the_work(wire, evaluate, new_agent, task):
