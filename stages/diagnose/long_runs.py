@@ -51,13 +51,35 @@ def long_run_labels(record: Record) -> tuple[Label, ...]:
     if not record.transcript.calls_are_known:
         return (*_early_end(record), *dropped)
     return (
-        *_label("loop", _FACT, (*_repeated_calls(record), *_repeated_replies(record))),
+        *_loops(record),
         *_early_end(record),
         *dropped,
         *_label("overlong_output", _FACT, _overlong(record.calls)),
         *_label("cut_off_reply", _FACT, _cut_off(record)),
         *_wasted_budget(record),
     )
+
+
+def _loops(record: Record) -> tuple[Label, ...]:
+    sure = (*_repeated_calls(record), *_repeated_replies(record))
+    return _label("loop", _FACT, sure) or _label("loop", _CONCLUDED, _repeats_at_the_end(record))
+
+
+def _repeats_at_the_end(record: Record) -> list[Evidence]:
+    """Return the last call if a limit cut off the run when the call had just been repeated."""
+    calls = record.calls[-2:]
+    if (
+        record.transcript.ending not in _BUDGETS
+        or len(calls) < 2
+        or _key(calls[0]) != _key(calls[1])
+    ):
+        return []
+    return [of_call(calls[1], "called again with the same result, then a limit was reached")]
+
+
+def _key(call: Call) -> tuple[str, str, str]:
+    """Return what is equal for calls of a tool with the same arguments and the same result."""
+    return call.event.call.tool, call.written, call.event.text
 
 
 def _repeated_calls(record: Record) -> list[Evidence]:
@@ -68,7 +90,7 @@ def _repeated_calls(record: Record) -> list[Evidence]:
     seen: Counter[tuple[str, str, str]] = Counter()
     looping: dict[tuple[str, str, str], tuple[Call, int]] = {}
     for call in record.calls:
-        key = (call.event.call.tool, call.written, call.event.text)
+        key = _key(call)
         if call.event.files and not seen[key]:
             seen.clear()
         seen[key] += 1

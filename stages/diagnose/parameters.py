@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
@@ -13,7 +12,7 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from stages.diagnose.record import Call, Record, label, of_call, words_of
+from stages.diagnose.record import MOST_EVIDENCE, Call, Record, label, of_call, words_of
 from taskdata.schema.diagnosis import Evidence, Label, Taxonomy
 from taskdata.schema.tool import ToolErrorKind, ToolSpec
 
@@ -51,9 +50,12 @@ _BEYOND = re.compile(
     re.IGNORECASE,
 )
 _REFERS = re.compile(r"(^|_|[a-z])(id|ids|path|file|filename|url|uri)$", re.IGNORECASE)
+_NOTHING_ELSE: Registry[Any] = Registry()
 _READ_CHARS = 4_000
+_MOST_REFERENCES = 50
 _MOST_FAULTS = 10
 _SHORTEST_ID = 3
+_REFERENCE_CHARS = 300
 
 
 def parameter_labels(record: Record) -> tuple[Label, ...]:
@@ -64,7 +66,8 @@ def parameter_labels(record: Record) -> tuple[Label, ...]:
     failed = [call for call in record.calls if call.event.error is not None]
     for call in failed:
         for name, confidence, says in _faults(call, specs):
-            found[name].append(of_call(call, says))
+            if len(found[name]) < MOST_EVIDENCE:
+                found[name].append(of_call(call, says))
             sure[name] = max(sure.get(name, 0.0), confidence)
     for call, says in _invented(record, failed):
         found[HALLUCINATED].append(of_call(call, says))
@@ -94,20 +97,13 @@ def _faults(call: Call, specs: Mapping[str, ToolSpec]) -> list[tuple[str, float,
 
 
 def _by_schema(spec: ToolSpec, arguments: Mapping[str, Any]) -> list[tuple[str, float, str]]:
+    # The empty registry fetches nothing that a schema of others refers to.
+    validator = Draft202012Validator(spec.parameters, registry=_NOTHING_ELSE)
     try:
-        errors = list(
-            islice(_validator(spec.canonical_json()).iter_errors(arguments), _MOST_FAULTS)
-        )
+        errors = list(islice(validator.iter_errors(arguments), _MOST_FAULTS))
     except (SchemaError, Unresolvable):
         return []  # the tool's own words are left
     return [(_name_of(error), _FACT, error.message) for error in errors]
-
-
-@lru_cache(maxsize=256)
-def _validator(spec: str) -> Draft202012Validator:
-    # The empty registry fetches nothing that a schema of others refers to.
-    parameters = ToolSpec.model_validate_json(spec).parameters
-    return Draft202012Validator(parameters, registry=Registry())
 
 
 def _name_of(error: ValidationError) -> str:
@@ -121,16 +117,13 @@ def _by_words(text: str) -> list[tuple[str, float, str]]:
 
 
 def _invented(record: Record, failed: list[Call]) -> Iterator[tuple[Call, str]]:
-    """Yield failed calls with a path or id that nothing the agent had read mentions.
+    """Yield failed calls with a path or id that nothing the agent was told mentions.
 
-    What a later result mentions counts as read as well, so that words are collected once.
+    What it was told later counts as well, so that all is searched once.
     """
     wanted = [(call, value) for call in failed for value in _references(call)]
-    if not wanted:
-        return
-    known = record.known_words(record.calls)
-    for call, value in wanted:
-        if not words_of(value) & known:
+    for call, value in wanted[:_MOST_REFERENCES]:
+        if not any(word in record.known_text for word in words_of(value)):
             yield call, f"{value!r} occurs in no query, file or result"
 
 
@@ -145,4 +138,4 @@ def _references(call: Call) -> Iterator[str]:
             continue
         text = PurePosixPath(str(value)).name if "://" not in str(value) else str(value)
         if len(text) >= _SHORTEST_ID:
-            yield text[:_READ_CHARS]
+            yield text[:_REFERENCE_CHARS]

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 from stages.diagnose.signals import Signals, one_line
 from taskdata.schema.diagnosis import LABELS, Evidence, Label, Taxonomy
@@ -107,17 +108,18 @@ class Record:
         )
         return turns, tuple(calls)
 
-    def known_words(self, calls: Iterable[Call]) -> set[str]:
-        """Return the words that the agent could know of: from its task and from these results.
+    @cached_property
+    def known_text(self) -> str:
+        """What the agent could know of, in lower case: from its task and from what it was told.
 
-        Each text is read once, so that the time grows with the length of the record alone.
+        What a call was told that failed is not among it, since that may be the agent's own words.
         """
         texts = [*self.prompt, self.task.query, *(file.path for file in self.task.files)]
         texts += [file.name for file in self.task.deliverables]
-        for call in calls:
+        for call in self.calls:
             if call.event.error is None:
                 texts += [call.event.text, *call.event.files]
-        return {word for text in texts for word in words_of(text)}
+        return "\n".join(texts).lower()
 
 
 def words_of(text: str) -> set[str]:
@@ -145,7 +147,7 @@ def label(
     """
     if name not in LABELS[taxonomy]:
         raise ValueError(f"{taxonomy}: no label {name!r}; it has {', '.join(LABELS[taxonomy])}")
-    kept = tuple(evidence)[:MOST_EVIDENCE]
+    kept = tuple(islice(evidence, MOST_EVIDENCE))
     if not kept:
         return ()
     return (Label(taxonomy=taxonomy, name=name, confidence=confidence, evidence=kept),)

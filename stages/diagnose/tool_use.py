@@ -64,15 +64,21 @@ def _wrong_tools(record: Record) -> tuple[Label, ...]:
         if ending not in _BINARY:
             continue
         name = _path(call).removeprefix("output/")
-        if call.event.call.tool == _TEXT_WRITER and name in broken:
-            found.append(of_call(call, f"wrote text as {ending}; the file could not be read"))
-        elif call.event.call.tool == _TEXT_READER and call.event.error is ToolErrorKind.REFUSED:
+        tool, was_refused = call.event.call.tool, call.event.error is ToolErrorKind.REFUSED
+        if tool in (_TEXT_WRITER, _TEXT_READER) and was_refused:
             found.append(of_call(call))
+        elif tool == _TEXT_WRITER and name in broken:
+            found.append(of_call(call, f"wrote text as {ending}; the file could not be read"))
     return _label("wrong_tool_selection", _LIKELY, found)
 
 
 def _missing_tools(record: Record) -> tuple[Label, ...]:
-    """Return the label where a leaf asks for a tool's result, and no such tool was called."""
+    """Return the label where a leaf asks for a tool's result, and no such tool was called.
+
+    What did not try at all is not attempted, and omitted no step of its work.
+    """
+    if record.signals.tried_nothing:
+        return ()
     called = {call.event.call.tool for call in record.calls}
     found = []
     for leaf in record.signals.leaves:

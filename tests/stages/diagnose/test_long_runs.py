@@ -42,6 +42,16 @@ def test_a_loop_is_the_same_call_with_the_same_result(
 
 
 @pytest.mark.parametrize(
+    ("ending", "confidence"), [(Ending.OUT_OF_TURNS, 0.7), (Ending.FINISHED, None)]
+)
+def test_a_repetition_that_a_limit_cut_off_may_have_been_a_loop(
+    failed: Failed, ending: Ending, confidence: float | None
+):
+    labels = found(failed(OTHER, LIST, LIST, ending=ending))
+    assert (labels["loop"].confidence if "loop" in labels else None) == confidence
+
+
+@pytest.mark.parametrize(
     ("answer", "files", "name"),
     [
         ("The plan is done.", ["plan.xlsx"], "premature_stop"),

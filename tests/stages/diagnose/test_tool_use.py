@@ -67,6 +67,11 @@ CUT = "This call was not run: your reply was cut at its length limit while you w
             "wrong_tool_selection",
             0.9,
         ),
+        (
+            called("write_file", {"path": "output/a.xlsx"}, error=REFUSED, text="It writes text."),
+            "wrong_tool_selection",
+            0.9,
+        ),
     ],
 )
 def test_a_faulty_call_has_the_label_of_its_fault_and_is_its_evidence(
@@ -128,6 +133,7 @@ def test_a_tool_that_a_leaf_asks_for_and_nobody_called_is_missing(failed: Failed
     (label,) = tool_use_labels(failed(called("list_files"), task=task, **NO_LOOK))
     assert (label.name, label.evidence[0].leaf) == ("missing_essential_tool", "looked_up")
     assert tool_use_labels(failed(called("Search"), task=task, **NO_LOOK)) == ()
+    assert tool_use_labels(failed(task=task, answer="", **NO_LOOK)) == ()
 
 
 WRITE = called("Writer", {"path": "output/plan.xlsx"}, files=["output/plan.xlsx"])
