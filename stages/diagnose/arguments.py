@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 
 from stages.diagnose.parameters import CUT_OFF
-from stages.diagnose.record import Record, Turn, label
+from stages.diagnose.record import Record, Turn, label, of_call
 from stages.diagnose.signals import one_line
 from taskdata.schema.diagnosis import Evidence, Label, Taxonomy
 from taskdata.schema.task import Tier
@@ -68,14 +68,14 @@ def argument_labels(record: Record) -> tuple[Label, ...]:
     )
 
 
-def _fault_of_calls(turn: Turn) -> tuple[str, str, str] | None:
+def _fault_of_calls(turn: Turn) -> tuple[str, str, str | None] | None:
     """Return name, words and call of the first call whose arguments could not be read."""
     for call in turn.calls:
         event = call.event
         is_unread = event.error is ToolErrorKind.BAD_ARGUMENTS and event.call.arguments is None
         if is_unread and CUT_OFF not in event.text:
             name = REDUNDANT if _begins_with_json(event.call.raw) else MALFORMED
-            return name, f"{event.call.tool}: {event.call.raw or event.text}", event.call.id
+            return name, f"{event.call.tool}: {event.call.raw or event.text}", of_call(call).call
     return None
 
 

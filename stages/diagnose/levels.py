@@ -13,8 +13,9 @@ from taskdata.schema.diagnosis import FailureType
 from taskdata.schema.failures import RequirementLevel
 
 _TOGETHER = re.compile(
-    r"\b(consisten(t|cy)|coheren(t|ce|tly)|integrat\w+|combin\w+|across|cross-check\w*|reconcil\w+|"
-    r"agrees? with|overall|as a whole|fit together|the same .{1,60} as in)\b",
+    r"\b(consisten(t|cy)|coheren(t|ce|tly)|integrat\w+|combine[sd]?|combining|across|cross-check\w*|"
+    r"reconcil\w+|agrees? with|overall|as a whole|fit together|the same .{1,60} as in|both files|"
+    r"adds? up to|follows? from)\b",
     re.IGNORECASE,
 )
 

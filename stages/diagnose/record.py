@@ -133,7 +133,7 @@ def of_call(call: Call, says: str = "") -> Evidence:
     return Evidence(
         says=one_line(f"{tool}: {says or call.event.text}"),
         turn=call.turn,
-        call=call.event.call.id[:_ID_LENGTH],
+        call=one_line(call.event.call.id, _ID_LENGTH),
     )
 
 

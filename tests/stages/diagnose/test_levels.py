@@ -16,6 +16,8 @@ ONE, TWO = (
         (VALUES, "Each total is right.", "A"),
         (ONE, "The risks are named.", "A"),
         (VALUES, "The totals are consistent with the daily rows.", "B"),
+        (VALUES, "Every grade follows from the final mark.", "B"),
+        (VALUES, "All combinations are listed.", "A"),
         (TWO, "The memo names the winner of the workbook.", "B"),
         (SHEETS, "There is a sheet per region.", "C"),
         (SHEETS, "The sheets are the same across all regions.", "C"),
