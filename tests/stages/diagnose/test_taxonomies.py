@@ -1,12 +1,16 @@
 from collections.abc import Callable
+from dataclasses import replace
+from time import process_time
 
 import pytest
 
+from stages.diagnose.labels import diagnose
 from stages.diagnose.record import MOST_EVIDENCE, Record, label
 from stages.diagnose.taxonomies import labels_of
 from taskdata.schema.diagnosis import Taxonomy
 from taskdata.schema.transcript import Ending
-from tests.stages.diagnose.played import BAD, REFUSED, UNKNOWN, called, named
+from tests.soak import at_length_only
+from tests.stages.diagnose.played import BAD, REFUSED, UNKNOWN, called, named, transcript_of
 
 MANY = [called("Reader", {"n": n}, error=UNKNOWN) for n in range(8)]
 MISSING = {"path": "input/none.pdf"}
@@ -59,3 +63,17 @@ def test_a_rule_cannot_invent_a_label():
 
 def test_nothing_is_labelled_where_nothing_shows(failed: Callable[..., Record]):
     assert labels_of(failed(called("list_files"), files=["plan.docx"])) == ()
+
+
+@at_length_only
+@pytest.mark.soak
+def test_1000_diagnoses_take_5_seconds_or_less(muddled: Record):
+    events = [called("read_file", {"path": f"{n}.txt"}, text=f"{n} " * 500) for n in range(25)]
+    record = replace(muddled, transcript=transcript_of(*events, *muddled.transcript.tool_events))
+    started = process_time()
+    for _ in range(1000):
+        # A copy has none of what its original has looked up.
+        copy = replace(record)
+        diagnose("t1", copy.signals)
+        assert labels_of(copy)
+    assert process_time() - started <= 5
