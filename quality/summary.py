@@ -24,7 +24,13 @@ from quality.statistics.paired import compare_by_task
 from quality.success import success_rates
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Checkpoint, Judge, checked_by_code
-from taskdata.schema.diagnosis import FailureLevels, FailureStage, FailureType
+from taskdata.schema.diagnosis import (
+    Diagnosis,
+    FailureLevels,
+    FailureStage,
+    FailureType,
+    Taxonomy,
+)
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import (
     CallEffort,
@@ -335,7 +341,17 @@ def _failures(results: Sequence[TrialResult]) -> dict[str, dict[str, int]]:
             name: sum(getattr(d.levels, name) for d in labels)
             for name in FailureLevels.model_fields
         },
+        **{t.value: _named(labels, t) for t in Taxonomy if t is not Taxonomy.INFRASTRUCTURE},
     }
+
+
+def _named(labels: Sequence[Diagnosis], taxonomy: Taxonomy) -> dict[str, int]:
+    """Return the names of a taxonomy that occur, the most frequent first."""
+    return dict(
+        Counter(
+            one.name for d in labels for one in d.labels if one.taxonomy is taxonomy
+        ).most_common()
+    )
 
 
 def _cause(result: TrialResult) -> str:

@@ -183,6 +183,10 @@ def _labels(history: History, summary: RunSummary) -> Drawing:
     ]
     styles = {agent.agent: history.styles[agent.agent] for agent in summary.agents}
     columns = ("agent", "kind of label", "label", "trials")
-    note = "First attempts of the latest night: " + "; ".join(PANELS.values()).lower() + "."
+    panels = "; ".join(PANELS.values()).lower()
+    note = (
+        f"First attempts of the latest night: {panels}. The table also has the labels of tool use, "
+        "of long runs and of arguments."
+    )
     figure = as_json(failures(summary.agents, styles))
     return Drawing("Failure labels of the latest night", figure, Table(columns, rows), note)

@@ -15,7 +15,9 @@ failing calls or at a limit of its budget with a deliverable missing.
 - handoff: work was done but did not arrive. Deliverables that are missing, misnamed or unreadable
 cost at least half of the points.
 - refine: most leaves hold, but finer requirements do not.
-- reason: the work was done and most of it arrived, but most of its content is wrong.
+- reason: the work was done and most of it arrived, but most of its content is wrong: content that
+arrived cost at least half of the points.
+- undetermined: none of these fits.
 
 The tool calls of a program or of an imported result are unknown. Such a trial is never labelled not
 attempted or plan, and execute only if a program did not finish and a deliverable is missing.
@@ -33,7 +35,8 @@ from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, Fa
 from taskdata.schema.success import TrialVerdict
 from taskdata.schema.transcript import Ending
 
-LABELLER = "rules@2"
+LABELLER = "rules@3"
+"""Trials with labels of an earlier version are due again."""
 _QUOTED = 3
 
 
@@ -62,15 +65,16 @@ def _stage(signals: Signals) -> tuple[FailureStage | None, str]:
         (FailureStage.EXECUTE, _broke_down),
         (FailureStage.HANDOFF, _did_not_arrive),
         (FailureStage.REFINE, _nearly_right),
+        (FailureStage.REASON, _wrong_content),
     ]
     for stage, rule in rules:
         reason = rule(signals)
         if reason is not None:
             return stage, reason
     held = sum(leaf.holds for leaf in signals.leaves)
-    return FailureStage.REASON, (
-        f"the work was done and most of it delivered, but only {held} of "
-        f"{len(signals.leaves)} scored leaves hold"
+    return FailureStage.UNDETERMINED, (
+        f"only {held} of {len(signals.leaves)} scored leaves hold, and no signal says at which "
+        "stage the work broke down"
     )
 
 
@@ -149,6 +153,22 @@ def _nearly_right(signals: Signals) -> str | None:
     if 2 * held < len(signals.leaves):
         return None
     return f"{held} of {len(signals.leaves)} scored leaves hold, the finer ones do not"
+
+
+def _wrong_content(signals: Signals) -> str | None:
+    lost = sum(leaf.lost for leaf in signals.leaves)
+    content = sum(
+        leaf.lost
+        for leaf in signals.leaves
+        if not leaf.undelivered and leaf_type(leaf.checkpoint) is not FailureType.FORMATTING
+    )
+    if not content or 2 * content < lost:
+        return None
+    held = sum(leaf.holds for leaf in signals.leaves)
+    return (
+        f"the work was done and most of it delivered, but only {held} of {len(signals.leaves)} "
+        f"scored leaves hold; wrong content cost {content:.1f} of the {lost:.1f} points lost"
+    )
 
 
 def _levels(signals: Signals) -> tuple[FailureLevels, list[str]]:

@@ -1,13 +1,16 @@
-"""The diagnose stage: label the scored trials of a round that have no labels yet."""
+"""The diagnose stage: label the scored trials of a round that have no labels of this version."""
 
 import logging
 import time
 from collections.abc import Iterator
 
-from stages.diagnose.labels import diagnose
+from stages.diagnose.labels import LABELLER, diagnose
+from stages.diagnose.record import Record
 from stages.diagnose.signals import Signals, observe
+from stages.diagnose.taxonomies import labels_of
 from stages.execute.attempt import cause
 from taskdata.errors import NightshiftError, StoreUnavailable
+from taskdata.schema.diagnosis import Diagnosis
 from taskdata.schema.run import StageReport, Trial, TrialResult
 from taskdata.schema.success import SuccessRule
 from taskdata.schema.task import Task
@@ -17,7 +20,7 @@ _logger = logging.getLogger(__name__)
 
 
 def due(store: Store, run_id: str, round_: int) -> list[str]:
-    """Return the ids of trials with a scored leaf and without labels.
+    """Return the ids of trials with a scored leaf and without labels of this version's rules.
 
     A trial lost to infrastructure, or without any scored leaf, says nothing about the agent and is
     never due.
@@ -38,8 +41,8 @@ def do(store: Store, run_id: str, round_: int) -> StageReport:
     for result in _due(store, run_id, round_):
         were_due += 1
         try:
-            signals = _signals(store, result, tasks[result.trial.task_hash], rule)
-            store.record_diagnosis(diagnose(result.trial.id, signals))
+            record = _record(store, result, tasks[result.trial.task_hash], rule)
+            store.record_diagnosis(_diagnosed(record))
         except StoreUnavailable:
             raise
         except Exception as exc:  # one trial must not sink the round
@@ -64,21 +67,29 @@ def signals_of(store: Store, trial: Trial, rule: SuccessRule) -> Signals:
         NightshiftError: if its outcome, transcript or score is not in the store.
     """
     result = TrialResult(trial=trial, outcome=store.outcome(trial.id), score=store.score(trial.id))
-    return _signals(store, result, store.task(trial.task_hash), rule)
+    return _record(store, result, store.task(trial.task_hash), rule).signals
 
 
-def _signals(store: Store, result: TrialResult, task: Task, rule: SuccessRule) -> Signals:
+def _diagnosed(record: Record) -> Diagnosis:
+    found = diagnose(record.score.trial_id, record.signals)
+    # A trial that did not fail may have made the same mistakes, and nothing came of them.
+    return found if found.stage is None else found.model_copy(update={"labels": labels_of(record)})
+
+
+def _record(store: Store, result: TrialResult, task: Task, rule: SuccessRule) -> Record:
     outcome, score, trial_id = result.outcome, result.score, result.trial.id
     transcript = None if outcome is None else store.transcript_of(outcome)
     if outcome is None or transcript is None or score is None:
         raise NightshiftError(f"trial {trial_id}: its outcome, transcript or score is missing")
     # Asking for the views of what was not delivered would cost as much as the labels.
     views = store.rendered(trial_id) if outcome.deliverables else ()
-    return observe(task, outcome, transcript, score, views, rule)
+    signals = observe(task, outcome, transcript, score, views, rule)
+    return Record(task, outcome, transcript, score, signals)
 
 
 def _due(store: Store, run_id: str, round_: int) -> Iterator[TrialResult]:
     for result in store.each_result(run_id, round_):
-        score = result.score
-        if result.diagnosis is None and score is not None and score.root.score is not None:
+        score, found = result.score, result.diagnosis
+        is_labelled = found is not None and found.labeller == LABELLER
+        if not is_labelled and score is not None and score.root.score is not None:
             yield result

@@ -1,8 +1,12 @@
 """Failure labels of a trial (GTA-2, sections 5.3 and appendix .4)."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import ClassVar
 
-from taskdata.schema.base import Value
+from pydantic import Field
+
+from taskdata.schema.base import GrowingValue, Value
 
 
 class FailureStage(StrEnum):
@@ -15,6 +19,8 @@ class FailureStage(StrEnum):
     REASON = "reason"
     REFINE = "refine"
     HANDOFF = "handoff"
+    UNDETERMINED = "undetermined"
+    """The trial failed, and its signals decide for none of the stages."""
 
 
 class FailureType(StrEnum):
@@ -40,14 +46,128 @@ class FailureLevels(Value):
     """C: the final deliverable is missing, misnamed, unreadable or of the wrong form."""
 
 
-class Diagnosis(Value):
+class Taxonomy(StrEnum):
+    """Where a label comes from; docs/failures.md defines every label of each."""
+
+    TOOL_USE = "tool_use"
+    """TOBench, table 4."""
+    LONG_RUN = "long_run"
+    """Faults of long runs: loops, work that was not ended, effort without effect."""
+    ARGUMENTS = "arguments"
+    """Errors of predicted arguments, atomic tier (GTA, table 6)."""
+    INFRASTRUCTURE = "infrastructure"
+    """Outside the agent; a trial with such a label has none of another taxonomy."""
+
+
+TOOL_USE: Mapping[str, tuple[str, ...]] = {
+    "tool_call": (
+        "wrong_tool_selection",
+        "missing_essential_tool",
+        "tool_planning_error",
+        "hallucinated_tool",
+    ),
+    "parameter": (
+        "parameter_type_error",
+        "parameter_range_error",
+        "parameter_object_selection_error",
+        "missing_parameter",
+        "hallucinated_parameter",
+    ),
+    "multimodal_capability": (
+        "fine_grained_perception",
+        "visual_spatial_understanding",
+        "video_temporal_understanding",
+        "cross_modal_fusion",
+        "multimodal_hallucination",
+    ),
+    "self_verification": ("no_verification", "pseudo_verification", "incomplete_verification"),
+    "non_agent": ("false_positive", "mcp_issue", "agent_base_model_issue"),
+}
+"""The subcategories of each category of TOBench's table 4."""
+LABELS: Mapping[Taxonomy, tuple[str, ...]] = {
+    Taxonomy.TOOL_USE: tuple(name for names in TOOL_USE.values() for name in names),
+    Taxonomy.LONG_RUN: (
+        "loop",
+        "premature_stop",
+        "handed_back",
+        "dropped_items",
+        "overlong_output",
+        "cut_off_reply",
+        "budget_spent_on_retries",
+    ),
+    Taxonomy.ARGUMENTS: (
+        "asks_user",
+        "no_action",
+        "malformed_json",
+        "several_tools",
+        "redundant_text",
+        "repeated_prompt",
+        "wrong_final_format",
+    ),
+    Taxonomy.INFRASTRUCTURE: (
+        "provider",
+        "sandbox",
+        "tool_backend",
+        "broken_task",
+        "our_bug",
+        "run_limit",
+        "undetermined",
+    ),
+}
+"""The names of each taxonomy; docs/failures.md defines them."""
+
+
+class Evidence(GrowingValue):
+    """One thing on record that led to a label."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"turn", "call", "leaf", "deliverable"})
+
+    says: str
+    """One line."""
+    turn: int | None = Field(default=None, ge=1)
+    """Number of the model call in the transcript; None: before the first, or about no turn."""
+    call: str | None = None
+    """Id of the tool call in the transcript."""
+    leaf: str | None = None
+    """Id of the leaf in the task's checkpoint tree."""
+    deliverable: str | None = None
+    """Its name in the task."""
+
+
+def placed(evidence: Evidence) -> str:
+    """Return a piece of evidence for people: where it stands, and what it says."""
+    places = {
+        "turn": evidence.turn,
+        "call": evidence.call,
+        "leaf": evidence.leaf,
+        "deliverable": evidence.deliverable,
+    }
+    named = ", ".join(f"{name} {value}" for name, value in places.items() if value is not None)
+    return f"{named}: {evidence.says}" if named else evidence.says
+
+
+class Label(Value):
+    """One name of a taxonomy that fits a trial, and why."""
+
+    taxonomy: Taxonomy
+    name: str = Field(pattern=r"^[a-z][a-z_]{0,60}$")
+    confidence: float = Field(ge=0, le=1)
+    """1: it stands in the record; less where a rule concludes it from what stands there."""
+    evidence: tuple[Evidence, ...] = Field(min_length=1)
+
+
+class Diagnosis(GrowingValue):
     """Why a trial failed; stage None means it did not fail."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"labels"})
 
     trial_id: str
     stage: FailureStage | None
     type: FailureType | None = None
     levels: FailureLevels
     evidence: tuple[str, ...]
-    """One sentence per signal that led to the labels."""
+    """One sentence per signal that led to stage, type and levels."""
+    labels: tuple[Label, ...] = ()
+    """Those of the other taxonomies, none of them twice."""
     labeller: str
     """Who labelled: `rules@1`."""

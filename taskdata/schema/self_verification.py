@@ -62,10 +62,13 @@ def self_verification(
     visible = [path for path in delivered if _ending(path) in VISIBLE]
     if not visible or not transcript.calls_are_known:
         return None
-    return min((_level(path, transcript.tool_events) for path in visible), key=_ORDER.index)
+    return min(
+        (verification_of(path, transcript.tool_events) for path in visible), key=_ORDER.index
+    )
 
 
-def _level(path: str, events: Collection[ToolEvent]) -> SelfVerification:
+def verification_of(path: str, events: Collection[ToolEvent]) -> SelfVerification:
+    """Return what was done with the file at `path` in these calls after its last change."""
     listed = list(events)
     last = max((at for at, event in enumerate(listed) if path in event.files), default=-1)
     # A program that writes a file may render it as well.

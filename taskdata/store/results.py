@@ -113,6 +113,7 @@ def _diagnosis(row: sa.RowMapping) -> Diagnosis:
                 deliverable=row["deliverable_level"],
             ),
             "evidence": tuple(row["evidence"]),
+            "labels": tuple(row["labels"] or ()),
             "labeller": row["labeller"],
         }
     )

@@ -57,9 +57,8 @@ _FORGET_SCORING_ERROR = sa.delete(SCORING_ERRORS).where(
 )
 _IS_FINISHED = sa.exists().where(OUTCOMES.c.trial_id == TRIALS.c.id, OUTCOMES.c.status == FINISHED)
 _IS_SCORED = sa.exists().where(SCORES.c.trial_id == TRIALS.c.id)
-_HAS_DIAGNOSIS = sa.select(DIAGNOSES.c.trial_id).where(
-    DIAGNOSES.c.trial_id == sa.bindparam("trial")
-)
+_DIAGNOSED_BY = sa.select(DIAGNOSES.c.labeller).where(DIAGNOSES.c.trial_id == sa.bindparam("trial"))
+_FORGET_DIAGNOSIS = sa.delete(DIAGNOSES).where(DIAGNOSES.c.trial_id == sa.bindparam("trial"))
 _ADD_DIAGNOSIS = sa.insert(DIAGNOSES)
 _VIEWS = (
     sa.select(_RENDERED.c.view_sha256)
@@ -270,7 +269,11 @@ class TrialStore(AttemptStore, CallStore):
         self.keep_page_pictures(sha256, ending, reader, kept)
 
     def record_diagnosis(self, diagnosis: Diagnosis) -> bool:
-        """Store a trial's labels; return False, changing nothing, if it has some."""
+        """Store a trial's labels in place of those of another labeller.
+
+        Returns:
+            False, and nothing changes, if the trial has labels of the same labeller.
+        """
         fields = {
             "trial_id": diagnosis.trial_id,
             "stage": diagnosis.stage,
@@ -279,12 +282,17 @@ class TrialStore(AttemptStore, CallStore):
             "composition_level": diagnosis.levels.composition,
             "deliverable_level": diagnosis.levels.deliverable,
             "evidence": list(diagnosis.evidence),
+            "labels": [label.model_dump(mode="json") for label in diagnosis.labels] or None,
             "labeller": diagnosis.labeller,
             "diagnosed_at": datetime.now(UTC),
         }
+        trial = {"trial": diagnosis.trial_id}
         with self._plainly_writing() as connection:
-            if connection.execute(_HAS_DIAGNOSIS, {"trial": diagnosis.trial_id}).first():
+            by = connection.execute(_DIAGNOSED_BY, trial).scalar()
+            if by == diagnosis.labeller:
                 return False
+            if by is not None:
+                connection.execute(_FORGET_DIAGNOSIS, trial)
             connection.execute(_ADD_DIAGNOSIS, fields)
         return True
 

@@ -245,6 +245,7 @@ class DiagnosisRow(SQLModel, table=True):
     composition_level: bool
     deliverable_level: bool
     evidence: list[str] = json_column()
+    labels: list[dict[str, Any]] | None = json_column(nullable=True)
     labeller: str
     diagnosed_at: datetime = time_column()
 

@@ -13,6 +13,7 @@ from dashboards.pages.detail_tables import detail_tables
 from dashboards.pages.trial_rows import trials_on_page
 from quality.summary import summarise
 from taskdata.errors import Misuse
+from taskdata.schema.diagnosis import Evidence, Label
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
 from taskdata.schema.scores import Unscored
 from taskdata.schema.transcript import ModelEvent
@@ -141,6 +142,17 @@ def test_details_hold_query_scores_reasons_transcript_and_deliverables(
     assert [entry["who"] for entry in found["transcript"]] == ["user", "model", "tool"]
     assert found["deliverables"][0]["name"] == "out.json"
     assert '"sum": 5' in found["deliverables"][0]["blocks"][0]["text"]
+
+
+def test_details_hold_the_failure_labels_with_their_evidence(dashboard, night, store, details_of):
+    trial = next(t for t in store.trials(night.id, 0) if t.agent == AGENT and t.task_id == "second")
+    (found,) = [r.diagnosis for r in store.results(night.id) if r.trial.id == trial.id]
+    seen = Evidence(says="called 3 times", turn=4, call="c9")
+    loop = Label(taxonomy="long_run", name="loop", confidence=0.9, evidence=(seen,))
+    store.record_diagnosis(found.model_copy(update={"labels": (loop,), "labeller": "rules@3"}))
+    assert details_of(dashboard(night), trial.id)["diagnosis"]["evidence"][-1] == (
+        "loop (long run, confidence 0.9): turn 4, call c9: called 3 times"
+    )
 
 
 def test_attempts_are_linked_in_both_directions(dashboard, night, store, details_of):

@@ -275,6 +275,7 @@ def test_failure_labels_are_counted_per_trial(tasks: list[Task], make_result: Ma
         "reason": 0,
         "refine": 0,
         "handoff": 0,
+        "undetermined": 0,
     }
     assert found.failures["type"]["formatting"] == 2
     assert found.failures["level"] == {"leaf": 1, "composition": 0, "deliverable": 3}

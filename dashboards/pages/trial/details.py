@@ -16,6 +16,7 @@ from dashboards.pages.trial.predictions import compared
 from dashboards.pages.trial.transcript import entries
 from dashboards.pages.trial_rows import state
 from taskdata.errors import NightshiftError
+from taskdata.schema.diagnosis import Diagnosis, placed
 from taskdata.schema.run import TrialResult
 from taskdata.schema.scores import LeafScore, NodeScore
 from taskdata.schema.task import Task
@@ -214,8 +215,20 @@ def _diagnosis(result: TrialResult, cap: Cap) -> Details | None:
             ["Levels", ", ".join(levels) or "none"],
             ["Labelled by", shown(diagnosis.labeller, cap.reason)],
         ],
-        "evidence": [shown(sentence, cap.reason) for sentence in diagnosis.evidence[: cap.nodes]],
+        "evidence": [
+            shown(sentence, cap.reason)
+            for sentence in (*diagnosis.evidence, *_labels(diagnosis))[: cap.nodes]
+        ],
     }
+
+
+def _labels(diagnosis: Diagnosis) -> list[str]:
+    """Return each label as a sentence, with the first piece of its evidence."""
+    return [
+        f"{formats.words(one.name)} ({formats.words(one.taxonomy)}, confidence "
+        f"{one.confidence:g}): {placed(one.evidence[0])}"
+        for one in diagnosis.labels
+    ]
 
 
 def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:

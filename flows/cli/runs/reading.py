@@ -8,6 +8,7 @@ import typer
 from flows.cli import console
 from flows.cli.options import JsonOption
 from flows.cli.runs.details import write_detail
+from flows.cli.runs.failures import write_failures
 from flows.cli.runs.verdicts import (
     FailUnderOption,
     require_comparable,
@@ -43,6 +44,9 @@ def results(
     detail: Annotated[
         bool, typer.Option("--detail", help="Also show figures by groups, faults and effort.")
     ] = False,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Show why trials failed instead: labels by agent.")
+    ] = False,
     fail_under: FailUnderOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -53,7 +57,13 @@ def results(
     """
     from flows.summaries import summary_of
 
+    if failures and (wide or detail or fail_under is not None):
+        raise Misuse("--failures shows labels alone; leave out --wide, --detail and --fail-under")
     _settings, store, run = opened(run_id)
+    if failures:
+        write_failures(store, run, as_json=as_json)
+        store.close()
+        return
     require_comparable(run.config.agents, fail_under)
     summary = summary_of(store, run.id)
     store.close()

@@ -201,6 +201,7 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
         console.say(f"{_failure(result.diagnosis)}:")
         for sentence in result.diagnosis.evidence:
             console.block(f"- {sentence}")
+        _show_labels(result.diagnosis)
 
 
 def _show_end_to_end(score: "EndToEndScore") -> None:
@@ -236,6 +237,23 @@ def _failure(diagnosis: "Diagnosis") -> str:
         return "Not attempted"
     kind = "no type" if diagnosis.type is None else _words(diagnosis.type)
     return f"Failed at {diagnosis.stage} ({kind})"
+
+
+def _show_labels(diagnosis: "Diagnosis") -> None:
+    """Write the labels of the other taxonomies, each with the first piece of its evidence."""
+    from taskdata.schema.diagnosis import placed
+
+    rows = [
+        {
+            "label": _words(label.name),
+            "of": _words(label.taxonomy),
+            "confidence": f"{label.confidence:g}",
+            "evidence": "\n".join(placed(evidence) for evidence in label.evidence[:2]),
+        }
+        for label in diagnosis.labels
+    ]
+    if rows:
+        console.table(rows, title="Failure labels")
 
 
 def _marks(score: "StepScore") -> list[dict[str, str]]:

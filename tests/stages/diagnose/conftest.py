@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from stages.diagnose.record import Record
 from stages.diagnose.signals import Signals, observe
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.run import Deliverable, OutcomeStatus, TrialOutcome
@@ -22,6 +24,7 @@ from taskdata.schema.transcript import (
     Transcript,
 )
 from taskdata.schema.views import RenderedDeliverable, TextView, UnreadableView
+from tests.stages.diagnose.played import record_of, transcript_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -212,3 +215,40 @@ def see(
 def _rendered(name: str, broken: bool) -> RenderedDeliverable:
     view = UnreadableView(reason="not a ZIP file") if broken else TextView(text="x")
     return RenderedDeliverable(name=name, sha256="a" * 64, view=view)
+
+
+@pytest.fixture
+def failed(trip_task: Task, make_outcome: Callable[..., TrialOutcome]) -> Callable[..., Record]:
+    """The record of a trial of the trip with these events, in which leaves score 0."""
+
+    def made(
+        *events: Event,
+        scores: dict[str, float | None] | None = None,
+        reasons: dict[str, str] | None = None,
+        files: Sequence[str] = ("plan.xlsx", "memo.docx"),
+        unreadable: Sequence[str] = (),
+        task: Task | None = None,
+        **transcript: Any,
+    ) -> Record:
+        task = task or trip_task
+        leaves = {leaf.id: 0.0 for leaf in task.checkpoints.leaves()} | (scores or {})
+        root = with_reasons(scored(task.checkpoints, leaves), reasons or {})
+        answer = transcript.get("answer", "done")
+        return record_of(
+            task,
+            make_outcome(files, answer),
+            transcript_of(*events, **transcript),
+            TrialScore(trial_id="t1", root=root, scorer_version="1"),
+            [_rendered(name, name in unreadable) for name in files],
+        )
+
+    return made
+
+
+def with_reasons(node: NodeScore, reasons: dict[str, str]) -> NodeScore:
+    """The same tree, in which the verifiers of these leaves said this."""
+    if node.leaf is not None:
+        leaf = node.leaf.model_copy(update={"reason": reasons.get(node.id, node.leaf.reason)})
+        return node.model_copy(update={"leaf": leaf})
+    below = tuple(with_reasons(child, reasons) for child in node.children)
+    return node.model_copy(update={"children": below})

@@ -102,7 +102,7 @@ def test_stage(see: See, stage: str | None, says: str, scores: dict, seen: dict)
     assert diagnosis.stage == stage
     assert says in diagnosis.evidence[0]
     assert (diagnosis.type is None) == (stage is None)
-    assert diagnosis.labeller == "rules@2"
+    assert diagnosis.labeller == "rules@3"
 
 
 @pytest.mark.parametrize(
@@ -325,3 +325,10 @@ def test_a_missing_file_that_cost_little_is_not_what_the_trial_died_of(see: See,
 
     assert diagnosis.stage is FailureStage.REASON
     assert diagnosis.levels.deliverable
+
+
+def test_where_no_rule_fits_the_stage_is_undetermined(see: See, trip_task: Task):
+    form = {"bad1": ("xlsx_sheets", "r"), "bad2": ("xlsx_columns", "r"), "ok": ("xlsx_cells", "r")}
+    found = typed(see, trip_task, form)
+    assert (found.stage, found.type) == (FailureStage.UNDETERMINED, FailureType.FORMATTING)
+    assert "no signal says at which stage" in found.evidence[0]

@@ -9,6 +9,7 @@ from taskdata.schema.diagnosis import FailureStage
 from taskdata.schema.run import OutcomeStatus, Run, Trial, TrialOutcome
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
 from taskdata.schema.task import Task
+from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.transcript import Transcript
 from taskdata.store import Store
 
@@ -127,3 +128,31 @@ def test_a_database_that_is_gone_is_not_asked_for_every_trial(
     with pytest.raises(StoreUnavailable, match="gone"):
         work.do(store, night.id, 0)
     assert len(asked) == 1
+
+
+def test_a_failed_trial_has_labels_with_evidence_and_a_successful_one_none(
+    store: Store, night: Run, play: Callable[..., Trial]
+):
+    calls = (("Reader", ToolErrorKind.UNKNOWN_TOOL),)
+    failed, succeeded = play(0, 0.0, calls=calls), play(1, 9.0, calls=calls)
+    work.do(store, night.id, 0)
+
+    labels = {r.trial.id: r.diagnosis.labels for r in store.results(night.id)}
+    by_name = {label.name: label for label in labels[failed.id]}
+    assert by_name["hallucinated_tool"].evidence[0].call == "0"
+    assert labels[succeeded.id] == ()
+
+
+def test_labels_of_an_earlier_version_are_replaced(
+    store: Store, night: Run, play: Callable[..., Trial]
+):
+    trial = play(0, 0.0)
+    work.do(store, night.id, 0)
+    (first,) = [r.diagnosis for r in store.results(night.id)]
+    earlier = first.model_copy(update={"labeller": "rules@1", "evidence": ("old",)})
+    assert store.record_diagnosis(earlier)
+    assert work.due(store, night.id, 0) == [trial.id]
+
+    assert work.do(store, night.id, 0).done == 1
+    assert [r.diagnosis for r in store.results(night.id)] == [first]
+    assert work.do(store, night.id, 0).due == 0

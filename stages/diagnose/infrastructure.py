@@ -1,0 +1,59 @@
+"""Why a trial was lost outside its agent: which part failed, from the recorded error."""
+
+import re
+
+from stages.diagnose.signals import one_line
+from taskdata.schema.diagnosis import Evidence, Label, Taxonomy
+from taskdata.schema.run import TrialResult
+
+PROVIDER, SANDBOX, TOOL_BACKEND = "provider", "sandbox", "tool_backend"
+TASK, OUR_BUG, RUN_LIMIT, UNDETERMINED = "broken_task", "our_bug", "run_limit", "undetermined"
+
+_BY_ERROR = {
+    "ModelUnavailable": PROVIDER,
+    "ModelRejected": PROVIDER,
+    "JudgeUnreadable": PROVIDER,
+    "SimulatedUserFailed": PROVIDER,
+    "SandboxFailed": SANDBOX,
+    "ChecksFailed": SANDBOX,
+    "ToolUnavailable": TOOL_BACKEND,
+    "ServiceFailed": TOOL_BACKEND,
+    "BadTaskData": TASK,
+    "PreprocessFailed": TASK,
+    "BudgetExhausted": RUN_LIMIT,
+    "DeadlinePassed": RUN_LIMIT,
+}
+_RAISED = re.compile(r"^(?:[a-zA-Z_]\w*\.)*(?P<type>[A-Z]\w*)(?::|$)", re.MULTILINE)
+"""The line of a traceback, or the beginning of a cause, that names the type of an exception."""
+_FOREIGN = re.compile(r"^[A-Z]\w*(Error|Exception|Timeout|Interrupt)(:|$)")
+_STATED, _GUESSED = 1.0, 0.5
+
+
+def infrastructure_label(result: TrialResult) -> Label | None:
+    """Return which part outside the agent failed; None: the trial was not lost.
+
+    A trial that is tried again loses the label with its error: it is told from what is stored now,
+    and never stored itself.
+    """
+    if not result.is_infrastructure_error:
+        return None
+    outcome = result.outcome
+    detail = (outcome.error_detail if outcome is not None else None) or ""
+    error = (outcome.error if outcome is not None else None) or result.scoring_error or ""
+    name = RUN_LIMIT if result.is_left_out else _part(error, detail)
+    return Label(
+        taxonomy=Taxonomy.INFRASTRUCTURE,
+        name=name,
+        confidence=_GUESSED if name == UNDETERMINED else _STATED,
+        evidence=(Evidence(says=one_line(error) or "no cause was recorded"),),
+    )
+
+
+def _part(error: str, detail: str) -> str:
+    raised = [match["type"] for match in _RAISED.finditer(detail)]
+    known = [name for name in raised if name in _BY_ERROR or _FOREIGN.match(name)]
+    if known:
+        # The last one is what the trial ended with; those before it are its causes.
+        return _BY_ERROR.get(known[-1], OUR_BUG)
+    # Errors of our own types are recorded without their type, all others with it.
+    return OUR_BUG if _FOREIGN.match(error) else UNDETERMINED

@@ -1,0 +1,66 @@
+import json
+
+import pytest
+
+from flows.config import load_settings
+from taskdata.schema.diagnosis import Diagnosis, Evidence, FailureLevels, Label
+from taskdata.store import Store
+
+AGENT = "react:local/smollm2-135m"
+
+
+@pytest.fixture
+def diagnosed(stored_run) -> str:
+    """A run of three trials: one failed in a loop, one succeeded, one was lost.
+
+    Returns the first one's id.
+    """
+    failed, succeeded, _ = stored_run({AGENT: (2.0, 9.0, "ValueError: lost")})[AGENT]
+    loop = Label(
+        taxonomy="long_run", name="loop", confidence=1, evidence=(Evidence(says="3 times", turn=4),)
+    )
+    store = Store.open(load_settings().address)
+    for trial, stage, labels in ((failed, "undetermined", (loop,)), (succeeded, None, ())):
+        levels = FailureLevels(leaf=stage is not None, composition=False, deliverable=False)
+        store.record_diagnosis(
+            Diagnosis(
+                trial_id=trial,
+                stage=stage,
+                levels=levels,
+                evidence=(),
+                labels=labels,
+                labeller="rules@3",
+            )
+        )
+    store.close()
+    return failed
+
+
+def test_programs_get_every_label_in_percent_with_its_n(command, diagnosed):
+    (agent,) = json.loads(command("results", "--failures", "--json").stdout)["agents"]
+    assert (agent["trials"], agent["scored"], agent["failed"], agent["lost"]) == (3, 2, 1, 1)
+    assert agent["labels"]["long_run"] == {"loop": {"n": 1, "of": 1, "percent": 100.0}}
+    assert agent["labels"]["stage"]["undetermined"]["n"] == 1
+    assert agent["labels"]["infrastructure"] == {"our_bug": {"n": 1, "of": 3, "percent": 33.33}}
+    assert set(agent["requirements"]) == {"A", "B", "C"}
+
+
+def test_people_get_tables_of_what_occurs(command, diagnosed):
+    shown = command("results", "--failures").stdout
+    assert "our bug" in shown
+    assert "1 of 3" in shown
+    assert "33.33 %" in shown
+    assert "hallucinated" not in shown
+
+
+def test_it_stands_alone(command, diagnosed):
+    done = command("results", "--failures", "--wide")
+    assert done.returncode == 2
+    assert "leave out --wide" in done.stderr
+
+
+def test_a_trial_shows_its_labels_with_where_the_evidence_stands(command, diagnosed):
+    shown = command("show", diagnosed).stdout
+    assert "Failure labels" in shown
+    assert "turn 4: 3 times" in shown
+    assert json.loads(command("show", diagnosed, "--json").stdout)["diagnosis"]["labels"]
