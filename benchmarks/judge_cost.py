@@ -26,14 +26,7 @@ from stages.score.judging.sight import Sight
 from taskdata.artifacts import ArtifactStore
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.checkpoint import Checkpoint, Judge
-from taskdata.schema.task import (
-    Capability,
-    Category,
-    DeliverableSpec,
-    DeliverableType,
-    Task,
-    Tier,
-)
+from taskdata.schema.task import Capability, Category, DeliverableSpec, DeliverableType, Task, Tier
 from taskdata.schema.views import Page, PagePictures, PdfView
 
 _WORDS = 20_000

@@ -34,14 +34,7 @@ from taskdata.schema.run import (
     Trial,
     TrialOutcome,
 )
-from taskdata.schema.task import (
-    Capability,
-    Category,
-    DeliverableSpec,
-    DeliverableType,
-    Task,
-    Tier,
-)
+from taskdata.schema.task import Capability, Category, DeliverableSpec, DeliverableType, Task, Tier
 from taskdata.schema.transcript import Ending
 from taskdata.store import Store
 

@@ -20,14 +20,7 @@ from PIL import Image, ImageDraw, PngImagePlugin
 from environments.renderers.worker import READERS
 from stages.score.evidence import TrialEvidence
 from taskdata.schema.checkpoint import Checkpoint, Judge
-from taskdata.schema.task import (
-    Capability,
-    Category,
-    DeliverableSpec,
-    DeliverableType,
-    Task,
-    Tier,
-)
+from taskdata.schema.task import Capability, Category, DeliverableSpec, DeliverableType, Task, Tier
 from taskdata.schema.views import View
 
 VERDICT = json.dumps({"score": 10, "evidence": "Every part of the rubric is met."})

@@ -12,14 +12,7 @@ from load.model_server import TOOL
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Checkpoint, ToolResultCheck
 from taskdata.schema.run import Run, RunConfig, RunStatus, Trial
-from taskdata.schema.task import (
-    Capability,
-    Category,
-    InputFile,
-    ObjectiveAnswer,
-    Task,
-    Tier,
-)
+from taskdata.schema.task import Capability, Category, InputFile, ObjectiveAnswer, Task, Tier
 from taskdata.store import Store, StoreAddress
 
 PROVIDERS = {"openai": "compatible", "anthropic": "anthropic"}

@@ -21,7 +21,8 @@ from environments.scripts.preprocessing import LeftServers, preprocess
 from stages.workers.shift import WorkerContext
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import PreprocessFailed
-from taskdata.schema.task import InputFile, Resources, Task, launch_time
+from taskdata.schema.environment import launch_time
+from taskdata.schema.task import InputFile, Resources, Task
 
 WALL_SECONDS = 300.0
 """The program's time limit, which is longer than that of an agent's call."""

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
+from taskdata.schema.deliverable import ANY, is_meant
 from taskdata.schema.scores import LeafScore
-from taskdata.schema.task import ANY, DeliverableSpec, Task, is_meant
+from taskdata.schema.task import DeliverableSpec, Task
 
 MAX_FILES = 20
 """Files of one type that are looked at: those in the fewest folders first."""

@@ -17,14 +17,19 @@ from taskdata.schema.checkpoint import (
     ScriptCheck,
     checked_by_code,
 )
+from taskdata.schema.deliverable import DeliverableSpec, DeliverableType
+from taskdata.schema.environment import (
+    INITIAL,
+    LAUNCH_TIME,
+    Resources,
+    TaskEnvironment,
+    launch_time,
+)
 from taskdata.schema.image import TaskImage
 from taskdata.schema.input_file import InputFile
-from taskdata.schema.network import HostPattern
 from taskdata.schema.package import DomainRule, SimulatedUser, TaskPackage
-from taskdata.schema.pool_server import PoolServer
 from taskdata.schema.service import (
     FOLDER,
-    MAX_SERVICES,
     Service,
     ServiceBrief,
     briefs_of,
@@ -80,76 +85,6 @@ class Capability(StrEnum):
     CREATIVITY = "creativity"
 
 
-class DeliverableType(StrEnum):
-    """File types that a task may ask for."""
-
-    XLSX = "xlsx"
-    CSV = "csv"
-    DOCX = "docx"
-    PPTX = "pptx"
-    PDF = "pdf"
-    HTML = "html"
-    PNG = "png"
-    JSON = "json"
-    WAV = "wav"
-    MD = "md"
-    TXT = "txt"
-    JPG = "jpg"
-    GIF = "gif"
-    WEBP = "webp"
-    SVG = "svg"
-    MP3 = "mp3"
-    FLAC = "flac"
-    OGG = "ogg"
-    MP4 = "mp4"
-    WEBM = "webm"
-    ZIP = "zip"
-    PY = "py"
-    JS = "js"
-    CSS = "css"
-    SQL = "sql"
-    SH = "sh"
-    XML = "xml"
-    YAML = "yaml"
-    TEX = "tex"
-
-
-ANY = "*."
-"""What the name of a deliverable begins with that may have any name."""
-_ENDINGS = {"html": (".html", ".htm"), "jpg": (".jpg", ".jpeg")}
-"""Of types whose files have several endings."""
-
-
-class DeliverableSpec(Value):
-    """A file the task asks for."""
-
-    name: RelativePath
-    """`*.docx`: the task names no file, so any file of the type is meant, in any folder."""
-    type: DeliverableType
-    description: str = ""
-
-    @property
-    def is_any(self) -> bool:
-        """Whether any file of the type is meant."""
-        return self.name.startswith(ANY)
-
-    def matches(self, path: str) -> bool:
-        """Return whether a file that was left under this path is meant."""
-        return is_meant(path, self.name)
-
-
-def is_meant(path: str, name: str) -> bool:
-    """Return whether the file left under `path` is meant by the name of a deliverable.
-
-    The final state of services, which has a folder of its own, is no file of an agent.
-    """
-    if not name.startswith(ANY):
-        return path == name
-    ending = name.removeprefix(ANY)
-    is_state = path.partition("/")[0] == FOLDER
-    return not is_state and path.lower().endswith(_ENDINGS.get(ending, (f".{ending}",)))
-
-
 class ReferenceStep(GrowingValue):
     """One tool call of a reference solution."""
 
@@ -195,33 +130,6 @@ Answer = Annotated[
 ]
 
 
-class Resources(GrowingValue):
-    """What one tool call in the sandbox may use, and what may be collected afterwards."""
-
-    added_later: ClassVar[frozenset[str]] = frozenset({"network"})
-
-    cpu_seconds: int = Field(default=60, ge=1)
-    wall_seconds: float = Field(default=90, gt=0)
-    memory_mb: int = Field(default=2048, ge=64)
-    processes: int = Field(default=128, ge=1)
-    disk_mb: int = Field(default=256, ge=1)
-    """Largest size of one file, and of all files collected together."""
-    max_files: int = Field(default=64, ge=1)
-    output_kb: int = Field(default=1024, ge=1)
-    """Captured standard output and error, each."""
-    network: tuple[HostPattern, ...] = Field(default=(), max_length=64)
-    """Hosts that programs may reach over HTTP and TLS, on ports 80 and 443 where none is named.
-
-    Addresses that are not public (loopback, private, link-local) are reached only if they are
-    listed themselves, whatever name leads to them.
-    """
-
-
-LAUNCH_TIME = "!!<<<<||||time||||>>>>!!"
-"""Placeholder in system prompts, as Toolathlon writes it."""
-INITIAL = "initial_workspace"
-"""Folder of the initial files in the published folder of a task with one workspace."""
-
 GTA_WORKFLOW = "gta-workflow"
 """The source of tasks that were published as GTA-Workflow."""
 
@@ -241,73 +149,6 @@ class Provenance(Value):
         In a tree of our own such weights are an error in the task.
         """
         return self.source == GTA_WORKFLOW
-
-
-def launch_time(launched: datetime) -> str:
-    """Return when a trial began as programs and prompts of tasks are told it (Toolathlon)."""
-    return f"{launched:%Y-%m-%d %H:%M:%S %A}"
-
-
-class TaskEnvironment(GrowingValue):
-    """What a task needs around it beside files and tools (Toolathlon, section 3)."""
-
-    added_later: ClassVar[frozenset[str]] = frozenset(
-        {
-            "distractors",
-            "services",
-            "one_workspace",
-            "system_prompt",
-            "folders",
-            "max_turns",
-            "image",
-            "pool_servers",
-        }
-    )
-
-    servers: tuple[str, ...] = ()
-    """MCP servers by name."""
-    distractors: tuple[str, ...] = ()
-    """Tools, and MCP servers as `mcp:NAME`, that are on offer though the task has no use for them.
-
-    Telling what is relevant from what is not makes a task harder (Toolathlon, section 2.4).
-    """
-    preprocess: tuple[InputFile, ...] = ()
-    """Programs and data that initialise the state before the agent starts."""
-    evaluation: tuple[InputFile, ...] = ()
-    """Programs and data that score the state afterwards; never shown to the agent."""
-    groundtruth: tuple[InputFile, ...] = ()
-    """What the workspace should look like afterwards; never shown to the agent."""
-    services: tuple[Service, ...] = Field(default=(), max_length=MAX_SERVICES)
-    """Started for each trial, filled from files that the agent never sees as such."""
-    one_workspace: bool = False
-    """The task's files lie in the folder where the agent works, and it may change and remove them.
-    Otherwise they lie apart, read-only, and what the agent makes goes into a folder of its own."""
-    system_prompt: str = Field(default="", max_length=20_000)
-    """What the task itself has to say to the agent before its query; `LAUNCH_TIME` in it is
-    replaced by when the trial began."""
-    folders: tuple[RelativePath, ...] = ()
-    """Folders that are in the one workspace from the beginning, though nothing is in them."""
-    max_turns: int | None = Field(default=None, ge=1)
-    """What the task allows; an agent whose budget allows fewer has fewer. None: as the agent."""
-    image: TaskImage | None = None
-    """What programs of the task run in, the agent's and its verifier's; it needs sandboxes of
-    Docker, and `one_workspace`."""
-
-    pool_servers: tuple[PoolServer, ...] = ()
-    """Those of `servers` that the task's pool brings as source."""
-
-    @model_validator(mode="after")
-    def _services_can_be_told_apart(self) -> Self:
-        names = [service.name for service in self.services]
-        if len(set(names)) != len(names):
-            raise ValueError(f"the names of services repeat: {sorted(names)}")
-        return self
-
-    @model_validator(mode="after")
-    def _image_has_one_workspace(self) -> Self:
-        if self.image is not None and not self.one_workspace:
-            raise ValueError("a task with an image of its own needs one_workspace")
-        return self
 
 
 class TaskBrief(Value):

@@ -5,7 +5,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from taskdata.formats.rows import RowNotes, refusal
-from taskdata.schema.task import ANY, DeliverableSpec, DeliverableType
+from taskdata.schema.deliverable import ANY
+from taskdata.schema.task import DeliverableSpec, DeliverableType
 
 _ASIDE = "`\"'()[]{}<>,;:!?*“”‘’«»"
 _MAX_DELIVERABLES = 20

@@ -24,12 +24,7 @@ from taskdata.formats.rows import (
     slug,
     title_of,
 )
-from taskdata.schema.task import (
-    InputFile,
-    Provenance,
-    Task,
-    Tier,
-)
+from taskdata.schema.task import InputFile, Provenance, Task, Tier
 
 DOCUMENTS = ("end.json", "step.json")
 _FIELDS = {"tools", "files", "dialogs", "gt_answer", "sub_tasks", "category", "deliverables", OURS}

@@ -27,10 +27,10 @@ from taskdata.formats.toolathlon.pool import CONFIG, SHARED, Pool, found_pool, o
 from taskdata.formats.toolathlon.pool_servers import PoolServers
 from taskdata.places import UNSTORABLE, is_unstorable
 from taskdata.schema.checkpoint import Checkpoint, ScriptCheck
+from taskdata.schema.environment import INITIAL
 from taskdata.schema.pool_server import PoolServer
 from taskdata.schema.service import PostgresqlService, Service
 from taskdata.schema.task import (
-    INITIAL,
     Capability,
     InputFile,
     Provenance,

@@ -8,7 +8,8 @@ from stages.score.checking.leaves import check_leaves
 from stages.score.evidence import TrialEvidence
 from stages.score.found_files import MAX_FILES, with_found_files
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
-from taskdata.schema.task import DeliverableSpec, DeliverableType, is_meant
+from taskdata.schema.deliverable import is_meant
+from taskdata.schema.task import DeliverableSpec, DeliverableType
 from taskdata.schema.views import JsonView
 
 ANY_JSON = DeliverableSpec(name="*.json", type=DeliverableType.JSON)

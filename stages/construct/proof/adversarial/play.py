@@ -17,8 +17,9 @@ from stages.score.evidence import TrialEvidence
 from stages.score.found_files import with_found_files
 from stages.score.tree import aggregate
 from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
+from taskdata.schema.deliverable import is_meant
 from taskdata.schema.scores import LeafScore, NodeScore, Unscored
-from taskdata.schema.task import Task, is_meant
+from taskdata.schema.task import Task
 from taskdata.schema.views import UnreadableView, View
 
 _ROUNDING = 1e-6

@@ -22,7 +22,8 @@ from stages.score.scripts.verdicts import MAX_RESULT_BYTES, RESULT, ScriptRun, r
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import ScriptCheck
-from taskdata.schema.task import Resources, Task, launch_time
+from taskdata.schema.environment import launch_time
+from taskdata.schema.task import Resources, Task
 
 _INPUT = PurePosixPath("/workspace/input")
 _LAUNCHER = "environments.scripts.launch"

@@ -7,12 +7,7 @@ from dashboards.pages.trial.caps import CAPS
 from dashboards.pages.trial.predictions import compared
 from quality.atomic.step_by_step import score_steps
 from taskdata.schema.scores import NodeScore, TrialScore
-from taskdata.schema.task import (
-    ObjectiveAnswer,
-    ReferenceSolution,
-    ReferenceStep,
-    SubjectiveAnswer,
-)
+from taskdata.schema.task import ObjectiveAnswer, ReferenceSolution, ReferenceStep, SubjectiveAnswer
 from taskdata.schema.transcript import Ending, Prediction, ToolCall, Transcript
 
 STEP = ReferenceStep(tool="Calculator", arguments={"expression": "3 + 4"})
