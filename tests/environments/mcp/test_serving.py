@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from typer.testing import CliRunner
 
+from environments.mcp.servers import known_servers
 from environments.mcp.serving import servable_tools
 from environments.reaper.reap import reap
 from environments.sandbox.providers import sandbox_provider
@@ -254,7 +255,7 @@ def test_the_state_of_servers_is_listed(tmp_path: Path, monkeypatch: pytest.Monk
     result = CliRunner().invoke(app, ["mcp", "list", "--json"])
 
     rows = {row["name"]: row for row in json.loads(result.stdout)["servers"]}
-    assert len(rows) == 7
+    assert rows.keys() == known_servers(tmp_path).keys()
     assert rows["time"]["server"].startswith("mcp-server-time ")
     assert rows["time"]["state"].endswith("is not installed: run `nightshift mcp install time`")
 
