@@ -15,6 +15,8 @@ _MAX_MAPS_BYTES = 16 << 20
 # A socket's queue keeps descriptors that are not received, and with them removed files. Programs
 # pass one or two at a time, and receive them at once; a browser that starts passes up to a dozen.
 _MAX_IN_FLIGHT = 4
+_MOST_WAITED_FOR = 16
+"""No look waits for more descriptors than these to be received."""
 _SECONDS_TO_RECEIVE = (0.05, 0.1, 0.2, 0.4)
 """Pauses after which too many descriptors in transit are looked at again."""
 _MAX_WRITTEN_MEANWHILE = 32 << 20
@@ -37,17 +39,15 @@ def unnamed_bytes(processes: Callable[[], Iterable[Path]], device: int) -> float
     """
     found = _Looking(device)
     size = found.at(processes())
-    if not found.has_many_in_flight:
-        return size
-    written = _written_bytes(processes())
+    written = _written_bytes(processes()) if found.is_worth_waiting_for else 0
     for pause in _SECONDS_TO_RECEIVE:
+        if not found.is_worth_waiting_for:
+            break
         time.sleep(pause)
-        found = _Looking(device)
-        size = found.at(processes())
-        if not found.has_many_in_flight:
-            return size
         if _written_bytes(processes()) - written > _MAX_WRITTEN_MEANWHILE:
             return math.inf
+        found = _Looking(device)
+        size = found.at(processes())
     return size
 
 
@@ -63,6 +63,11 @@ class _Looking:
     @property
     def has_many_in_flight(self) -> bool:
         return self._in_flight > _MAX_IN_FLIGHT
+
+    @property
+    def is_worth_waiting_for(self) -> bool:
+        """Whether what is in transit may soon be received."""
+        return _MAX_IN_FLIGHT < self._in_flight <= _MOST_WAITED_FOR
 
     def at(self, processes: Iterable[Path]) -> float:
         for process in processes:

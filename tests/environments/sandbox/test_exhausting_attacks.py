@@ -176,7 +176,7 @@ def test_programs_are_killed_before_the_host_when_memory_is_short(run_python):
 def test_a_folder_closed_to_us_is_a_full_disk(
     bubblewrap: SandboxProvider, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ):
-    def closed(folder: Path) -> object:
+    def closed(folder: Path, bounds: object) -> object:
         raise PermissionError(13, "Permission denied", str(folder))
 
     monkeypatch.setattr("environments.sandbox.limits.walk", closed)

@@ -117,7 +117,8 @@ def test_other_trials_go_on_while_one_searches(monkeypatch):
 
     found, turns_of_others = asyncio.run(trial())
     assert found.text.endswith("does not occur in it.")
-    assert turns_of_others > 50
+    # A search that held the event loop would leave the others one turn.
+    assert turns_of_others > 1
 
 
 def test_many_places_are_listed_from_the_page_asked_for():
