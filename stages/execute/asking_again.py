@@ -9,10 +9,11 @@ import json
 from datetime import UTC, datetime
 
 from environments.mcp.offer import server_tools
-from environments.sandbox.workspace import new_workspace
+from environments.sandbox.workspace import open_workspace
 from environments.tool_runtime.toolbox import RESERVED, Toolbox
 from environments.toolkit.host_tool import HostToolContext
 from stages.execute.attempt import RunningAttempt, cause
+from stages.execute.pool_servers import started_from_pool
 from stages.execute.preparing import Prepared
 from taskdata.errors import NightshiftError
 from taskdata.schema.asked_again import ToolAnswer, answer_file
@@ -60,13 +61,22 @@ async def _ask(
     shared, offer, limits = attempt.shared, ready.offer, ready.task.resources
     worker = shared.worker
     context = HostToolContext(shared.services.owned_by(attempt.due.payer), tuple)
-    with new_workspace(worker.folder, {}) as workspace:
+    async with open_workspace(worker.folder, {}) as workspace:
+        pool = await asyncio.to_thread(
+            started_from_pool, ready.task, workspace, worker.store.artifacts, worker.run.config.bank
+        )
         async with (
             worker.provider.open(
                 workspace, limits, worker.run.id, ready.surroundings.exposed_ports
             ) as sandbox,
             server_tools(
-                offer, sandbox, workspace, limits, shared.home, taken={*offer.tools, *RESERVED}
+                offer,
+                sandbox,
+                workspace,
+                limits,
+                shared.home,
+                taken={*offer.tools, *RESERVED},
+                pool=pool,
             ) as served,
         ):
             tools = Toolbox(offer.tools, sandbox, context, served)

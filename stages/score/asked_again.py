@@ -27,8 +27,9 @@ def with_answers(
 ) -> tuple[Task, dict[str, LeafScore]]:
     """Return the task with a check in the place of each leaf that was asked for again.
 
-    The scores beside it are those of leaves without an answer to compare with: unscored, for that
-    is not the agent's doing. `read` returns the bytes of an artifact; it blocks.
+    The scores beside it are those of leaves without an answer to compare with. They are unscored;
+    only where the tool asks a service of the trial can that be the agent's doing. `read` returns
+    the bytes of an artifact; it blocks.
     """
     kept = {file.name: file.sha256 for file in delivered}
     checks, unscored = dict[str, Check](), dict[str, LeafScore]()
@@ -39,7 +40,7 @@ def with_answers(
             if isinstance(made, Check):
                 checks[leaf.id] = made
             else:
-                unscored[leaf.id] = _unscored(leaf.id, made)
+                unscored[leaf.id] = _unscored(leaf.id, made, _cause(task, sha256))
     if not checks and not unscored:
         return task, {}
     return task.model_copy(update={"checkpoints": _with(task.checkpoints, checks)}), unscored
@@ -106,11 +107,16 @@ def _with(node: Checkpoint, checks: dict[str, Check]) -> Checkpoint:
     return node.model_copy(update={"children": children}) if children else node
 
 
-def _unscored(leaf_id: str, reason: str) -> LeafScore:
+def _cause(task: Task, answer: str | None) -> Unscored:
+    # What a service of the trial does not answer any more may be gone because of the agent.
+    return Unscored.CHECK_FAILED if answer and task.services else Unscored.NOT_OBSERVED
+
+
+def _unscored(leaf_id: str, reason: str, cause: Unscored) -> LeafScore:
     return LeafScore(
         leaf_id=leaf_id,
         score=None,
         verifier=_LABEL,
         reason=reason,
-        unscored=Unscored.NOT_OBSERVED,
+        unscored=cause,
     )

@@ -99,8 +99,3 @@ def filled_in(text: str, value_of: Callable[[str], str]) -> str:
     What the values themselves contain is not looked at again.
     """
     return _PLACEHOLDER.sub(lambda found: value_of(found[1]), text)
-
-
-def without_refused(servers: Iterable[PoolServer]) -> dict[str, PoolServer]:
-    """Return the servers that can be used, by name."""
-    return {server.name: server for server in servers if not server.refused}

@@ -5,7 +5,6 @@ import io
 import tarfile
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from environments.reaper.owner import this_process
 from environments.sandbox.docker.engine import connect, engine_errors, first_line, remove
@@ -13,9 +12,6 @@ from environments.sandbox.docker.leftovers import labels_of
 from taskdata.errors import SandboxFailed
 from taskdata.schema.image import TaskImage
 from taskdata.schema.task import Resources
-
-if TYPE_CHECKING:
-    pass
 
 _MEGABYTE = 1 << 20
 _LABEL = "contents"

@@ -59,8 +59,18 @@ def first_line(error: Exception) -> str:
 
 
 def image_variables(client: "DockerClient", image: str) -> dict[str, str]:
-    """Return the environment variables that an image sets; blocks."""
-    stated = client.images.get(image).attrs["Config"].get("Env") or []
+    """Return the environment variables that an image sets; blocks.
+
+    Raises:
+        SandboxFailed: the image declares volumes, which its programs could fill without limit.
+    """
+    config = client.images.get(image).attrs["Config"]
+    if volumes := config.get("Volumes"):
+        raise SandboxFailed(
+            f"image {image} declares volumes ({', '.join(sorted(volumes))}), whose size nothing "
+            "limits: build it without VOLUME"
+        )
+    stated = config.get("Env") or []
     return dict(variable.split("=", 1) for variable in stated if "=" in variable)
 
 

@@ -6,9 +6,10 @@ and say nothing about the agent. If it works there, what was delivered made it f
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import TypeVar
 
 from environments.sandbox.imaged import provider_of_image
 from environments.sandbox.workspace import open_workspace
@@ -19,7 +20,7 @@ from environments.services.starting import ServiceHost
 from stages.score.check import Verdict
 from stages.score.scripts.conventions.choosing import convention_of
 from stages.score.scripts.left import Left
-from stages.score.scripts.solving import Solved, solved
+from stages.score.scripts.solving import Solved, begun_files, solved
 from stages.score.scripts.verdicts import ScriptBroken, ScriptDoubted, ScriptLacks
 from taskdata.schema.checkpoint import ScriptCheck
 from taskdata.schema.limits import KeptState
@@ -38,14 +39,19 @@ _FULL_SCORE = 10.0
 _ANY = "leaf"
 
 
+Key = TypeVar("Key")
+Made = TypeVar("Made")
+
+
 class ScriptRunner:
     """Runs programs for one event loop."""
 
     def __init__(self, host: ServiceHost) -> None:
         self._host = host
         self._solved: dict[str, asyncio.Task[Solved | None]] = {}
-        self._passing: dict[tuple[str, ScriptCheck], asyncio.Task[bool]] = {}
+        self._passing: dict[tuple[str, ScriptCheck], asyncio.Task[bool | None]] = {}
         self._working: dict[tuple[str, str, ScriptCheck], asyncio.Task[bool]] = {}
+        self._complaining: dict[tuple[str, str, ScriptCheck], asyncio.Task[bool]] = {}
 
     async def score(
         self, task: Task, outcome: TrialOutcome, transcript: Transcript | None
@@ -59,7 +65,7 @@ class ScriptRunner:
             NightshiftError: The artifact store has no longer a file of the task or the trial.
         """
         left = Left(
-            outcome.deliverables,
+            tuple(file for file in outcome.deliverables if not task.is_answer(file.name)),
             outcome.started_at,
             outcome.final_answer,
             transcript,
@@ -88,7 +94,7 @@ class ScriptRunner:
                 try:
                     verdicts = await self._verdicts(task, script, leaf_ids, left, services)
                 except ScriptDoubted as exc:
-                    if await self._passes_solution(task, script):
+                    if await self._counts(task, script):
                         scores |= {i: _scored(i, label, exc.verdict) for i in leaf_ids}
                         continue
                     _logger.warning("%s: %s", left.name or task.id, exc)
@@ -143,7 +149,7 @@ class ScriptRunner:
         try:
             ports = await services.renewed(script.services)
             async with open_workspace(host.folder, files.input, files.begun) as workspace:
-                convention.make_ready(workspace)
+                await asyncio.to_thread(convention.make_ready, workspace)
                 async with provider.open(workspace, limits, host.label, ports) as sandbox:
                     command = convention.command(task, script, sandbox, left.launched)
                     completed = await sandbox.run(command)
@@ -161,45 +167,83 @@ class ScriptRunner:
 
         Raises what `stages.score.scripts.solving.solved` raises.
         """
-        if task.content_hash not in self._solved:
-            self._solved[task.content_hash] = asyncio.create_task(solved(self._host, task))
-        return await asyncio.shield(self._solved[task.content_hash])
+        made = _once(self._solved, task.content_hash, lambda: solved(self._host, task))
+        return await asyncio.shield(made)
 
-    async def _passes_solution(self, task: Task, script: ScriptCheck) -> bool:
-        """Return whether a program that lacks something here lets the task's solution pass."""
+    async def _counts(self, task: Task, script: ScriptCheck) -> bool:
+        """Return whether a reward counts of a program that seemed to miss something.
+
+        What a program says can be what the agent wrote. So the reward counts unless the program
+        has no verdict here either on the task's own solution or on the workspace as it begins.
+        """
+        passes = await self._passes_solution(task, script)
+        if passes is not False:
+            return passes is True
+        label = _label(task, script)
+        made = _once(
+            self._complaining, (task.id, label, script), lambda: self._complains(task, script)
+        )
+        return not await asyncio.shield(made)
+
+    async def _complains(self, task: Task, script: ScriptCheck) -> bool:
+        try:
+            await self._tried_at_the_beginning(task, script)
+        except ScriptBroken:
+            return True
+        return False
+
+    async def _passes_solution(self, task: Task, script: ScriptCheck) -> bool | None:
+        """Return whether a program lets the task's solution pass; None: it has no verdict on it.
+
+        A task without a solution has none that passes.
+        """
         solution = await self.solved(task)
         if solution is None:
             return False
-        key = (task.content_hash, script)
-        if key not in self._passing:
-            left = Left(solution.files, _LAUNCHED)
-            self._passing[key] = asyncio.create_task(self._passes(task, script, left))
-        return await asyncio.shield(self._passing[key])
+        left = Left(solution.files, _LAUNCHED)
+        made = _once(
+            self._passing,
+            (task.content_hash, script),
+            lambda: self._passes(task, script, left),
+        )
+        return await asyncio.shield(made)
 
-    async def _passes(self, task: Task, script: ScriptCheck, left: Left) -> bool:
+    async def _passes(self, task: Task, script: ScriptCheck, left: Left) -> bool | None:
         try:
             async with self._services(task, None) as services:
                 verdicts = await self._verdicts(task, script, [_ANY], left, services)
         except ScriptBroken:
-            return False
+            return None
         return verdicts[_ANY].score == _FULL_SCORE
 
     async def _cause(self, task: Task, script: ScriptCheck) -> Unscored:
-        """Return who is at fault that a program gave no verdict, by trying it on nothing."""
+        """Return who is at fault that a program gave no verdict, by trying it at the beginning."""
         key = (task.id, _label(task, script), script)
-        if key not in self._working:
-            self._working[key] = asyncio.create_task(self._works(task, script))
-        works = await asyncio.shield(self._working[key])
+        works = await asyncio.shield(_once(self._working, key, lambda: self._works(task, script)))
         return Unscored.CHECK_FAILED if works else Unscored.SCRIPT_FAILED
 
     async def _works(self, task: Task, script: ScriptCheck) -> bool:
-        leaf_ids = [leaf.id for leaf in task.checkpoints.leaves() if leaf.verifier == script]
         try:
-            async with self._services(task, None) as services:
-                await self._verdicts(task, script, leaf_ids, Left((), _LAUNCHED), services)
+            await self._tried_at_the_beginning(task, script)
         except ScriptBroken:
             return False
         return True
+
+    async def _tried_at_the_beginning(self, task: Task, script: ScriptCheck) -> None:
+        leaf_ids = [leaf.id for leaf in task.checkpoints.leaves() if leaf.verifier == script]
+        begun = Left(await begun_files(self._host, task), _LAUNCHED)
+        async with self._services(task, None) as services:
+            await self._verdicts(task, script, leaf_ids, begun, services)
+
+
+def _once(
+    known: dict[Key, asyncio.Task[Made]], key: Key, make: Callable[[], Coroutine[None, None, Made]]
+) -> asyncio.Task[Made]:
+    """Return what is made once for each key; what failed is made again."""
+    task = known.get(key)
+    if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+        task = known[key] = asyncio.create_task(make())
+    return task
 
 
 def _scripts(task: Task) -> Sequence[ScriptCheck]:

@@ -15,7 +15,7 @@ from environments.sandbox.docker.contents import image_files
 from environments.sandbox.docker.places import Place
 from environments.sandbox.endings import why_stopped
 from environments.sandbox.imaged import let_files_be_run, provider_of_image
-from environments.sandbox.workspace import new_workspace
+from environments.sandbox.workspace import open_workspace
 from environments.services.starting import ServiceHost
 from stages.score.scripts.conventions.harbor import missing_in, shell_program
 from stages.score.scripts.verdicts import said_by
@@ -65,9 +65,11 @@ async def solved(host: ServiceHost, task: Task) -> Solved | None:
         return None
     provider = provider_of_image(host.provider, task.image, *_PLACES)
     files = await _begun(host, task, task.image)
-    solution = {file.path: host.artifacts.read_bytes(file.sha256) for file in programs}
-    with new_workspace(host.folder, solution, files) as workspace:
-        let_files_be_run(workspace.output)
+    solution = await asyncio.to_thread(
+        lambda: {file.path: host.artifacts.read_bytes(file.sha256) for file in programs}
+    )
+    async with open_workspace(host.folder, solution, files) as workspace:
+        await asyncio.to_thread(let_files_be_run, workspace.output)
         async with provider.open(workspace, task.resources, host.label) as sandbox:
             done = await sandbox.run(shell_program(task.image.workdir, ENTRY))
         left = await asyncio.to_thread(collect, workspace.output, task.resources)
