@@ -6,8 +6,14 @@ from flows.gates import hold_gate
 from stages.construct.proof.bank import prove_bank
 from taskdata.banks.loader import load_bank
 from taskdata.store import Store, StoreAddress
+from tests.soak import SOAKING
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.soak]
+
+
+def tasks():
+    """Return the tasks to prove: every fourth in `make test`, all of them in `make soak`."""
+    return load_bank("starter").tasks[:: 1 if SOAKING else 4]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +30,7 @@ def store(tmp_path_factory):
 def proofs(store):
     """What became of each task of the bank, played in sandboxes by `reference` and `nop`."""
     bank = load_bank("starter")
-    return prove_bank(store, bank.tasks, bank.files, "bubblewrap")
+    return prove_bank(store, tasks(), bank.files, "bubblewrap")
 
 
 def test_every_starter_reference_earns_full_marks(proofs):
@@ -43,7 +49,7 @@ def test_no_starter_task_pays_for_doing_nothing(proofs):
         if proof.nop_score is None or proof.nop_score > 1
     }
     assert paid == {}
-    assert len(proofs) == len(load_bank("starter").tasks)
+    assert len(proofs) == len(tasks())
 
 
 def test_both_gates_hold_over_the_starter_bank(store, proofs):
