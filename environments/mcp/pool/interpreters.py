@@ -88,9 +88,7 @@ def _satisfies(version: str, requires: str) -> bool:
     try:
         return SpecifierSet(requires).contains(Version(version), prereleases=True)
     except InvalidSpecifier as exc:
-        raise ToolUnavailable(
-            f"the server requires Python {requires!r}, which is no version"
-        ) from exc
+        raise ToolUnavailable(f"it requires Python {requires!r}, which is no version") from exc
 
 
 @cache

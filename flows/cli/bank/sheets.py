@@ -106,7 +106,7 @@ def _write_reference(reference: "ReferenceSolution", *, full: bool) -> None:
 
 
 def _write_resistance(found: "Resistance") -> None:
-    console.heading("\nWhat cheats earn, and which faults in the reference are noticed")
+    console.heading("\nScores of cheats, and faults in the reference that the tree notices")
     for cheat in found.cheats:
         earned = "nothing could be scored" if cheat.score is None else f"{cheat.score:.2f}"
         console.block(f"{cheat.name}: {earned}")

@@ -52,4 +52,4 @@ def test_names_without_the_option_are_misuse(doctor):
     done = doctor("time")
 
     assert done.returncode == 2
-    assert "time: doctor takes names of servers with --servers only" in done.stderr
+    assert "time: doctor takes names of servers only with --servers" in done.stderr

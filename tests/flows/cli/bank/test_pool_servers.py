@@ -82,7 +82,7 @@ def test_a_server_that_cannot_be_built_costs_neither_the_bank_nor_its_other_serv
     said = taken()
     assert "Bank club@1: 6 tasks imported" in said
     assert "MCP server 'ledger' of the pool cannot be built: it locks its libraries" in said
-    assert "Another try at those that are not: nightshift mcp install --bank club" in said
+    assert "To try the others again, run: nightshift mcp install --bank club" in said
     with pytest.raises(typer.Exit) as ended:
         install(["ledger"], bank="club")
     assert ended.value.exit_code == 1
