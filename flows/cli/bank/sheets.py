@@ -113,8 +113,8 @@ def _write_resistance(found: "Resistance") -> None:
     if not found.faults:
         return
     console.block(
-        f"{found.noticed} of {found.tried} faults in what requirements name are noticed; "
-        f"{found.not_asked_for} further ones are in what nobody asked for"
+        f"the tree notices {found.noticed} of {found.tried} faults in what requirements name; "
+        f"{found.not_asked_for} further faults are in content that no requirement names"
     )
     for survivor in found.survivors:
         console.block(f"not noticed: {survivor}")

@@ -77,7 +77,7 @@ def test_answers_are_kept_with_the_trial_and_the_leaves_compare_with_them(of_cod
     assert "grey" in leaves["stale"].reason
     # A tool that fails is not the agent's doing, and costs it neither its trial nor the leaf.
     assert (leaves["away"].score, leaves["away"].unscored) == (None, Unscored.NOT_OBSERVED)
-    assert "gave no answer when it was asked again" in leaves["away"].reason
+    assert "gave no answer when it was called again" in leaves["away"].reason
     kept = {
         file.name: json.loads(store.artifacts.read_bytes(file.sha256))
         for file in outcome.deliverables
@@ -108,10 +108,10 @@ def test_numbers_of_the_answer_stay_numbers_wherever_they_stand():
 @pytest.mark.parametrize(
     ("fields", "answer", "says"),
     [
-        ({}, None, "no tool was asked again"),
+        ({}, None, "no tool was called again"),
         ({}, b"{", "cannot be read"),
         ({}, kept(error="no_network: gone"), "no_network: gone"),
-        ({"path": "a.b"}, kept("no JSON"), "answered no JSON"),
+        ({"path": "a.b"}, kept("no JSON"), "did not answer with JSON"),
         ({"path": "a.b"}, kept('{"a": {}}'), "has nothing at a.b"),
         ({}, kept("word"), "args.expected"),
     ],

@@ -151,7 +151,8 @@ def test_a_model_that_praises_its_own_faults_is_not_believed(wire, found, store)
     reasons = [proposal.reason for proposal in result.dropped]
     assert reasons[0].startswith("it repeats seed ")
     assert "speaks to the model" in reasons[1]
-    assert reasons[2] == "the model keeps it and says that its result cannot be verified"
+    said = "the model kept it although its review says that its result cannot be verified"
+    assert reasons[2] == said
     assert "it has 14 characters" in reasons[3]
 
 

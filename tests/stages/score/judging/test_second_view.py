@@ -61,7 +61,7 @@ def obeys(high: int, low: int | None) -> Callable[[str], int | None]:
 def test_a_demand_that_no_rule_knows_adds_nothing_to_the_score():
     found, (whole, second) = judged(f"{PLAIN} {DEMAND}", obeys(9, 2))
     assert found.score == 2
-    assert found.reason.startswith("2 without sentences that may speak to the judge, 9 with them")
+    assert found.reason.startswith("2 without sentences that may address the judge, 9 with them")
     assert DEMAND in whole
     assert PLAIN in second
     assert DEMAND not in second
