@@ -11,7 +11,7 @@ Request = Annotated[str, Field(min_length=1, max_length=4_000)]
 
 
 class RequestForm(Form):
-    """A request that the person of a scenario might make."""
+    """What the person of a scenario might ask for."""
 
     difficulty: Difficulty
     text: Request
@@ -20,7 +20,7 @@ class RequestForm(Form):
 
 
 class ScenarioForm(Form):
-    """A person's need, and the professional whom the person would ask."""
+    """A person's need, and who would be asked to meet it."""
 
     name: Short
     need: Sentence
@@ -39,7 +39,7 @@ class ScenariosForm(Form):
 
 
 class ReviewForm(Form):
-    """The model's review of one proposed request."""
+    """What becomes of one proposed request."""
 
     number: Annotated[int, Field(ge=1, le=1_000)]
     two_tools: bool

@@ -56,7 +56,7 @@ PROMPT_VERSION = 4
 
 MAX_ASKS = 3
 MAX_VIEWS = 2
-"""The most views of one trial: the full one, and one without sentences that may address the judge."""
+"""The most views of a trial: in full, and without sentences that may address the judge."""
 MOST_GAIN = 1.0
 """The most points that sentences which may address the judge can add to a score."""
 _MAX_REASON = 2_000

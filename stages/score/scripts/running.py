@@ -157,16 +157,16 @@ class ScriptRunner:
         return verdicts
 
     async def solved(self, task: Task) -> Solved | None:
-        """Return what the task's own solution leaves; it is run once. None: it brings none.
+        """Return what the task's own solution leaves, None without one; it runs once per runner.
 
-        Raises what `stages.score.scripts.solving.solved` raises.
+        Raises the errors of `stages.score.scripts.solving.solved`.
         """
         if task.content_hash not in self._solved:
             self._solved[task.content_hash] = asyncio.create_task(solved(self._host, task))
         return await asyncio.shield(self._solved[task.content_hash])
 
     async def _passes_solution(self, task: Task, script: ScriptCheck) -> bool:
-        """Return whether a program that lacks something here lets the task's solution pass."""
+        """Return whether a program that lacks something here still passes the task's solution."""
         solution = await self.solved(task)
         if solution is None:
             return False

@@ -88,7 +88,7 @@ def test_a_prebuilt_image_is_pulled(read, pool):
         ("[environment.env]\nKEY = '${KEY}'", "task.toml: environment.env", "not passed on"),
         ("[verifier]\ntimeout_sec = -1", "verifier.timeout_sec", "greater than 0"),
         ("[verifier]\ntimeout_sec = inf", "task.toml: verifier.timeout_sec", "finite"),
-        ("[[steps]]\nname = 'one'", "task.toml: steps", "not in steps"),
+        ("[[steps]]\nname = 'one'", "task.toml: steps", "not several steps"),
         ("[environment]\nmemory = 'much'", "environment.memory", "pattern"),
         ("x." * 40 + "x = 1", "task.toml", "nested deeper"),
         ("[environment", "task.toml", "not TOML"),
