@@ -43,7 +43,7 @@ INITIAL = "initial_workspace"
 
 
 def launch_time(launched: datetime) -> str:
-    """Return the time at which a trial began, in the format for programs and prompts (Toolathlon)."""
+    """Return the time at which a trial began as its programs and prompts state it (Toolathlon)."""
     return f"{launched:%Y-%m-%d %H:%M:%S %A}"
 
 

@@ -31,8 +31,8 @@ class TaskImage(Value):
         is_taken = top in _SYSTEM_FOLDERS | _OUR_FOLDERS or workdir in _SHARED_FOLDERS
         if is_taken or {".", ".."} & {top, *rest}:
             raise ValueError(
-                f"the working folder {workdir!r} cannot be the workspace: sandboxes, or the image's "
-                "own system, need it for other files"
+                f"the working folder {workdir!r} cannot be the workspace: sandboxes, or the "
+                "image's own system, need it for other files"
             )
         return workdir
 
