@@ -9,7 +9,7 @@ from environments.mcp.health import ServerState
 
 @pytest.fixture
 def doctor(command, monkeypatch):
-    """Run the command with states that are given instead of found."""
+    """Run the command with the given states of servers."""
 
     def run(*arguments: str, **states: ServerState):
         def examined(home, sandbox, names):

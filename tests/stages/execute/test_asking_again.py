@@ -1,4 +1,4 @@
-"""Leaves that compare with what a tool answers right after the trial, and a later scoring again."""
+"""Leaves that use a tool's answer from right after the trial, in every later scoring, too."""
 
 import json
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_answers_are_kept_with_the_trial_and_the_leaves_compare_with_them(of_cod
     assert leaves["fresh"].score == 10.0
     assert leaves["stale"].score == 0.0
     assert "grey" in leaves["stale"].reason
-    # A tool that fails is not the agent's doing, and costs it neither its trial nor the leaf.
+    # A failing tool is not the agent's fault: the trial is scored, and the leaf is unscored.
     assert (leaves["away"].score, leaves["away"].unscored) == (None, Unscored.NOT_OBSERVED)
     assert "gave no answer when it was called again" in leaves["away"].reason
     kept = {

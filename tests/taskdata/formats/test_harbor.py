@@ -1,4 +1,4 @@
-"""Task folders of Harbor's format become tasks with an image, and what cannot is named."""
+"""Task folders in Harbor's format become tasks with an image; refused ones are named."""
 
 import shutil
 from pathlib import Path
@@ -142,7 +142,7 @@ def test_links_and_paths_out_of_a_task_are_refused_and_cost_no_other(read, pool)
         ("depot", "tests/passwd"),
         ("count-script", "environment/Dockerfile"),
     }
-    # What only a build could find is left to the build, whose folder has no such file.
+    # The build itself has to report this file, which is not in the build's folder.
     (task,) = result.tasks
     assert (task.files, task.image.context) == ((), "tide-table/environment")
 

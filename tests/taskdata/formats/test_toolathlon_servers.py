@@ -72,7 +72,7 @@ def test_node_and_a_program_of_an_environment_are_started_as_they_are():
     [
         ("/bin/sh", ("-c", "id"), "it starts '/bin/sh'"),
         ("docker", ("run", "x"), "it starts 'docker'"),
-        ("npx", ("-y", "server"), "npx fetches it"),
+        ("npx", ("-y", "server"), "npx downloads the server"),
         ("node", ("/opt/server.js",), "no path below"),
         ("node", (f"{HERE}/../x.js",), "no path below"),
         ("node", (f"{HERE}/a/../../x.js",), "no path below"),

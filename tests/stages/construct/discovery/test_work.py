@@ -1,4 +1,4 @@
-"""Seeds are discovered over the real client, by the scripted model and by worse ones."""
+"""Seeds are discovered over the real client, with the scripted model and with faulty ones."""
 
 import json
 from functools import partial
@@ -81,7 +81,7 @@ def test_requests_of_three_difficulties_become_seeds_that_say_where_they_come_fr
     assert made.prompts == ("discover@1", "reflect@1")
     assert (result.rounds, result.mended, result.ended_by) == (1, 2, "")
     assert result.tally.calls == len(scripted.seen) == 2
-    # The model mended what code had found: a tool's name, somebody's address.
+    # The model corrected the faults that code had found: a tool's name, a person's address.
     shown = scripted.seen[1].body["messages"][1]["content"]
     assert "it names the tool ReadCSV" in shown
     assert "personal data ('d.osei@harbourmuseum.org')" in shown
