@@ -1,8 +1,8 @@
-"""By how much deliverables that speak to their judge move its scores.
+"""Measures by how much a demand for full points in a deliverable raises a judge's score.
 
-A real model of this machine judges poor work, as it is and with a demand for full points in it, put
-into every place of `load/injections.py`. What is printed is the shift for each place, and its mean.
-It takes the cores for half an hour.
+A local model judges poor work twice: without a demand, and with one in each of the places of
+`load/injections.py`. The output is the difference of the scores for each place, and their mean.
+The benchmark uses all cores for half an hour.
 
 `python benchmarks/judge_injection.py [--model NAME] [--works N] [--json]`
 """

@@ -1,9 +1,9 @@
-"""What a night over a pool costs beside its model: set-up, servers, database, and the harness.
+"""Measures what a night over a pool costs besides its model: set-up, servers, database, harness.
 
-The small pool of the tests, with a dump of the size that is asked for, is imported and run through
-the whole execute stage: sandboxes, PostgreSQL, preprocess programs, the HTTP servers that they
-leave, MCP servers. The model is a server on this machine that answers each turn after a fixed time
-with one call of a tool of an MCP server.
+The benchmark imports the small pool of the tests with a database dump of the given size, and runs
+it through the whole execute stage: sandboxes, PostgreSQL, preprocess programs, the HTTP servers
+that these leave running, and MCP servers. The model is a local server that answers each turn after
+a fixed time with one call of an MCP server's tool.
 
 `python benchmarks/pool.py [--trials 40] [--in-flight 10] [--latency 0.2] [--turns 20] [--json]`
 """
@@ -41,51 +41,51 @@ _SERVER = _TESTS / "stages" / "execute" / "pool_server.py"
 _SERVERS = ("filesystem", "powerpoint", "ledger")
 _TOOL = ("filesystem_write", {"path": "output/note.txt", "text": "a note"})
 _TASKS = ("minutes", "opening-hours", "club-poster", "member-fees")
-"""Those with a server that has the tool."""
+"""The tasks whose MCP server has the tool."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """Of one trial, in seconds."""
+    """How the wall time of one trial divides, in seconds."""
 
     whole: float
     set_up: float
     """Services, preprocess program, sandbox and MCP servers, and their end."""
     database: float | None
-    """Of the set-up: until PostgreSQL was healthy; None without a database."""
+    """The part of the set-up until PostgreSQL was healthy; None without a database."""
     model: float
-    """What the model took by itself."""
+    """The time in which the model answered."""
     tools: float
-    """From calls of tools to their results."""
+    """The time from the tool calls to their results."""
 
     @property
     def harness(self) -> float:
-        """What is neither the model's, nor the tools', nor part of the set-up."""
+        """The time that belongs neither to the model, nor to the tools, nor to the set-up."""
         return max(0.0, self.whole - self.set_up - self.model - self.tools)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of the whole night."""
+    """What the whole night took."""
 
     trials: int
     seconds: float
     cpu_seconds_per_trial: float
-    """Of this process and all programs that it ran, set-up included."""
+    """CPU time of this process and all programs that it ran, set-up included."""
     own_cpu_seconds_per_trial: float
-    """Of this process alone, set-up included."""
+    """CPU time of this process alone, set-up included."""
     harness_share: float
-    """Of the trials' wall time without set-up, with the time that calls of tools take."""
+    """Share (0-1) of harness and tools in the trials' wall time without set-up."""
     harness_share_without_tools: float
     cpu_share: float
-    """The CPU time of a trial, set-up included, by the time that its model takes."""
+    """CPU time of a trial, with its programs and set-up, divided by the model's time."""
     set_up_seconds: float
     """Median."""
     database_seconds: float | None
     """Median until PostgreSQL was healthy, from the template."""
     slowest_database_seconds: float | None
     load_average: float
-    """Of this machine over the last minute, when the night ended."""
+    """The machine's load average over the last minute when the night ended."""
 
 
 def main() -> None:

@@ -143,7 +143,7 @@ def injection_signs(text: str) -> tuple[str, ...]:
 
 
 def has_hidden_characters(text: str) -> bool:
-    """Return whether a text spells something in characters that nobody sees."""
+    """Return whether a text has a message in invisible characters."""
     return not text.isascii() and bool(_TAGS.search(text))
 
 

@@ -1,7 +1,7 @@
-"""Importing Great Expectations without two libraries that none of our expectations use.
+"""Imports Great Expectations without two libraries that none of Nightshift's expectations use.
 
-Its expectation about Kullback-Leibler divergence imports Altair and `scipy.stats`, which take as
-long as all the rest of it together, to test distributions and to draw them.
+The expectation about Kullback-Leibler divergence imports Altair and `scipy.stats`. These take as
+long to import as all the rest of Great Expectations.
 """
 
 import sys
@@ -15,7 +15,7 @@ _SELDOM_USED = ("altair", "scipy.stats")
 
 
 class _Deferred(ModuleType):
-    """Stands for a module that is imported once something of it is used."""
+    """A placeholder for a module that is imported when one of its attributes is first used."""
 
     def __getattr__(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is self:
@@ -24,7 +24,7 @@ class _Deferred(ModuleType):
 
 
 def load_great_expectations() -> None:
-    """Import Great Expectations, which takes seconds; what it uses seldom is imported at need."""
+    """Import Great Expectations; libraries that it seldom uses are imported on first use."""
     if "great_expectations" in sys.modules:
         return
     with _deferred(_SELDOM_USED):
@@ -33,7 +33,7 @@ def load_great_expectations() -> None:
 
 @contextmanager
 def _deferred(names: tuple[str, ...]) -> Iterator[None]:
-    """Have imports of these modules within the block be deferred, and no others."""
+    """Defer the imports of these modules within the block, and no other imports."""
     standing = {name: _Deferred(name) for name in names if name not in sys.modules}
     sys.modules.update(standing)
     try:

@@ -93,9 +93,9 @@ class DeadlinePassed(NightshiftError):
 
 
 class SimulatedUserFailed(NightshiftError):
-    """The model that plays a task's user cannot be reached, refuses or says what cannot be read.
+    """The model that plays a task's user cannot be reached, refuses or gives unreadable answers.
 
-    Never the fault of the agent that talks with it.
+    The agent that talks with it is never the cause.
     """
 
     transient = True

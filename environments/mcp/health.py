@@ -47,20 +47,20 @@ _SERVICES: Mapping[ServiceKind, Service] = {
 
 
 class ServerState(Value):
-    """What was found of a server."""
+    """Whether a server works, and which tools it has."""
 
     name: str
     is_installed: bool
     tools: tuple[str, ...] = ()
     """Names of its tools, if it was started."""
     state: str
-    """`ready`, or on one line what is lacking and how to get it."""
+    """`ready`, or one line that says what is missing and how to get it."""
 
 
 def server_states(home: Path, sandbox: str = "bubblewrap") -> dict[str, str]:
-    """Return `ready`, or in one line what is lacking and how to get it, by server's name.
+    """Return by server's name `ready`, or one line that says what is missing and how to get it.
 
-    Tools of ours are not started as servers for this. Raises like `examined`.
+    Servers of Nightshift's own tools are not started for this. Raises the errors of `examined`.
     """
     known = known_servers(home)
     others = [name for name, entry in known.items() if not isinstance(entry, OwnServer)]
@@ -74,12 +74,12 @@ def server_states(home: Path, sandbox: str = "bubblewrap") -> dict[str, str]:
 def examined(
     home: Path, sandbox: str = "bubblewrap", names: Collection[str] = ()
 ) -> dict[str, ServerState]:
-    """Start and call servers that are installed, and return what was found by server's name.
+    """Start each installed server and call one of its tools; return the states by server's name.
 
     Args:
         home: Where servers are installed, with a catalogue of its own.
-        sandbox: The provider in whose sandbox they are tried, as many at once as there are CPUs;
-            each takes a second or more.
+        sandbox: The provider whose sandboxes the servers run in, as many at once as there are
+            CPUs; each takes a second or more.
         names: Servers of the catalogue; none: all of them.
 
     Raises:
@@ -153,10 +153,10 @@ def _is_installed(entry: PackagedServer, home: Path, sandbox: str) -> bool:
 async def _tried(
     entry: Server, home: Path, provider: SandboxProvider
 ) -> tuple[tuple[str, ...], str | None]:
-    """Return the server's tools and why it does not work, None if it does.
+    """Return the server's tools and the reason why the server does not work, None if it does.
 
     Raises:
-        NightshiftError: it does not start.
+        NightshiftError: the server does not start.
     """
     # The SDK takes a second to import, so a server that is not installed is reported before.
     from mcp import MCPError
@@ -172,13 +172,13 @@ async def _tried(
         try:
             result = await connection.call(check.tool, dict(check.arguments), _CALL_SECONDS)
         except TimeoutError:
-            return tools, f"it does not answer {check.tool} within {_CALL_SECONDS:.0f} s"
+            return tools, f"its tool {check.tool} did not answer within {_CALL_SECONDS:.0f} s"
         except (Lost, MCPError, ValidationError) as exc:
-            return tools, f"it cannot do {check.tool}: {exc}"
+            return tools, f"its tool {check.tool} failed: {exc}"
         finally:
             await connection.close()
     if result.is_error and not check.may_refuse:
-        return tools, f"it refuses {check.tool}: {str(result.content)[:300]}"
+        return tools, f"its tool {check.tool} returned an error: {str(result.content)[:300]}"
     return tools, None
 
 

@@ -1,7 +1,8 @@
 """Our tools as an MCP server inside a sandbox: `python -m environments.mcp.inside TOOL ...`.
 
-It speaks the protocol's lines itself, because the Python of a sandbox need not have the SDK. Each
-call is a process of its own, so that a tool that is killed at a limit does not end the server.
+The module implements the protocol's messages itself, because a sandbox's Python may not have the
+SDK. Each call runs in a process of its own, so that a tool killed at a limit does not end the
+server.
 """
 
 import json

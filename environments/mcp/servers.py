@@ -30,7 +30,7 @@ class HealthCheck(Value):
     tool: str
     arguments: dict[str, Any] = Field(default_factory=dict)
     files: dict[RelativePath, Base64Bytes] = Field(default_factory=dict)
-    """What lies below `input/` for the call."""
+    """Files that are below `input/` during the call."""
     may_refuse: bool = False
     """A refusal passes the check like a result."""
 
@@ -39,9 +39,9 @@ class ServerNeeds(Value):
     """What a server needs besides its package."""
 
     service: ServiceKind | None = None
-    """A service that the task brings; the first one of the kind is the server's."""
+    """Kind of a service; the server uses the task's first service of that kind."""
     network: bool = False
-    """Its tools reach hosts, which the task lists as its `resources.network`."""
+    """Whether its tools connect to hosts; the task lists these in `resources.network`."""
     programs: tuple[str, ...] = ()
     """Programs that the sandbox must have, as absolute paths or by name."""
 
@@ -57,10 +57,10 @@ class _Installed(_Described):
     version: Version
     package: Package
     licence: str | None = None
-    """Of the package, as an SPDX identifier."""
+    """Licence of the package, as an SPDX identifier."""
     needs: ServerNeeds = ServerNeeds()
     arguments: tuple[str, ...] = ()
-    """`${NAME}` is the value of a variable in the sandbox, such as a service sets."""
+    """`${NAME}` stands for the value of a variable in the sandbox, such as one of a service."""
     variables: dict[Variable, str] = Field(default_factory=dict)
     """The server's environment variables, in addition to those of the sandbox; `${NAME}` as in
     `arguments`."""
@@ -163,7 +163,7 @@ def read_catalogue(file: Path) -> Mapping[str, Server]:
     """Return the servers of a catalogue by name, in its order.
 
     Raises:
-        Misuse: it cannot be read; names the file and the field.
+        Misuse: the catalogue cannot be read; names the file and the field.
     """
     try:
         entries = yaml.safe_load(file.read_text(encoding="utf-8")) or {}

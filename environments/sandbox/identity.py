@@ -55,12 +55,12 @@ def give_to_programs(folder: Path, output: Path) -> None:
 
 
 def give_contents(output: Path, owner: tuple[int, int]) -> None:
-    """Give `output` and all that lies in it to the programs of a user; no program has run yet.
+    """Make a user the owner of `output` and everything in it, before any program has run.
 
-    Programs copy times and modes along with files, which only the owner of a file may set.
+    Only the owner of a file may set its times and mode, as programs do when they copy files.
 
     Raises:
-        SandboxFailed: something cannot be given away.
+        SandboxFailed: the owner cannot be changed.
     """
     if not is_root():
         return

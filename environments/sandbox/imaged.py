@@ -1,4 +1,4 @@
-"""Sandboxes in the image that a task names, with its folders where the task's programs look.
+"""Sandboxes in a task's own image, with the workspace at the paths that its programs expect.
 
 The task's working folder is the workspace's output folder: both paths lead to the same files. All
 other rules of the Docker sandbox hold: no network, no root, and nothing else that can be written.
@@ -17,15 +17,15 @@ from taskdata.schema.image import TaskImage
 def provider_of_image(
     provider: SandboxProvider, image: TaskImage | None, *places: Place
 ) -> SandboxProvider:
-    """Return the provider of sandboxes in this image; without an image `provider` itself.
+    """Return a provider of sandboxes in the image, or `provider` itself without an image.
 
     Args:
-        provider: That of the run.
-        image: That of the task.
+        provider: The provider of the run.
+        image: The image of the task.
         places: Further folders of the workspace that the task's programs see.
 
     Raises:
-        Misuse: the run's sandbox has no images.
+        Misuse: the run's kind of sandbox cannot use images.
     """
     if image is None:
         return provider
@@ -38,9 +38,9 @@ def provider_of_image(
 
 
 def let_files_be_run(folder: Path) -> None:
-    """Let every file below the folder, which holds no links, be run as a program.
+    """Make every file below the folder executable; the folder must not hold links.
 
-    A workspace keeps no modes of files, and in a folder with programs some are meant to be run.
+    A workspace does not keep file modes, so it is unknown which files were executable.
     """
     for place, _, names in os.walk(folder):
         for name in names:

@@ -64,7 +64,7 @@ def filled_folders(workspace: Workspace, mounts: Sequence[Mount] = ()) -> tuple[
 
 
 def library_folders(mounts: Sequence[Mount]) -> frozenset[Path]:
-    """Return those of the folders of `mounts` that libraries are installed into."""
+    """Return the folders among `mounts` into which libraries are installed."""
     return frozenset(mount.source for mount in mounts if mount.takes_libraries)
 
 

@@ -20,7 +20,7 @@ class Bounds:
 
 
 OF_LIBRARIES = Bounds(entries=400_000, depth=64)
-"""For folders into which libraries are installed."""
+"""The bounds for folders into which libraries are installed."""
 
 # O_NONBLOCK: opening a FIFO must not block.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

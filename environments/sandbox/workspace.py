@@ -26,8 +26,8 @@ def new_workspace(
     Args:
         parent: Folder for workspaces; made if missing.
         files: Relative path below `input/` to the file to copy, or to its bytes.
-        begun: The same for `output/`: files that programs find there and may change.
-        folders: Relative paths of folders that are in `output/` though no file is in them.
+        begun: The same for `output/`, whose files programs may change.
+        folders: Relative paths of folders that exist in `output/` even if they are empty.
 
     Raises:
         SandboxFailed: the folder cannot be made or filled (disk full, or a path outside of it).
@@ -56,7 +56,7 @@ async def open_workspace(
     begun: Mapping[str, Path | bytes] | None = None,
     folders: Iterable[str] = (),
 ) -> AsyncIterator[Workspace]:
-    """Yield what `new_workspace` yields; a thread waits for the disk, so others go on meanwhile.
+    """Yield a workspace as `new_workspace` does; a thread does the work on the disk.
 
     Raises:
         SandboxFailed: the folder cannot be made or filled.

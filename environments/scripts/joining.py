@@ -1,6 +1,6 @@
-"""Joins Unix sockets to servers on loopback, from inside the sandbox of the servers.
+"""Connects Unix sockets to servers on loopback, from inside the servers' sandbox.
 
-The other half is the relay of `environments.sandbox.exposed`, in the sandboxes of those who ask.
+The other half is the relay of `environments.sandbox.exposed`, which runs in the clients' sandboxes.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ _CHUNK = 1 << 16
 
 
 def joined(sockets: Mapping[int, Path]) -> None:
-    """Listen on a Unix socket for each port, and forward connections for as long as we live.
+    """Listen on a Unix socket for each port, and forward connections until the process ends.
 
     Raises:
         OSError: a socket cannot be made.
@@ -57,5 +57,5 @@ async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
         if target.can_write_eof():
             target.write_eof()
     except OSError:
-        # One side is lost, so the other must not go on waiting for it.
+        # After one side is lost, the other must not wait for more data.
         target.transport.abort()

@@ -1,9 +1,9 @@
-"""Runs a task's preprocess program inside its sandbox, and keeps the servers that it leaves.
+"""Runs a task's preprocess program inside its sandbox, and keeps the servers that it starts.
 
-The program finds the files of its task in a folder that it may write to. A server that it leaves
-running listens on the loopback of this sandbox alone; each is joined to a Unix socket, in a folder
-that the host made and shows to other sandboxes. The host speaks with this module as with the
-program of a service.
+The program finds the files of its task in a folder that it may write to. A server that the program
+leaves running listens on this sandbox's loopback only. Each such server is connected to a Unix
+socket in a folder that the host made and mounts into other sandboxes. The host talks to this module
+with the same protocol as to the program of a service.
 """
 
 import ctypes
@@ -35,10 +35,10 @@ PROGRAM = "preprocess/main.py"
 """Path of the program among the files of its task (Toolathlon, section 3)."""
 
 DONE = "done"
-"""Key of the first answer, a JSON object: how the program ended, and where servers listen."""
+"""Key of the first answer, a JSON object: how the program ended, and the ports of its servers."""
 
 MAX_SERVERS = 8
-"""Ports at which servers may be left listening."""
+"""The most ports on which the program may leave servers listening."""
 
 _FOLDER = Path("/tmp/task")  # noqa: S108 - the sandbox's own
 _READY_SECONDS = 10.0
@@ -53,13 +53,13 @@ _LOOPBACK = "127.0.0.1"
 def main() -> int:
     """Run the program, then serve until the host closes the connection; return the exit code."""
     given = settings()
-    # Nothing that the program leaves may slip away from us.
+    # Processes that the program leaves behind become children of this one.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     shutil.copytree(INPUT, _FOLDER, copy_function=shutil.copyfile)
     code, message = _run(given["arguments"])
     ports = _ports_of_servers() if code == 0 else ()
     if len(ports) > MAX_SERVERS:
-        code, message = 1, f"it left {len(ports)} servers running, and {MAX_SERVERS} may be left"
+        code, message = 1, f"it left servers on {len(ports)} ports, more than {MAX_SERVERS}"
     if code == 0 and ports:
         from environments.scripts.joining import joined
 
@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def _run(arguments: list[str]) -> tuple[int, str]:
-    """Return the program's exit code, and the last line of what it said on standard error."""
+    """Return the program's exit code and the last line of its standard error."""
     module = ".".join(Path(PROGRAM).with_suffix("").parts)
     folders = (_FOLDER, (_FOLDER / PROGRAM).parent, os.environ.get("PYTHONPATH", ""))
     program = subprocess.Popen(
@@ -89,7 +89,7 @@ def _run(arguments: list[str]) -> tuple[int, str]:
         env=os.environ | {"PYTHONPATH": ":".join(map(str, folders))},
     )
     end = _End()
-    # What it leaves running may go on writing there, so it is read for as long as we live.
+    # Servers of the program may keep writing there, so a thread reads until this process ends.
     reading = threading.Thread(target=end.read, args=(program.stderr,), daemon=True)
     reading.start()
     code = program.wait()
@@ -99,7 +99,7 @@ def _run(arguments: list[str]) -> tuple[int, str]:
 
 @dataclass
 class _End:
-    """The end of what a program writes."""
+    """The end of a program's output."""
 
     kept: bytes = b""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -118,14 +118,14 @@ class _End:
 
 
 def _ports_of_servers() -> tuple[int, ...]:
-    """Return where servers listen, once every process that was left does, or in due time."""
+    """Return the ports of servers, once every remaining process listens or time is up."""
     deadline = time.monotonic() + _READY_SECONDS
     while True:
         _reap()
         parents = _descendants()
         listening = _listening()
         heard = {pid: {listening[n] for n in _sockets(pid) if n in listening} for pid in parents}
-        # A process with children, such as a shell, waits for them.
+        # A process with children, such as a shell, need not listen itself.
         starting = [p for p in parents if not heard[p] and p not in parents.values()]
         if not starting or time.monotonic() > deadline:
             return tuple(sorted(set().union(*heard.values())))

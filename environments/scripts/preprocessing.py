@@ -29,12 +29,12 @@ class LeftServers:
         """Check that each server still answers.
 
         Raises:
-            ServiceFailed: one does not.
+            ServiceFailed: a server does not answer.
         """
         try:
             await self.program.ask(ALIVE, ALIVE, _ANSWER_SECONDS)
         except ServiceStopped as error:
-            raise ServiceFailed(f"the servers that {PROGRAM} has left: {error}") from error
+            raise ServiceFailed(f"a server that {PROGRAM} left running failed: {error}") from error
 
 
 async def preprocess(
@@ -43,14 +43,14 @@ async def preprocess(
     """Run the preprocess program in the workspace's `input/` and return what runs afterwards.
 
     Args:
-        sandbox: Of the program; closing it ends the servers.
-        workspace: Of the same sandbox.
-        arguments: Of the program.
-        seconds: How long it may take.
+        sandbox: The sandbox of the program; closing it ends the servers.
+        workspace: The workspace of that sandbox.
+        arguments: The arguments of the program.
+        seconds: The time limit of the program.
 
     Raises:
-        PreprocessFailed: it failed, took too long or was stopped at a limit, or left servers that
-            no other sandbox can reach.
+        PreprocessFailed: the program failed, took too long, was stopped at a limit, or left servers
+            that no other sandbox can reach.
         SandboxFailed: the sandbox failed.
     """
     sockets = [f"{place}/s" for place in range(MAX_SERVERS)]
@@ -67,10 +67,10 @@ async def preprocess(
     ports = [int(port) for port in said["ports"]]
     if low := [port for port in ports if port < _FIRST_PORT]:
         raise PreprocessFailed(
-            f"{PROGRAM} left a server at port {low[0]}, and a sandbox reaches ports from "
+            f"{PROGRAM} left a server at port {low[0]}, and sandboxes reach ports from "
             f"{_FIRST_PORT} on"
         )
-    # What the program itself has used is not the servers' part.
+    # The program's own use of resources does not count for the servers.
     await program.renew()
     exposed = (
         ExposedPort(port, socket_outside(workspace, socket))
@@ -86,7 +86,7 @@ async def _answer(program: Program, seconds: float) -> str:
         raise PreprocessFailed(f"{PROGRAM}: {error}") from error
     except ServiceUnable as error:
         raise PreprocessFailed(
-            f"{PROGRAM} was stopped after {seconds:.0f} s: it took longer than it may"
+            f"{PROGRAM} was stopped at its time limit of {seconds:.0f} s"
         ) from error
     except ServiceFailed as error:
         raise PreprocessFailed(f"{PROGRAM} cannot be run: {error}") from error

@@ -35,7 +35,7 @@ class Mail:
         return {"accounts": {a.address: a.password for a in service.accounts}}
 
     def variables(self, service: MailService, ports: Sequence[int]) -> tuple[Variables, ...]:
-        """Return the ports of both servers and the first account; no client knows these itself."""
+        """Return the ports of both servers and the first account, which no client can guess."""
         smtp, imap = (str(port) for port in ports)
         first = service.accounts[0]
         return (

@@ -132,18 +132,18 @@ async def started(
 
 
 def socket_outside(workspace: Workspace, socket: str) -> Path:
-    """Return where the host sees a socket of a program."""
+    """Return the path at which the host sees a program's socket."""
     return workspace.root / _SOCKETS / socket
 
 
 def socket_folders(workspace: Workspace, sockets: Sequence[str]) -> tuple[Mount, ...]:
-    """Make the folders of a program's sockets, which the program may fill but not replace.
+    """Make the folders of a program's sockets; the program may fill but not replace them.
 
-    Other sandboxes see these folders, so they lie outside of what the program can change.
+    Other sandboxes see these folders, so they are outside of the folders that programs can change.
 
     Args:
-        workspace: Of the program.
-        sockets: Their paths below `SOCKETS` inside, each alone in its folder.
+        workspace: The workspace of the program.
+        sockets: Paths of the sockets below `SOCKETS` inside, each alone in its folder.
 
     Raises:
         SandboxFailed: a folder cannot be made.

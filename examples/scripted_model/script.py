@@ -27,7 +27,7 @@ _KEPT = {
     "text": "",
     "why": "It holds against the whole list.",
 }
-"""A review of a request that stays as it is, but for its number."""
+"""A review that keeps a request unchanged; the number is filled in."""
 
 NO_SOLUTION = "I have no solution to this that I would vouch for."
 """Said of the tasks that no reference was written for; no form, so the task stays unproven."""
@@ -56,12 +56,12 @@ class Finding(Value):
 
 
 class Review(Value):
-    """What the model says when it goes over one of its requests."""
+    """What the model says when it reviews one of its requests."""
 
     scenario: str
     difficulty: str
     says: Mapping[str, Any]
-    """The fields of the form that differ from those of a request that is kept."""
+    """The fields of the review that differ from those of a kept request."""
 
 
 class Script(Value):
@@ -89,11 +89,11 @@ class Script(Value):
     expand: tuple[Mapping[str, Any], ...] = ()
     """Answers about an atomic question, as the form wants them but for the arguments of steps."""
     domain: str = ""
-    """Instead of a seed: words of the field of work for which scenarios are proposed."""
+    """Words in the name of the domain for which scenarios are proposed; there is no seed then."""
     scenarios: tuple[Mapping[str, Any], ...] = ()
-    """Proposals for that field, in order, as the form wants them."""
+    """Proposals for that domain, in order, in the structure of the form."""
     reviews: tuple[Review, ...] = ()
-    """What becomes of requests of these scenarios; those that none is about are kept."""
+    """Reviews of requests in these scenarios; a request without a review is kept."""
 
     def draft_shown(self, shown: Mapping[str, Any]) -> str | None:
         """Return the name of the draft that a prompt shows; None: it is none of these."""

@@ -1,4 +1,4 @@
-"""Scripted users of talks: what each says to what the assistant has said last."""
+"""Scripted users of talks: how each user answers the assistant's last words."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,16 +21,16 @@ class Line(Value):
     """One thing that the user may say."""
 
     hears: tuple[str, ...] = ()
-    """Said if the assistant's last words have one of these, whatever their case; empty: always."""
+    """The line fits if the assistant's last words hold one of these in any case; empty: always."""
     says: str = ""
     ends: bool = False
 
 
 class ScriptedUser(Value):
-    """The user of one task; of its lines, the first that fits is said."""
+    """The user of one task, who says the first line that fits."""
 
     told: str
-    """Words that only the instructions of this user have."""
+    """Words that occur in the instructions of this user only."""
     lines: tuple[Line, ...] = Field(min_length=1)
 
 
@@ -55,13 +55,13 @@ def users_turn(body: Mapping[str, Any], known: Sequence[ScriptedUser]) -> str:
     told, shown = _text(body, 0), _text(body, 1)
     user = next((one for one in known if one.told in told), None)
     if user is None:
-        raise NotScripted(f"no script plays the user who is told {told[-80:]!r}")
+        raise NotScripted(f"no script plays the user with the instructions {told[-80:]!r}")
     mark = shown.split()[2]
     heard = shown.rpartition(f"{mark} assistant\n")[2].partition(f"\nEND TALK {mark}")[0].casefold()
     for line in user.lines:
         if not line.hears or any(words.casefold() in heard for words in line.hears):
             return json.dumps({"message": line.says, "ends_talk": line.ends})
-    raise NotScripted(f"the user says nothing to {heard[:80]!r}")
+    raise NotScripted(f"the user's script has no answer to {heard[:80]!r}")
 
 
 def _text(body: Mapping[str, Any], at: int) -> str:

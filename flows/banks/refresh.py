@@ -89,7 +89,7 @@ def _making(pass_: str, rewrites: int) -> Iterator[RefreshCall]:
 
 
 def _proving(rewrites: int) -> Iterator[RefreshCall]:
-    """Yield proof and, for trees that it finds weak, their regeneration and proof again."""
+    """Yield the proof, and for trees that it finds weak, their regeneration and another proof."""
     candidates = {"gate": "candidates"}
     for attempt in range(rewrites + 1):
         name = f"proof-{attempt}" if attempt else ""

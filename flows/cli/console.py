@@ -108,7 +108,7 @@ def counting(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def doing(what: str) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call with what is being done now; a terminal shows it while it lasts."""
+    """Yield a function that shows its argument, the current step, on a terminal."""
     if not err.is_terminal:
         yield lambda now: None
         return

@@ -20,13 +20,14 @@ READY = "ready"
 
 def doctor(
     names: Annotated[
-        list[str] | None, typer.Argument(help="With --servers: these servers; default: all.")
+        list[str] | None, typer.Argument(help="With --servers: only these servers; default: all.")
     ] = None,
     bank: Annotated[
         str | None, typer.Option(help="Say of the tasks of this bank instead what they lack.")
     ] = None,
     only_servers: Annotated[
-        bool, typer.Option("--servers", help="Start each MCP server instead, and call it once.")
+        bool,
+        typer.Option("--servers", help="Only start each MCP server and call one tool."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -35,7 +36,7 @@ def doctor(
     from flows.config import load_settings
 
     if names and not only_servers:
-        raise Misuse(f"{' '.join(names)}: doctor takes names of servers with --servers only")
+        raise Misuse(f"{' '.join(names)}: doctor takes names of servers only with --servers")
     settings = load_settings()
     if only_servers:
         doctor_servers(settings, names or (), as_json)

@@ -85,15 +85,17 @@ def install(
     names: Annotated[list[str] | None, typer.Argument(help="Servers; default: all.")] = None,
     bank: Annotated[
         str | None,
-        typer.Option(help="Build those that this bank's pool brings as source instead."),
+        typer.Option(help="Build the servers that this bank's pool brings as source instead."),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="A host that builds may reach beside the registries; repeatable."),
+        typer.Option(help="A host that builds may reach besides the registries; repeatable."),
     ] = None,
     relock: Annotated[
         bool,
-        typer.Option("--relock", help="Build with the newest libraries that fit, not the locked."),
+        typer.Option(
+            "--relock", help="Build with the newest fitting libraries, not the locked ones."
+        ),
     ] = False,
     python: Annotated[
         str | None,
@@ -105,7 +107,7 @@ def install(
         _install_of_bank(bank, names or (), allow_host or (), relock)
         return
     if allow_host or relock:
-        raise Misuse("--allow-host and --relock are for the servers of a bank: name it with --bank")
+        raise Misuse("--allow-host and --relock are for the servers of a bank: add --bank NAME")
     from environments.mcp.install import THIS_PYTHON
     from environments.mcp.install import install as install_server
     from environments.mcp.servers import PackagedServer, known_servers, origin, server

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def doctor_servers(settings: "Settings", names: Sequence[str], as_json: bool) -> None:
-    """Write what was found of each server; exit code 1 if an installed one does not work."""
+    """Write the state of each server; exit code 1 if an installed server does not work."""
     from environments.mcp.health import READY, examined
     from environments.mcp.servers import known_servers
     from flows.config import run_config

@@ -7,10 +7,10 @@ from taskdata.schema.summary import Estimate
 
 
 def per_trial(values: Sequence[tuple[str, float | None]]) -> Estimate:
-    """Return the mean of values by task id; none where one is unknown, for it may be unlike them.
+    """Return the mean of values by task id; no mean if a value is unknown, as it may differ.
 
     Args:
-        values: One for each trial, not below 0.
+        values: The task id and the value of each trial, not below 0.
     """
     known = [(task, value) for task, value in values if value is not None]
     if len(known) < len(values):

@@ -24,7 +24,7 @@ def level_rates(
     """Return the failure rate within each level (GTA-2, table 10).
 
     Args:
-        requirements: The level of each, and whether it does not hold.
+        requirements: The level of each requirement, and whether the requirement failed.
     """
     failed: dict[RequirementLevel, list[bool]] = defaultdict(list)
     for level, fails in requirements:
@@ -42,11 +42,12 @@ def agent_failures(
     """Return the distributions of one agent's labels.
 
     Args:
-        agent: Its name.
-        results: Its first attempts.
-        lost_to: By id, the infrastructure label of each lost trial, which has no other label.
+        agent: The agent's name.
+        results: The agent's first attempts.
+        lost_to: The infrastructure label of each lost trial by the trial's id; lost trials have no
+            other label.
         level_of: The level of each requirement.
-        threshold: The score that a requirement must be above to hold.
+        threshold: A requirement holds if its score is above this.
     """
     kept = [result for result in results if result.trial.id not in lost_to]
     diagnosed = [result.diagnosis for result in kept if result.diagnosis is not None]

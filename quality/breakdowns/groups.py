@@ -16,7 +16,7 @@ Grouping = Callable[[Task], set[str]]
 
 OTHER = "other"
 NO_DIFFICULTY = "any difficulty"
-"""Of tasks of a family that name none."""
+"""The difficulty in the table of tasks that name a family but no difficulty."""
 ANSWER = "answer"
 """The type of tasks that ask for no file."""
 _GROUPS = {
@@ -47,7 +47,7 @@ def by_deliverable_group(task: Task) -> set[str]:
 
 
 def by_family_and_difficulty(task: Task) -> set[str]:
-    """Return the column of TOBench's table 2 that a task is in; none where it names no family."""
+    """Return the task's column in TOBench's table 2; empty if the task names no family."""
     package = task.package
     if package is None or package.family is None:
         return set()
@@ -55,7 +55,7 @@ def by_family_and_difficulty(task: Task) -> set[str]:
 
 
 def by_subcategory(task: Task) -> set[str]:
-    """Return the subcategory of a task within its family; none where it names none."""
+    """Return the task's family and subcategory; empty if the task does not name both."""
     package = task.package
     if package is None or package.family is None or package.subcategory is None:
         return set()

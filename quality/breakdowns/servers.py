@@ -13,14 +13,14 @@ from taskdata.schema.task import Task
 def server_groups(
     results: Sequence[TrialResult], tasks: Mapping[str, Task], rule: SuccessRule
 ) -> dict[str, ServerGroup]:
-    """Return what one agent reached on the tasks that need a server, by the server's name.
+    """Return one agent's results on the tasks that need a server, by the server's name.
 
-    A task that needs several servers counts for each of them; trials without a score are out.
+    A task that needs several servers counts for each; trials without a score are left out.
 
     Args:
         results: The agent's trials.
-        tasks: By content hash.
-        rule: What success is.
+        tasks: The tasks by content hash.
+        rule: Decides which trials are successes.
     """
     members: dict[str, list[TrialResult]] = {}
     for result in results:

@@ -78,7 +78,7 @@ class TaskRules:
 
 
 def rules_for(config: RunConfig) -> TaskRules:
-    """Return the rules for a run: the bundled banks promise more than a bank of the user's."""
+    """Return the rules for a run: bundled banks have stricter rules than a user's banks."""
     is_bundled = config.bank in bundled_banks()
     return TaskRules(
         min_checkable_share=0.7 if is_bundled else 0.0,
@@ -152,7 +152,7 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "empty_files": _listed(f.path for f in task.files if f.size_bytes == 0),
         "repeated_paths": _listed({p for p in paths if paths.count(p) > 1}),
         "has_reference": task.reference is not None,
-        # What tools a server has is known once it runs.
+        # The names of a server's tools are unknown until the server runs.
         "reference_tools_not_allowed": _listed(
             set()
             if task.environment is not None and task.environment.servers
@@ -166,7 +166,7 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
 
 
 def _named_to_user(task: Task, tools: set[str]) -> set[str]:
-    """Return the tools that what the simulated user is told gives away."""
+    """Return the tools that the simulated user's instructions name."""
     user = task.simulated_user
     return set() if user is None else tools_named(f"{user.persona}\n{user.instructions}", tools)
 
@@ -235,7 +235,7 @@ def _identity(rules: TaskRules) -> list["Expectation"]:
         ),
         empty("tools_named", "a query names no tool"),
         empty("tools_named_to_user", "the instructions of a simulated user name no tool"),
-        empty("misplaced_subcategory", "a subcategory is one of its family's"),
+        empty("misplaced_subcategory", "a subcategory belongs to its family"),
         empty("unknown_tools", "every tool a task allows exists"),
     ]
 

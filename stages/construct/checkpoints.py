@@ -23,11 +23,10 @@ from taskdata.store import Store
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
     """Give every due candidate a fitting tree; the prove stage is next.
 
-    A tree that was made for the current query, and in which neither validation nor proof found
-    anything, is kept. A
-    new tree is checked against every rule of trees and by a model's opinion, and rewritten at most
-    `max_rewrites` times, or not at all if proof has sent it back; then the candidate is
-    quarantined. Raises like `work.walk`.
+    A tree is kept if it was made for the current query and neither validation nor proof found a
+    fault in it. A new tree is checked against every rule of trees and by a model's opinion. If it
+    has faults, it is rewritten at most `max_rewrites` times, or not at all if proof has sent the
+    candidate back; then the candidate is quarantined. Raises the errors of `work.walk`.
     """
     return walk(store, refresh_id, Construction.CHECKPOINTS, _take, connect)
 
@@ -40,7 +39,7 @@ async def _take(case: Case) -> StepOutcome:
     if current and not found:
         return StepOutcome("kept", next=Construction.PROVE)
     tally, ignored = Tally(), list[str]()
-    # Proof has rounds of its own.
+    # Proof limits the number of its own rewrites.
     for _ in range(1 if weak else 1 + case.shop.config.max_rewrites):
         asked = await _written(case, draft, found)
         tally += asked.tally

@@ -9,7 +9,7 @@ VIOLATIONS = "violations"
 """The verdict of a validation that found violations, and the key that lists them."""
 
 WEAK = "weak"
-"""The verdict of a proof that a tree pays cheats, or does not notice faults in a reference."""
+"""The verdict of a proof: the tree pays cheats, or does not notice faults in the reference."""
 
 
 def tree_is_current(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> bool:
@@ -41,7 +41,7 @@ def found_violations(steps: Sequence[ConstructionStep]) -> tuple[Violation, ...]
 
 
 def tree_weaknesses(steps: Sequence[ConstructionStep]) -> tuple[Violation, ...]:
-    """Return what proof has found wrong with the tree since it was last regenerated."""
+    """Return the weaknesses that proof found in the tree since the tree was last regenerated."""
     for step in reversed(steps):
         if step.stage is Construction.CHECKPOINTS:
             return ()

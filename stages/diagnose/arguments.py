@@ -1,8 +1,7 @@
-"""Errors of predicted arguments that the record itself shows (GTA, table 6), atomic tier only.
+"""Errors of predicted arguments that are visible in the record (GTA, table 6), atomic tier only.
 
-Each is counted per reply: either a reply had no action, or its action had a fault of form. What a
-harness could read all the same is no error: it is the format that the agent was asked for, not the
-paper's.
+Each reply counts once: either it had no action, or its action had a fault of form. A reply that the
+harness could read has no error, because agents are asked for the harness's format, not the paper's.
 """
 
 import json
@@ -69,7 +68,7 @@ def argument_labels(record: Record) -> tuple[Label, ...]:
 
 
 def _fault_of_calls(turn: Turn) -> tuple[str, str, str | None] | None:
-    """Return name, words and call of the first call whose arguments could not be read."""
+    """Return label, quoted words and id of the first call whose arguments could not be read."""
     for call in turn.calls:
         event = call.event
         is_unread = event.error is ToolErrorKind.BAD_ARGUMENTS and event.call.arguments is None
@@ -80,7 +79,7 @@ def _fault_of_calls(turn: Turn) -> tuple[str, str, str | None] | None:
 
 
 def _begins_with_json(raw: str) -> bool:
-    """Return whether readable arguments stand there, and more text after them."""
+    """Return whether the text begins with valid arguments and has more text after them."""
     written = raw.strip()
     try:
         value, end = json.JSONDecoder().raw_decode(written)
@@ -92,7 +91,7 @@ def _begins_with_json(raw: str) -> bool:
 def _fault_of_text(
     turn: Turn, record: Record, prompt: frozenset[str]
 ) -> tuple[str, str, None] | None:
-    """Return name and words of the fault of a reply without a call; None: it is an answer."""
+    """Return label and quoted words for a reply without a call; None: it is a valid answer."""
     text = turn.reply.text[:_READ_CHARS]
     is_last = turn.number == len(record.turns)
     if is_last and record.transcript.ending is Ending.FINISHED:
@@ -119,7 +118,7 @@ def _fault_of_text(
 
 
 def _repeats(text: str, prompt: frozenset[str]) -> bool:
-    """Return whether most of the reply's long lines, and several, stand in the prompt."""
+    """Return whether most of the reply's long lines, and at least two, are in the prompt."""
     own = _long_lines(text)
     same = own & prompt
     return len(same) >= _LINES and 2 * len(same) >= len(own)

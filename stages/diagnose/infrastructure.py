@@ -1,4 +1,4 @@
-"""Why a trial was lost outside its agent: which part failed, from the recorded error."""
+"""Labels trials lost outside their agent with the part that failed, from the recorded error."""
 
 import re
 
@@ -32,8 +32,8 @@ _STATED, _GUESSED = 1.0, 0.5
 def infrastructure_label(result: TrialResult) -> Label | None:
     """Return which part outside the agent failed; None: the trial was not lost.
 
-    A trial that is tried again loses the label with its error: it is told from what is stored now,
-    and never stored itself.
+    The label is derived from the stored error and never stored itself, so a trial that is repeated
+    loses it together with the error.
     """
     if not result.is_infrastructure_error:
         return None
@@ -53,7 +53,7 @@ def _part(error: str, detail: str) -> str:
     raised = [match["type"] for match in _RAISED.finditer(detail)]
     known = [name for name in raised if name in _BY_ERROR or _FOREIGN.match(name)]
     if known:
-        # The last one is what the trial ended with; those before it are its causes.
+        # The last exception ended the trial; the ones before it are its causes.
         return _BY_ERROR.get(known[-1], OUR_BUG)
-    # Errors of our own types are recorded without their type, all others with it.
+    # Errors of Nightshift's own types are recorded without the type's name, all others with it.
     return OUR_BUG if _FOREIGN.match(error) else UNDETERMINED

@@ -1,10 +1,10 @@
 """Failure labels from signals: stage, type and levels (GTA-2, section 5.3), with evidence.
 
 A trial failed if its scored leaves together are not above the run's threshold. A trial that failed
-only because verdicts are missing has no label, because nothing in it is known to be wrong; nor has
-a trial for which the run has too few verifiers to decide. The stage is the first one whose rule
-fits, in the order of the work: if there was no plan, for example, the quality of the execution
-cannot be judged.
+only because verdicts are missing has no label, because nothing in it is known to be wrong. A trial
+for which the run has too few verifiers to decide has none, either. The stage is the first one
+whose rule fits, in the order of the work: if there was no plan, for example, the quality of the
+execution cannot be judged.
 
 - not attempted: no tool was called, no file left and no answer given. A call that only reads is an
 attempt.

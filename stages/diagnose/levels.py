@@ -1,8 +1,8 @@
 """The level of a requirement (GTA-2, section 5.3.3): A leaf, B composition, C deliverable.
 
-The paper classes requirements with a model; here the check's name and the requirement's words
-decide. C is about the final file: its form, its parts, its name. B is about parts that have to fit
-together, in one file or across several. A is everything else: one local sub-goal.
+The paper classifies requirements with a model; here the check's name and the requirement's words
+decide. Level C is about the final file: its form, its parts, its name. Level B is about parts that
+have to fit together, in one file or across several. Level A is any other, local requirement.
 """
 
 import re
@@ -21,7 +21,7 @@ _TOGETHER = re.compile(
 
 
 def requirement_level(leaf: Checkpoint) -> RequirementLevel:
-    """Return what the leaf's requirement is about."""
+    """Return the level of the leaf's requirement."""
     if leaf_type(leaf) is FailureType.FORMATTING:
         return RequirementLevel.DELIVERABLE
     verifier = leaf.verifier

@@ -1,4 +1,4 @@
-"""Faults of long runs that the record itself shows: loops, an early end, effort without effect."""
+"""Faults of long runs that are visible in the record: loops, an early end, wasted effort."""
 
 import re
 from collections import Counter
@@ -32,7 +32,7 @@ _HANDS_BACK = re.compile(
     r"\b(would|do) you (like|want) me to\b|\bshall i\b|\bshould i (go on|continue|proceed)\b",
     re.IGNORECASE,
 )
-"""Said where something is missing; where all is there, it may be advice or an offer."""
+"""Counts only if a deliverable is missing; otherwise it may be advice or an offer."""
 _LEAVES_THE_REST = re.compile(
     r"\b(the )?(rest|remaining) .{0,40}(left|up) (to|for) you\b|"
     r"\bfollow the same (pattern|steps|approach) for\b",
@@ -66,7 +66,7 @@ def _loops(record: Record) -> tuple[Label, ...]:
 
 
 def _repeats_at_the_end(record: Record) -> list[Evidence]:
-    """Return the last call if a limit cut off the run when the call had just been repeated."""
+    """Return the last call if the agent had just repeated it when a limit ended the run."""
     calls = record.calls[-2:]
     if (
         record.transcript.ending not in _BUDGETS
@@ -78,14 +78,14 @@ def _repeats_at_the_end(record: Record) -> list[Evidence]:
 
 
 def _key(call: Call) -> tuple[str, str, str]:
-    """Return what is equal for calls of a tool with the same arguments and the same result."""
+    """Return a key that is equal for calls with the same tool, arguments and result."""
     return call.event.call.tool, call.written, call.event.text
 
 
 def _repeated_calls(record: Record) -> list[Evidence]:
-    """Return the last of the calls that were made again and again with the same result.
+    """Return the last of each group of equal calls with the same result.
 
-    Whoever looks again after another call has changed a file does not repeat himself.
+    A call that follows on a change of a file by another call is no repetition.
     """
     seen: Counter[tuple[str, str, str]] = Counter()
     looping: dict[tuple[str, str, str], tuple[Call, int]] = {}
@@ -103,7 +103,7 @@ def _repeated_calls(record: Record) -> list[Evidence]:
 
 
 def _repeated_replies(record: Record) -> Iterator[Evidence]:
-    """Yield the last of equal replies in a row without any tool call."""
+    """Yield the last of several equal, consecutive replies without a tool call."""
     for said, group in groupby(record.turns, key=_idle_text):
         same = list(group)
         if said is not None and len(same) >= _REPEATS:
@@ -115,7 +115,7 @@ def _idle_text(turn: Turn) -> str | None:
 
 
 def _early_end(record: Record) -> tuple[Label, ...]:
-    """Return the label where the agent itself ended the work, and how it did."""
+    """Return the label if the agent itself ended its work too early."""
     if record.transcript.ending is not Ending.FINISHED or record.signals.tried_nothing:
         return ()
     last = len(record.turns) or None
@@ -160,7 +160,7 @@ def _cut_off(record: Record) -> Iterator[Evidence]:
 
 
 def _wasted_budget(record: Record) -> tuple[Label, ...]:
-    """Return the label where most turns of a spent budget brought nothing."""
+    """Return the label if at least half of a spent budget's turns had no successful call."""
     if record.transcript.ending not in _BUDGETS:
         return ()
     wasted = [turn for turn in record.turns if _brought_nothing(turn)]

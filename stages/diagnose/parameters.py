@@ -23,7 +23,7 @@ TYPE, RANGE, OBJECT = (
 )
 MISSING, HALLUCINATED = "missing_parameter", "hallucinated_parameter"
 CUT_OFF = "reply was cut at its length limit"
-"""Part of what a call comes back with that was not run because it is incomplete."""
+"""Part of the result of a call that was not run because the reply with it was cut."""
 
 _FACT, _READ, _GUESSED = 1.0, 0.9, 0.6
 _BY_RULE = {
@@ -59,7 +59,7 @@ _REFERENCE_CHARS = 300
 
 
 def parameter_labels(record: Record) -> tuple[Label, ...]:
-    """Return the labels of the arguments of calls that came back with an error."""
+    """Return the labels for the arguments of calls that failed."""
     specs = {spec.name: spec for spec in record.transcript.tools}
     found: dict[str, list[Evidence]] = defaultdict(list)
     sure: dict[str, float] = {}
@@ -80,7 +80,7 @@ def parameter_labels(record: Record) -> tuple[Label, ...]:
 
 
 def _faults(call: Call, specs: Mapping[str, ToolSpec]) -> list[tuple[str, float, str]]:
-    """Return name, confidence and words of each fault of one failed call."""
+    """Return label, confidence and explanation of each fault of one failed call."""
     event = call.event
     if event.error is ToolErrorKind.REFUSED:
         text = event.text[:_READ_CHARS]
@@ -97,17 +97,17 @@ def _faults(call: Call, specs: Mapping[str, ToolSpec]) -> list[tuple[str, float,
 
 
 def _by_schema(spec: ToolSpec, arguments: Mapping[str, Any]) -> list[tuple[str, float, str]]:
-    # The empty registry fetches nothing that a schema of others refers to.
+    # With an empty registry, the references in a server's schema are not fetched.
     validator = Draft202012Validator(spec.parameters, registry=_NOTHING_ELSE)
     try:
         errors = list(islice(validator.iter_errors(arguments), _MOST_FAULTS))
     except (SchemaError, Unresolvable):
-        return []  # the tool's own words are left
+        return []  # the tool's own error message decides then
     return [(_name_of(error), _FACT, error.message) for error in errors]
 
 
 def _name_of(error: ValidationError) -> str:
-    """Return the label of a violated rule: what is no other fault is one of type or number."""
+    """Return the label of a violated rule of the schema; the default is a wrong type."""
     return _BY_RULE.get(str(error.validator), TYPE)
 
 
@@ -117,9 +117,9 @@ def _by_words(text: str) -> list[tuple[str, float, str]]:
 
 
 def _invented(record: Record, failed: list[Call]) -> Iterator[tuple[Call, str]]:
-    """Yield failed calls with a path or id that nothing the agent was told mentions.
+    """Yield failed calls with a path or id that occurs in no text that the agent was given.
 
-    What it was told later counts as well, so that all is searched once.
+    Texts from after the call count as well, so that one search over all texts is enough.
     """
     wanted = [(call, value) for call in failed for value in _references(call)]
     for call, value in wanted[:_MOST_REFERENCES]:
@@ -128,7 +128,7 @@ def _invented(record: Record, failed: list[Call]) -> Iterator[tuple[Call, str]]:
 
 
 def _references(call: Call) -> Iterator[str]:
-    """Yield the values of a refused call that name something that must have existed before."""
+    """Yield the arguments of a refused call that name an object that must exist already."""
     if call.event.error is not ToolErrorKind.REFUSED:
         return
     if not _NO_OBJECT.search(call.event.text[:_READ_CHARS]):

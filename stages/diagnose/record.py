@@ -1,4 +1,4 @@
-"""The record of a failed trial in the form that all rules read, and what they make labels from."""
+"""The record of a failed trial as all rules read it, and functions that make labels."""
 
 import json
 import re
@@ -17,17 +17,17 @@ from taskdata.schema.tool_use import FINISH
 from taskdata.schema.transcript import MessageEvent, ModelEvent, ToolEvent, Transcript
 
 MOST_EVIDENCE = 5
-"""Pieces of evidence that are kept of each label, the first ones."""
+"""The most pieces of evidence that a label keeps; the first ones are kept."""
 _ID_LENGTH = 120
 _TOKEN = re.compile(r"[^\W_][\w.@%:+-]*")
 
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call where it stands in the transcript."""
+    """A tool call with its place in the transcript."""
 
     turn: int | None
-    """Number of the model call that asked for it; None: of an agent without a model."""
+    """Number of the model call that requested it; None: the agent has no model."""
     event: ToolEvent
 
     @cached_property
@@ -41,13 +41,13 @@ class Call:
 
 @dataclass(frozen=True)
 class Turn:
-    """A model call, with what followed it before the next one."""
+    """A model call, with the tool calls and messages before the next model call."""
 
     number: int
     reply: ModelEvent
     calls: tuple[Call, ...]
     told: tuple[MessageEvent, ...]
-    """What the agent was told after it, corrections of ours among it."""
+    """Messages to the agent after the reply, including the harness's corrections."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Record:
 
     @cached_property
     def prompt(self) -> tuple[str, ...]:
-        """What the agent was told before its first reply."""
+        """The messages to the agent before its first reply."""
         texts = []
         for event in self.transcript.events:
             if not isinstance(event, MessageEvent):
@@ -110,9 +110,9 @@ class Record:
 
     @cached_property
     def known_text(self) -> str:
-        """What the agent could know of, in lower case: from its task and from what it was told.
+        """Everything that the agent was given to read, in lower case: its task and tool results.
 
-        What a call was told that failed is not among it, since that may be the agent's own words.
+        Results of failed calls are left out, because they may quote the agent's own words.
         """
         texts = [*self.prompt, self.task.query, *(file.path for file in self.task.files)]
         texts += [file.name for file in self.task.deliverables]
@@ -128,7 +128,7 @@ def words_of(text: str) -> set[str]:
 
 
 def of_call(call: Call, says: str = "") -> Evidence:
-    """Return a call as evidence; by default with what its result says."""
+    """Return a call as evidence, with the given words or the text of its result."""
     tool = one_line(call.event.call.tool, 40)
     return Evidence(
         says=one_line(f"{tool}: {says or call.event.text}"),
@@ -140,7 +140,7 @@ def of_call(call: Call, says: str = "") -> Evidence:
 def label(
     taxonomy: Taxonomy, name: str, confidence: float, evidence: Iterable[Evidence]
 ) -> tuple[Label, ...]:
-    """Return the label with the first pieces of its evidence; nothing where there is none.
+    """Return the label with the first pieces of its evidence; empty without evidence.
 
     Raises:
         ValueError: the taxonomy has no label of that name.

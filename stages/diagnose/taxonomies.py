@@ -1,4 +1,4 @@
-"""The labels of a failed trial in the taxonomies beside GTA-2's."""
+"""The labels of a failed trial in all taxonomies except GTA-2's."""
 
 from stages.diagnose.arguments import argument_labels
 from stages.diagnose.long_runs import long_run_labels

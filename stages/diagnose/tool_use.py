@@ -1,7 +1,7 @@
-"""Faults of tool use that the record itself shows (TOBench, appendix D, table 4).
+"""Faults of tool use that are visible in the record (TOBench, appendix D, table 4).
 
-Wrong perception and reasoning about pictures, sound and video are not on record as such: no rule
-here says anything about them. Faults of parameters are in `parameters`.
+The record does not show how an agent perceived pictures, sound and video, so no rule here decides
+these labels. Faults of parameters are in `parameters`.
 """
 
 from collections import defaultdict
@@ -27,9 +27,9 @@ _FAULTS = {
 }
 _INCOMPLETE = "incomplete_verification"
 _SAYS = {
-    "no_verification": "nothing named or listed it after its last change",
-    "pseudo_verification": "after its last change it was listed or read, never looked at",
-    _INCOMPLETE: "an earlier state of it was looked at, the last one was not",
+    "no_verification": "no call used or listed the file after its last change",
+    "pseudo_verification": "after its last change the file was listed or read, never looked at",
+    _INCOMPLETE: "an earlier state of the file was looked at, the last one was not",
 }
 
 
@@ -56,7 +56,7 @@ def _hallucinated_tools(record: Record) -> tuple[Label, ...]:
 
 
 def _wrong_tools(record: Record) -> tuple[Label, ...]:
-    """Return the label where a tool for text had to do with a file that is none."""
+    """Return the label if a tool for text was used on an office file, PDF or picture."""
     broken = set(record.signals.unreadable)
     found = []
     for call in record.calls:
@@ -73,9 +73,9 @@ def _wrong_tools(record: Record) -> tuple[Label, ...]:
 
 
 def _missing_tools(record: Record) -> tuple[Label, ...]:
-    """Return the label where a leaf asks for a tool's result, and no such tool was called.
+    """Return the label if a leaf asks for a tool's result and no such tool was called.
 
-    What did not try at all is not attempted, and omitted no step of its work.
+    An agent that tried nothing gets no such label: its stage is `not_attempted` already.
     """
     if record.signals.tried_nothing:
         return ()
@@ -91,7 +91,7 @@ def _missing_tools(record: Record) -> tuple[Label, ...]:
 
 
 def _same_failed_plan(record: Record) -> tuple[Label, ...]:
-    """Return the label where a call was repeated unchanged after it had failed."""
+    """Return the label if a call was repeated unchanged although it had failed."""
     failed: dict[tuple[str, str], list[Call]] = defaultdict(list)
     for call in record.calls:
         if call.event.error is not None:
@@ -105,9 +105,9 @@ def _same_failed_plan(record: Record) -> tuple[Label, ...]:
 
 
 def _verification(record: Record) -> tuple[Label, ...]:
-    """Return how the files fell short of being looked at that a failed leaf is about.
+    """Return the labels for files of failed leaves whose last state the agent did not look at.
 
-    Whether a look would have saved the trial is not known, so that it is a conclusion.
+    The confidence is that of a conclusion, because it is unknown whether a look would have helped.
     """
     faults: dict[str, list[Evidence]] = defaultdict(list)
     about = _leaves_by_deliverable(record.signals.leaves)
@@ -134,7 +134,7 @@ def _verification(record: Record) -> tuple[Label, ...]:
 
 
 def _fault(path: str, record: Record) -> tuple[str, Call | None] | None:
-    """Return the name of the fault and the call that changed the file last, if it was seen."""
+    """Return the label and the recorded call that changed the file last; None: no fault."""
     events = [call.event for call in record.calls]
     level = verification_of(path, events)
     if level is SelfVerification.LOOKED:
@@ -162,7 +162,7 @@ def _leaves_by_deliverable(leaves: Iterable[LeafSignal]) -> dict[str, list[LeafS
 
 
 def _base_model(record: Record) -> tuple[Label, ...]:
-    """Return the label where the provider would take no more of the conversation."""
+    """Return the label if the provider refused to continue the conversation."""
     if record.transcript.ending is not Ending.REFUSED:
         return ()
     told = "the provider refused the conversation"

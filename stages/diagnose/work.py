@@ -72,7 +72,7 @@ def signals_of(store: Store, trial: Trial, rule: SuccessRule) -> Signals:
 
 def _diagnosed(record: Record) -> Diagnosis:
     found = diagnose(record.score.trial_id, record.signals)
-    # A trial that did not fail may have made the same mistakes, and nothing came of them.
+    # A trial that did not fail may have made the same mistakes, but they had no consequence.
     return found if found.stage is None else found.model_copy(update={"labels": labels_of(record)})
 
 

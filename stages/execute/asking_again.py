@@ -1,7 +1,7 @@
-"""Right after a trial: tools are asked again what its checkpoints compare with, as things are now.
+"""Calls tools again right after a trial, for checkpoints about what changes with time.
 
-They are asked in a sandbox of their own with an empty workspace, while the task's services still
-run, and nothing of the agent's does any more.
+The tools run in a sandbox of their own with an empty workspace. The task's services still run then,
+but no program of the agent does.
 """
 
 import asyncio
@@ -21,22 +21,22 @@ from taskdata.schema.checkpoint import AskedAgain
 from taskdata.schema.transcript import ToolCall
 
 MOST_CHARS = 100_000
-"""Of an answer; a longer one is no answer."""
+"""The longest answer in characters; a longer one counts as a failure."""
 SECONDS = 120.0
 """Longest wait for all answers of a trial."""
 
 
 async def answers_now(attempt: RunningAttempt, ready: Prepared) -> dict[str, bytes]:
-    """Return the answers by the names under which they are kept; none where nothing is asked.
+    """Return the answers by file name; empty if the task has no such checkpoints.
 
-    A tool that fails is an answer, too, which says so: what depends on it stays unscored, and the
-    agent's work counts all the same.
+    The answer of a tool that failed states the error. It leaves the leaf unscored and has no other
+    effect on the trial.
     """
     leaves = ready.task.checkpoints.leaves()
     asked = {leaf.id: leaf.verifier for leaf in leaves if isinstance(leaf.verifier, AskedAgain)}
     if not asked or ready.kind.predicts:
         return {}
-    attempt.deadline.step = "asking its tools again"
+    attempt.deadline.step = "calling its tools again"
     found = dict[str, ToolAnswer]()
     try:
         async with asyncio.timeout(SECONDS):

@@ -30,8 +30,7 @@ class Assignment:
     sandbox: Sandbox | None = None
     """The trial's sandbox, for harnesses that run programs of their own in it."""
     user: TalkingUser | None = None
-    """Who answers what the agent says at the end of its turn; None: its first answer is its last.
-    """
+    """The simulated user who answers at the end of the agent's turn; None: the task has none."""
     proxy: MeteringProxy | None = None
     """Proxy to the agent's model, for harnesses that bring a loop of their own."""
 

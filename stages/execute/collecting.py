@@ -25,16 +25,16 @@ async def collect_work(
     transcript: Transcript,
     answers: Mapping[str, bytes],
 ) -> Stored:
-    """Store what was left; called when no process of the agent can change it any more.
+    """Store what the agent left, once no process of the agent can change it any more.
 
     Args:
         attempt: The attempt.
         prepared: What the agent worked with.
         transcript: The record of its work.
-        answers: What tools answered when they were asked again, by file name.
+        answers: The answers of tools that were called again, by file name.
 
     Raises:
-        ServiceFailed: a service was lost, and not because of the agent's use, or a server.
+        ServiceFailed: a server was lost, or a service for another reason than the agent's use.
         SandboxFailed: the deliverables cannot be read.
     """
     task, deadline = prepared.task, attempt.deadline
@@ -126,7 +126,7 @@ async def _with_final_state(collected: Collected, task: Task, around: Surroundin
 
 
 def _without_ours(collected: Collected, task: Task) -> Collected:
-    """Return what an agent left, without files that imitate those that we put beside them."""
+    """Return what an agent left, without files in folders that Nightshift adds to a trial."""
     ours = {}
     if task.asks_again:
         ours[ASKED_AGAIN] = "answers of tools have"

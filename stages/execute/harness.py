@@ -39,7 +39,7 @@ class HarnessKind:
     may_have_model: bool = False
     """Whether a model is optional."""
     talks: bool | None = False
-    """Whether it goes on when a simulated user answers; None: it does its work without one."""
+    """Whether it can continue after a user's answer; None: it needs no user for its work."""
     metered: Reach | None = None
     """Where it calls its model from, through the metering proxy; None: it uses our client."""
     resources: Callable[[AgentSpec, Resources], Resources] | None = None

@@ -1,4 +1,4 @@
-"""The MCP servers that a task's pool brings, and those of the task's files that they are shown."""
+"""The MCP servers that a task's pool brings, and the task's files that they may see."""
 
 from pathlib import Path
 
@@ -16,13 +16,13 @@ def started_from_pool(
 ) -> tuple[PoolEntry, ...]:
     """Return the servers of the task's pool for a trial in `workspace`; blocks.
 
-    Configurations name files of the task's folder as `${task_dir}/FILE`. Those that are there are
-    laid beside the workspace, where no sandbox but that of a server sees them; what evaluates the
-    task is never among them.
+    Configurations name files of the task's folder as `${task_dir}/FILE`. The existing ones are
+    written beside the workspace, where only sandboxes of servers see them. Files that evaluate the
+    task are never among them.
 
     Raises:
-        SandboxFailed: the files cannot be laid down.
-        NightshiftError: the store does not give a file.
+        SandboxFailed: the files cannot be written.
+        NightshiftError: the store cannot return a file.
     """
     wanted = {path for server in pool_servers(task) for path in server.task_files}
     given = task.environment.preprocess if task.environment else ()

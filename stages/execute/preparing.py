@@ -37,7 +37,7 @@ class Surroundings:
     services: RunningServices
     network: AllowedNetwork
     servers: LeftServers | None = None
-    """Those that the task's preprocess program has left running."""
+    """The servers that the task's preprocess program has left running."""
 
     @property
     def exposed_ports(self) -> tuple[ExposedPort, ...]:
@@ -57,7 +57,7 @@ class Prepared:
     model: ModelClient | None
     """None for agents without a model, and for those that use a proxy."""
     user: TalkingUser | None
-    """Who answers the agent; None: nobody does."""
+    """The simulated user who answers the agent; None: the task has none."""
     offer: Offer
     """The tools and servers that the task offers."""
     surroundings: Surroundings

@@ -1,9 +1,9 @@
-"""The state that a trial begins with: the task's files, or what its own program makes of them.
+"""The files that a trial begins with: the task's own, or those that its preprocess program makes.
 
-A task's preprocess program runs before the agent, in a sandbox of its own over a workspace of its
-own. So only the files that it leaves reach the agent, and neither the program nor its data. It can
-use the services of the trial and change their state. Servers that it leaves running stay in its
-sandbox until the trial ends; other sandboxes of the trial reach their ports and nothing else.
+The preprocess program runs before the agent, with a sandbox and a workspace of its own. Therefore,
+only the files that it leaves reach the agent, but not the program and its data. It can use the
+services of the trial and change their state. Servers that it leaves running stay in its sandbox
+until the trial ends; the trial's other sandboxes reach their ports and nothing else.
 """
 
 import asyncio
@@ -31,15 +31,15 @@ _MAX_FILES = 5_000
 _WORKSPACE = "/workspace/output"
 
 Files = Mapping[str, Path | bytes]
-"""Files by relative path: the location of each, or its content."""
+"""Files by relative path; a file is given by its location or its content."""
 
 
 @dataclass(frozen=True)
 class Begun:
-    """What a trial begins with."""
+    """The files and servers that a trial begins with."""
 
     files: Files
-    """Valid for as long as the trial runs."""
+    """Locations stay valid until the trial ends."""
     servers: LeftServers | None = None
 
 
@@ -50,13 +50,13 @@ async def begun(
     """Yield what the trial begins with; servers of its preprocess program end with the block.
 
     Args:
-        worker: Who runs the trial.
-        task: Its task.
-        ports: What the program can reach.
+        worker: The worker that runs the trial.
+        task: The task of the trial.
+        ports: The ports that the program can reach.
         launched: When the trial began.
 
     Raises:
-        PreprocessFailed: the program failed, took too long, or left what cannot be used.
+        PreprocessFailed: the program failed, took too long, or left files that cannot be used.
         SandboxFailed: the sandbox itself failed.
     """
     files = await asyncio.to_thread(_bytes_of, task.files, worker.store.artifacts)
@@ -82,7 +82,7 @@ async def begun(
                 await running.aclose()
             left = await asyncio.to_thread(_left, workspace, limits)
         except PreprocessFailed as error:
-            raise PreprocessFailed(f"task {task.id!r}: {error}; the task needs mending") from error
+            raise PreprocessFailed(f"task {task.id!r}: {error}; correct the task") from error
         yield Begun(left, servers if servers.exposed_ports else None)
 
 
@@ -91,7 +91,7 @@ def _left(workspace: Workspace, limits: Resources) -> Files:
     collected = collect(workspace.output, limits)
     if collected.rejected:
         raise PreprocessFailed(
-            f"{PROGRAM} left what no workspace may hold: {collected.rejected[0]}"
+            f"{PROGRAM} left a file that a workspace cannot hold: {collected.rejected[0]}"
         )
     return {file.name: file.path for file in collected.files}
 
@@ -101,7 +101,7 @@ def _bytes_of(files: Sequence[InputFile], artifacts: ArtifactStore) -> Files:
 
 
 def _arguments(task: Task, launched: datetime) -> list[str]:
-    # Programs of pools parse the time without the name of the day, which those that score are told.
+    # Preprocess programs of pools expect the time without the weekday that evaluators are given.
     moment = launch_time(launched)
     if task.has_one_workspace:
         moment = moment.rpartition(" ")[0]

@@ -15,7 +15,7 @@ from taskdata.schema.task import Task
 def lacking_for_talk(task: Task, agent: AgentSpec, config: RunConfig) -> str | None:
     """Return why the agent cannot talk with the task's user in the run, None if it can.
 
-    It can where the task has no user, or the harness does its work without one.
+    No reason is returned if the task has no user, or the harness needs none for its work.
     """
     kind = harness_kind(agent.harness)
     if task.simulated_user is None or kind.talks is None:
@@ -24,7 +24,7 @@ def lacking_for_talk(task: Task, agent: AgentSpec, config: RunConfig) -> str | N
         able = " or ".join(name for name, one in HARNESSES.items() if one.talks)
         return (
             f"task {task.id!r} is a talk with a simulated user, and agents of harness "
-            f"{agent.harness!r} cannot go on after their answer; evaluate one of {able}"
+            f"{agent.harness!r} cannot continue after their answer; evaluate one of {able}"
         )
     if config.user is None:
         return (
@@ -37,12 +37,12 @@ def lacking_for_talk(task: Task, agent: AgentSpec, config: RunConfig) -> str | N
 def talking_user(
     attempt: RunningAttempt, task: Task, agent: AgentSpec, kind: HarnessKind
 ) -> TalkingUser | None:
-    """Return the user that the agent talks with; None: it talks with nobody.
+    """Return the simulated user of the task; None if the task has no user or the agent needs none.
 
-    Its calls are recorded as its own, and those that earlier attempts have paid for are replayed.
+    Its calls are recorded apart from the agent's; calls that earlier attempts paid are replayed.
 
     Raises:
-        Misuse: the agent cannot talk with it.
+        Misuse: the agent cannot talk with the user.
     """
     worker, due = attempt.shared.worker, attempt.due
     config = worker.run.config
@@ -56,7 +56,7 @@ def talking_user(
     payer = Payer.trial(due.trial.id, due.number, CallPurpose.SIMULATED_USER)
     own = [call for call in due.paid if call.purpose is CallPurpose.SIMULATED_USER]
     log, shares = CallLog(attempt.calls, payer, own), config.replies != "ask"
-    # It is asked again in the same words: if replies are shared, each ask has one of its own.
+    # All attempts at a turn send the same request; where replies are shared, each has its own.
     samples = range(due.trial.repetition * MAX_ASKS, (due.trial.repetition + 1) * MAX_ASKS)
     asks = tuple(
         RecordedClient(client, config.user, base_url, log, shares, sample) for sample in samples
@@ -65,5 +65,5 @@ def talking_user(
 
 
 def talk_seconds(user: TalkingUser | None) -> float:
-    """Return how much longer a trial may take than its agent, for the user's answers."""
+    """Return the seconds that the user's answers may add to the time limit of a trial."""
     return 0.0 if user is None else ANSWER_SECONDS * user.most_exchanges

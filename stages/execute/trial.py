@@ -175,7 +175,7 @@ def _image(ready: Prepared) -> TaskImage | None:
     """Return the image of the task.
 
     Raises:
-        Misuse: the agent has one, too, and a sandbox is made of one.
+        Misuse: both the agent and the task have an image, and a sandbox can only have one.
     """
     image, agent = ready.task.image, ready.agent
     if image is not None and agent.image is not None:

@@ -1,9 +1,9 @@
 """Turns the fields of a row into a seed query, or reports what is wrong with the row.
 
 Fields: `text`; `source`; `url`; `date` or `collected_on`; `license` or `licence`; `attachments`;
-`discovery`, of what a model has proposed. A field of another name is ignored and reported, unless
-it looks like a misspelling of one of these: then the row is refused, because its value would be
-lost.
+`discovery`, for requests that a model has proposed. A field of another name is ignored and
+reported, unless it looks like a misspelling of one of these: then the row is refused, because the
+field's value would be lost.
 """
 
 import difflib

@@ -157,13 +157,13 @@ def add_files(
 def add_discovered(
     store: Store, seeds: Iterable[SeedQuery], origin: str, dropped: Iterable[tuple[str, str]] = ()
 ) -> FileReport:
-    """Store seeds that a model has proposed, as if they stood in a file of that name.
+    """Store seeds that a model has proposed, as if a file named `origin` held them.
 
     Args:
-        store: Where seeds are.
+        store: The store of seeds.
         seeds: The seeds.
-        origin: Names the discovery.
-        dropped: Text and reason of each proposal that became no seed; they are quarantined.
+        origin: Name of the discovery.
+        dropped: Text and reason of each proposal that was left out; these are quarantined.
     """
     lines = (seed.model_dump_json(exclude_none=True) for seed in seeds)
     content = BytesIO("\n".join(lines).encode())

@@ -75,18 +75,18 @@ class JudgeEstimate(Value):
 
 
 class UserEstimate(Value):
-    """What the simulated user of all talks would use."""
+    """What the simulated user would use in all talks together."""
 
     user: str
     answers: int = Field(ge=0)
-    """That it may give, over all trials."""
+    """The most answers that it may give, over all trials."""
     likely: Effort | None = None
-    """Based on earlier calls of the same model as a user, if each talk is as long as its task
-    allows; None: there are none."""
+    """Estimate from earlier calls of the same model as a user, if each talk is as long as its task
+    allows; None without earlier calls."""
     calls_seen: int = Field(ge=0)
     """How many earlier calls it is based on."""
     at_most: Effort
-    """Limited by the most that a call shows of a talk, and by the number of calls."""
+    """Upper bound by the most that a call shows of a talk, and by the number of calls."""
 
 
 def estimate(store: Store, config: RunConfig, tasks: Sequence[Task]) -> tuple[AgentEstimate, ...]:
@@ -246,7 +246,9 @@ def totals(
     max_usd: float | None = None,
     user: UserEstimate | None = None,
 ) -> Mapping[str, float | None]:
-    """Return the sums over agents, judge and user: trials, likely and greatest cost; None: unknown.
+    """Return the sums over agents, judge and user: trials, likely cost, greatest cost.
+
+    None stands for an unknown cost.
 
     With the run's cap on money, `max_usd`, the greatest cost is at most that.
     """

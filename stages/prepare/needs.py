@@ -55,12 +55,12 @@ def task_needs(
     backends: ToolBackends,
     bank: str = "BANK",
 ) -> tuple[Need, ...]:
-    """Return everything that the task needs; its programs are read, and nothing is started.
+    """Return everything that the task needs; this reads its programs but starts nothing.
 
     Args:
         task: The task.
-        read: Reads its programs.
-        home: Where MCP servers are installed.
+        read: Reads the files of the task's programs.
+        home: Folder of this installation's state, where MCP servers are installed.
         sandbox: The provider that runs tools and programs.
         backends: The configured services of tools.
         bank: The task's bank, as commands name it.
@@ -83,10 +83,10 @@ def task_needs(
 
 
 def server_state(name: str, task: Task, home: Path, sandbox: str, bank: str) -> str:
-    """Return `ready`, or why the server cannot start as far as that is known without starting it.
+    """Return `ready`, or a reason that is known in advance why the server cannot start.
 
-    A server that the task's pool brings comes before one of the catalogue. A server that neither
-    has is missing, too.
+    A server of the task's pool comes before one of the catalogue with the same name. A server that
+    neither of them has cannot start either.
     """
     own = {server.name: server for server in pool_servers(task)}.get(name)
     if own is not None and not own.refused:
@@ -104,23 +104,23 @@ def server_state(name: str, task: Task, home: Path, sandbox: str, bank: str) -> 
 
 
 def _of_database(task: Task, packages: frozenset[str]) -> Iterator[Need]:
-    """Yield the need of a database where programs or servers of the task work on one."""
+    """Yield the need of a database if programs or servers of the task use one."""
     served = any(server.uses_database for server in pool_servers(task))
     if not served and not packages & DATABASE_LIBRARIES:
         return
     has_one = any(service.kind == "postgresql" for service in task.services)
     if served:
         missing_one = (
-            "its MCP servers work on the pool's PostgreSQL database, and the pool was imported "
-            "without its dump: put db/init.sql.gz in its place and import the pool again"
+            "its MCP servers use the pool's PostgreSQL database, and the pool was imported "
+            "without its dump: put db/init.sql.gz into the pool and import it again"
         )
     else:
-        missing_one = "its programs ask a PostgreSQL database, and the task brings none"
+        missing_one = "its programs query a PostgreSQL database, and the task has none"
     yield Need(kind="database", name="postgresql", state=READY if has_one else missing_one)
 
 
 def _of_image(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
-    """Yield the image of the task, and what its verifier would fetch into it."""
+    """Yield the need of the task's image, and of programs that its verifier would download."""
     if task.image is None or task.environment is None:
         return
     lacking = [] if sandbox == "docker" else [f"it needs --sandbox docker, not {sandbox}"]
@@ -131,7 +131,7 @@ def _of_image(task: Task, read: Read, sandbox: SandboxName) -> Iterator[Need]:
     scripts = (f for f in task.environment.evaluation if f.path.endswith(".sh"))
     if fetching := fetched_by([read(file.sha256) for file in scripts]):
         named = ", ".join(f"`{command}`" for command in fetching)
-        why = f"its verifier runs {named}, and reaches no network: have the image bring that"
+        why = f"its verifier runs {named}, and reaches no network: add that to the image"
         yield Need(kind="network", name="verifier", state=why)
 
 
@@ -144,16 +144,16 @@ def _image_state(image: TaskImage) -> str:
 
 
 def _lacking(name: str, task: Task, home: Path) -> str | None:
-    """Return what a server of the catalogue needs and the task does not bring, None if nothing."""
+    """Return what a server of the catalogue needs and the task lacks, None if nothing."""
     entry = known_servers(home)[name]
     if not isinstance(entry, PackagedServer):
         return None
     kind = entry.needs.service
     if kind and all(service.kind != kind for service in task.services):
-        return f"it works with a {kind} service, and the task brings none"
+        return f"it needs a {kind} service, and the task has none"
     is_wanted = task.environment is not None and name in task.environment.servers
     if entry.needs.network and is_wanted and not task.resources.network:
-        return "it works with hosts, and the task lists none as resources.network"
+        return "it needs network access, and the task lists no hosts in resources.network"
     return None
 
 

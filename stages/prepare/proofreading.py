@@ -176,7 +176,7 @@ def _verifiers(node: Any, place: _Place) -> Iterator[tuple[_Place, Mapping[str, 
 
 
 def _verifier(page: _Page, place: _Place, verifier: Mapping[str, Any]) -> Iterator[Fault]:
-    # What tools a server has is known once it runs.
+    # The names of a server's tools are unknown until the server runs.
     if verifier.get("kind") == "tool_result" and not _has_servers(page):
         for index, tool in enumerate(_list(verifier.get("tools"))):
             if tool not in _TOOLS:
@@ -291,7 +291,7 @@ def _fields_at(place: _Place) -> Sequence[str]:
 
 
 def _has_servers(page: _Page) -> bool:
-    """Return whether the task may use tools of MCP servers beside those of the catalogue."""
+    """Return whether the task may use tools of MCP servers in addition to the catalogue's."""
     around = page.value.get("environment")
     return isinstance(around, dict) and bool(_list(around.get("servers")))
 

@@ -24,9 +24,9 @@ _CHARS_PER_TOKEN = 4
 
 
 def estimate_user(store: Store, config: RunConfig, tasks: Sequence[Task]) -> UserEstimate | None:
-    """Return what the run's simulated user would use; None if nobody talks with one.
+    """Return what the run's simulated user would use; None if no trial needs one.
 
-    Makes no model call.
+    No model is called.
     """
     talks = [(task, task.simulated_user) for task in tasks]
     talking = [agent for agent in config.agents if harness_kind(agent.harness).talks]
@@ -40,7 +40,7 @@ def estimate_user(store: Store, config: RunConfig, tasks: Sequence[Task]) -> Use
         for bound in list(_bounds(task.query, user, price)) * trials
     ]
     past, most = store.past_talking(config.user), total(bounds)
-    # Failed attempts at a call may be charged as well.
+    # The provider may also charge failed attempts at a call.
     most_usd = None if most.usd is None else MAX_ASKS * RetryPolicy().attempts * most.usd
     costs = [usd for usd in (most_usd, config.max_usd) if usd is not None]
     at_most = Effort(
@@ -58,7 +58,7 @@ def estimate_user(store: Store, config: RunConfig, tasks: Sequence[Task]) -> Use
 
 
 def _bounds(query: str, user: SimulatedUser, price: Price | None) -> Iterator[Spending]:
-    """Yield the most that one call can use, for each answer that the user may give."""
+    """Yield for each answer that the user may give the most that the call for it can use."""
     talk = [Said("user", query)]
     said, answer = "abcd " * (MOST_SAID_CHARS // 5), "abcd" * (REPLY_TOKENS * _CHARS_PER_TOKEN // 4)
     for _ in range(user.max_exchanges):

@@ -193,7 +193,7 @@ def _not_played(tasks: Collection[Task], config: RunConfig) -> str:
 
 
 def _not_talked(tasks: Collection[Task], config: RunConfig) -> str:
-    """Return which agents cannot hold the talks among the tasks, and why."""
+    """Return which agents cannot take part in the talks among the tasks, and why."""
     notes = []
     for agent in config.agents:
         lacking = [why for task in tasks if (why := lacking_for_talk(task, agent, config))]
@@ -268,10 +268,10 @@ def require_usable(task: Task) -> None:
 
 
 def _require_answerable(task: Task, leaf_id: str, verifier: AskedAgain) -> None:
-    """Raise `BadTaskData` unless the tool may be there, and the check takes some answer."""
+    """Raise `BadTaskData` unless the task may have the tool, and the check accepts an answer."""
     where, offer = f"task {task.id!r}, checkpoint {leaf_id!r}", offered(task)
     if not offer.servers and verifier.tool not in offer.tools:
-        raise BadTaskData(f"{where}: asks {verifier.tool!r} again, which is no tool of the task")
+        raise BadTaskData(f"{where}: calls {verifier.tool!r} again, which is no tool of the task")
     fault = None
     for answer in (1.5, "text"):
         try:

@@ -48,7 +48,7 @@ class ReviewSheet(Value):
     played: TrialResult | None = None
     """The latest trial of its reference solution; None: it has not run yet, or there is none."""
     resistance: Resistance | None = None
-    """How its tree takes cheats and faults, by the latest proof; None: nothing was tried."""
+    """What the latest proof found with cheats and faults; None: the proof tried none."""
 
 
 def awaiting(store: Store, refresh_id: str | None = None) -> list[Candidate]:

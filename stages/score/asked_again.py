@@ -1,7 +1,7 @@
-"""Leaves that depend on what a tool answered when it was asked again, right after the trial.
+"""Scores leaves that depend on the answer of a tool that was called again right after the trial.
 
-The answers were kept with the trial, so that every scoring of it compares with the same. A leaf
-becomes an ordinary check here, in whose arguments the answer stands where `{answer}` stood.
+The answers are kept with the trial, so that every scoring of it uses the same ones. This module
+turns such a leaf into an ordinary check, and replaces `{answer}` in its arguments by the answer.
 """
 
 import json
@@ -25,11 +25,11 @@ _LABEL = "asked_again:tool@1"
 def with_answers(
     task: Task, delivered: Sequence[Deliverable], read: Callable[[str], bytes]
 ) -> tuple[Task, dict[str, LeafScore]]:
-    """Return the task with a check in the place of each leaf that was asked for again.
+    """Return the task with an ordinary check in place of each `asked_again` verifier.
 
-    The scores beside it are those of leaves without an answer to compare with. They are unscored;
-    only where the tool asks a service of the trial can that be the agent's doing. `read` returns
-    the bytes of an artifact; it blocks.
+    The returned scores are those of leaves without an answer to compare with. They are unscored;
+    only where the tool asks a service of the trial can the agent be the cause. `read` returns the
+    bytes of an artifact; it blocks.
     """
     kept = {file.name: file.sha256 for file in delivered}
     checks, unscored = dict[str, Check](), dict[str, LeafScore]()
@@ -47,7 +47,7 @@ def with_answers(
 
 
 class _Lacking(Exception):
-    """There is no answer to compare with; says why."""
+    """There is no answer to compare with; the message says why."""
 
 
 def check_of(verifier: AskedAgain, kept: bytes | None) -> Check | str:
@@ -62,20 +62,20 @@ def check_of(verifier: AskedAgain, kept: bytes | None) -> Check | str:
 
 def _value(verifier: AskedAgain, kept: bytes | None) -> Any:
     if kept is None:
-        raise _Lacking("no tool was asked again after this trial")
+        raise _Lacking("no tool was called again after this trial")
     try:
         answer = ToolAnswer.model_validate_json(kept)
     except ValidationError as exc:
         raise _Lacking("the answer that was kept cannot be read") from exc
     if answer.error is not None:
-        said = f"{verifier.tool} gave no answer when it was asked again: {answer.error}"
+        said = f"{verifier.tool} gave no answer when it was called again: {answer.error}"
         raise _Lacking(said)
     value: Any = answer.text.strip()
     if verifier.path:
         try:
             value = at_path(json.loads(answer.text), verifier.path)
         except ValueError as exc:
-            said = f"{verifier.tool} answered no JSON when it was asked again"
+            said = f"{verifier.tool} did not answer with JSON when it was called again"
             raise _Lacking(said) from exc
         if value is ABSENT:
             raise _Lacking(f"the answer of {verifier.tool} has nothing at {verifier.path}")
@@ -83,9 +83,9 @@ def _value(verifier: AskedAgain, kept: bytes | None) -> Any:
 
 
 def filled(check: Check, value: Any) -> Check:
-    """Return the check with the answer in the place of `{answer}` in its arguments.
+    """Return the check with the answer in place of `{answer}` in its arguments.
 
-    A text that is nothing but `{answer}` becomes the value itself, so that numbers stay numbers.
+    An argument that is exactly `{answer}` becomes the value itself, so that numbers stay numbers.
     """
     return check.model_copy(update={"args": _filled(check.args, value)})
 

@@ -54,7 +54,7 @@ class Deadline:
     def work(self, agent: AgentSpec, talk_seconds: float = 0.0) -> None:
         """Begin the phase in which the agent works; it includes waiting for rate limits.
 
-        `talk_seconds` is how long the answers of a simulated user may take together.
+        `talk_seconds` is the time that all answers of a simulated user together may take.
         """
         own = agent.budget.max_seconds
         has_line = agent.model is not None and agent.model.provider != "local"

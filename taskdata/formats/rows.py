@@ -97,7 +97,7 @@ class Source:
     is_stored: Callable[[str], bool] = lambda _sha256: False
     """Whether the artifact store holds a file already."""
     scratch: Path | None = None
-    """Where readers put files that they make; None: they make none."""
+    """Folder for files that readers make; None: readers make none."""
     ignored: Counter[str] = field(default_factory=Counter)
     """Fields that were read and left out, by how many rows had them."""
     assumed: Counter[str] = field(default_factory=Counter)

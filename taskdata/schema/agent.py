@@ -160,7 +160,7 @@ class AgentSpec(GrowingValue):
         return self.harness if self.model is None else f"{self.harness}:{self.model}"
 
     def held_to(self, max_turns: int | None) -> Self:
-        """Return the agent with no more turns than that; None: with those of its own budget."""
+        """Return the agent with at most `max_turns` turns; None: with its own budget."""
         if max_turns is None or self.budget.max_turns <= max_turns:
             return self
         budget = self.budget.model_copy(update={"max_turns": max_turns})

@@ -1,4 +1,4 @@
-"""What a tool answered when it was asked again right after a trial, as the trial keeps it."""
+"""The answer of a tool that was called again right after a trial, as the trial keeps it."""
 
 from datetime import datetime
 from typing import Any
@@ -6,22 +6,22 @@ from typing import Any
 from taskdata.schema.base import Value
 
 FOLDER = "asked_again"
-"""Folder of the answers among what is collected of a trial; no file of an agent gets into it."""
+"""Folder of the answers among a trial's collected files; an agent's files are kept out of it."""
 ANSWER = "{answer}"
 """Stands for the answer in the arguments of a check."""
 
 
 class ToolAnswer(Value):
-    """One answer, or why there is none."""
+    """A tool's answer, or the reason why there is none."""
 
     tool: str
     arguments: dict[str, Any]
     text: str = ""
     error: str | None = None
-    """None: the tool answered."""
+    """The reason why there is no answer; None: the tool answered."""
     asked_at: datetime
 
 
 def answer_file(leaf_id: str) -> str:
-    """Return the name under which the answer for a leaf is kept."""
+    """Return the name of the file with the answer for a leaf."""
     return f"{FOLDER}/{leaf_id}.json"

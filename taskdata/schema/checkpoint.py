@@ -71,19 +71,19 @@ class ScriptCheck(GrowingValue):
 
 
 class AskedAgain(Value):
-    """A deterministic verifier of what changes with time: a tool is asked right after the trial.
+    """A deterministic verifier of what changes with time: it calls a tool right after the trial.
 
-    Its answer is kept with the trial, so that a later scoring compares with the same.
+    The answer is kept with the trial, so that every later scoring uses the same answer.
     """
 
     kind: Literal["asked_again"] = "asked_again"
     tool: str = Field(min_length=1)
-    """One of the task's tools, or of its MCP servers'."""
+    """A tool of the task or of its MCP servers."""
     arguments: dict[str, Any] = Field(default_factory=dict)
     path: str = Field(default="", max_length=500)
-    """Where in an answer in JSON the value is, such as `rates[0].EUR`; empty: the whole text."""
+    """Path of the value in a JSON answer, such as `rates[0].EUR`; empty: the whole text."""
     first_chars: int | None = Field(default=None, ge=1)
-    """Only so much of the value's beginning counts, such as 10 of a time for its day."""
+    """Number of the value's first characters that are used, such as 10 for the day of a time."""
     check: Check
     """`{answer}` in its arguments stands for the value."""
 
@@ -94,7 +94,7 @@ Verifier = Annotated[
 
 
 def checked_by_code(verifier: Verifier | None) -> Check | None:
-    """Return the check that looks at what was left, None where no check does."""
+    """Return the verifier's check, None if the verifier has none."""
     if isinstance(verifier, AskedAgain):
         return verifier.check
     return verifier if isinstance(verifier, Check) else None

@@ -1,4 +1,4 @@
-"""What a task asks for: kinds of files, and their names."""
+"""The files that a task asks for: their types and names."""
 
 from enum import StrEnum
 
@@ -41,34 +41,34 @@ class DeliverableType(StrEnum):
 
 
 ANY = "*."
-"""What the name of a deliverable begins with that may have any name."""
+"""The beginning of a deliverable's name that stands for any file of a type, as in `*.docx`."""
 
 _ENDINGS = {"html": (".html", ".htm"), "jpg": (".jpg", ".jpeg")}
-"""Of types whose files have several endings."""
+"""The endings of types that have several."""
 
 
 class DeliverableSpec(Value):
     """A file the task asks for."""
 
     name: RelativePath
-    """`*.docx`: the task names no file, so any file of the type is meant, in any folder."""
+    """The file's name. `*.docx` stands for any file of the type, in any folder."""
     type: DeliverableType
     description: str = ""
 
     @property
     def is_any(self) -> bool:
-        """Whether any file of the type is meant."""
+        """Whether the name stands for any file of the type."""
         return self.name.startswith(ANY)
 
     def matches(self, path: str) -> bool:
-        """Return whether a file that was left under this path is meant."""
+        """Return whether the deliverable's name fits the path of a file that was left."""
         return is_meant(path, self.name)
 
 
 def is_meant(path: str, name: str) -> bool:
-    """Return whether the file left under `path` is meant by the name of a deliverable.
+    """Return whether a deliverable's name fits the file at `path`.
 
-    The final state of services, which has a folder of its own, is no file of an agent.
+    No pattern fits the final state of services, because the agent did not leave these files.
     """
     if not name.startswith(ANY):
         return path == name

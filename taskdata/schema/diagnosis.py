@@ -47,16 +47,16 @@ class FailureLevels(Value):
 
 
 class Taxonomy(StrEnum):
-    """Where a label comes from; docs/failures.md defines every label of each."""
+    """The source of a label; docs/failures.md defines the labels of each taxonomy."""
 
     TOOL_USE = "tool_use"
     """TOBench, table 4."""
     LONG_RUN = "long_run"
-    """Faults of long runs: loops, work that was not ended, effort without effect."""
+    """Faults of long runs: loops, unfinished work, wasted effort."""
     ARGUMENTS = "arguments"
     """Errors of predicted arguments, atomic tier (GTA, table 6)."""
     INFRASTRUCTURE = "infrastructure"
-    """Outside the agent; a trial with such a label has none of another taxonomy."""
+    """Losses outside the agent; a trial with such a label has no label of another taxonomy."""
 
 
 TOOL_USE: Mapping[str, tuple[str, ...]] = {
@@ -118,14 +118,14 @@ LABELS: Mapping[Taxonomy, tuple[str, ...]] = {
 
 
 class Evidence(GrowingValue):
-    """One thing on record that led to a label."""
+    """A place in the record that led to a label."""
 
     added_later: ClassVar[frozenset[str]] = frozenset({"turn", "call", "leaf", "deliverable"})
 
     says: str
     """One line."""
     turn: int | None = Field(default=None, ge=1)
-    """Number of the model call in the transcript; None: before the first, or about no turn."""
+    """Number of the model call in the transcript; None: before the first call, or no turn."""
     call: str | None = None
     """Id of the tool call in the transcript."""
     leaf: str | None = None
@@ -135,7 +135,7 @@ class Evidence(GrowingValue):
 
 
 def placed(evidence: Evidence) -> str:
-    """Return a piece of evidence for people: where it stands, and what it says."""
+    """Return a piece of evidence as readable text: its place in the record and its words."""
     places = {
         "turn": evidence.turn,
         "call": evidence.call,
@@ -147,12 +147,12 @@ def placed(evidence: Evidence) -> str:
 
 
 class Label(Value):
-    """One name of a taxonomy that fits a trial, and why."""
+    """A label of a taxonomy that fits a trial, with its evidence."""
 
     taxonomy: Taxonomy
     name: str = Field(pattern=r"^[a-z][a-z_]{0,60}$")
     confidence: float = Field(ge=0, le=1)
-    """1: it stands in the record; less where a rule concludes it from what stands there."""
+    """1 if the record states the fault; less if a rule concludes it from the record."""
     evidence: tuple[Evidence, ...] = Field(min_length=1)
 
 
@@ -168,6 +168,6 @@ class Diagnosis(GrowingValue):
     evidence: tuple[str, ...]
     """One sentence per signal that led to stage, type and levels."""
     labels: tuple[Label, ...] = ()
-    """Those of the other taxonomies, none of them twice."""
+    """The labels of the other taxonomies, each at most once."""
     labeller: str
     """Who labelled: `rules@1`."""

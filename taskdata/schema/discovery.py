@@ -1,4 +1,4 @@
-"""A discovery of seed queries: what is asked of a model, and what of its answers is left out."""
+"""The configuration of a discovery of seed queries, and the proposals that it leaves out."""
 
 from pydantic import Field
 
@@ -9,11 +9,11 @@ from taskdata.schema.package import Difficulty
 from taskdata.schema.task import Capability
 
 MADE_BY_MODEL = "made by a model"
-"""The licence of what nobody wrote."""
+"""The licence of seeds that a model has written."""
 
 
 class OfferedTool(Value):
-    """A tool, or an MCP server as a whole, that scenarios may call for."""
+    """A tool, or an MCP server as a whole, that scenarios may use."""
 
     name: str
     category: Capability
@@ -21,23 +21,23 @@ class OfferedTool(Value):
 
 
 class DiscoveryConfig(Value):
-    """How seeds are discovered."""
+    """The settings of a discovery."""
 
     domain: str = Field(min_length=3, max_length=400)
     """The field of work, such as a family and subcategory of TOBench."""
     model: ModelSpec
     base_url: str | None = None
     count: int = Field(ge=1, le=300)
-    """Seeds that are wanted."""
+    """Number of seeds to find."""
     limits: SpendingLimits = SpendingLimits()
     licence: str = Field(default=MADE_BY_MODEL, min_length=1, max_length=200)
     max_asks: int = Field(default=3, ge=1, le=10)
-    """Times the model is asked for one structured answer."""
+    """How often the model is asked for one structured answer."""
     max_reply_tokens: int = Field(default=8_192, ge=16)
 
 
 class DroppedProposal(Value):
-    """A request that became no seed."""
+    """A proposed request that was left out."""
 
     text: str
     difficulty: Difficulty

@@ -1,4 +1,4 @@
-"""What a task needs around it: resources, services, servers, programs."""
+"""What a task needs besides its files and tools: resources, services, servers, programs."""
 
 from datetime import datetime
 from typing import ClassVar, Self
@@ -43,7 +43,7 @@ INITIAL = "initial_workspace"
 
 
 def launch_time(launched: datetime) -> str:
-    """Return when a trial began as programs and prompts of tasks are told it (Toolathlon)."""
+    """Return the time at which a trial began as its programs and prompts state it (Toolathlon)."""
     return f"{launched:%Y-%m-%d %H:%M:%S %A}"
 
 
@@ -82,18 +82,18 @@ class TaskEnvironment(GrowingValue):
     """The task's files lie in the folder where the agent works, and it may change and remove them.
     Otherwise they lie apart, read-only, and what the agent makes goes into a folder of its own."""
     system_prompt: str = Field(default="", max_length=20_000)
-    """What the task itself has to say to the agent before its query; `LAUNCH_TIME` in it is
-    replaced by when the trial began."""
+    """The task's own system prompt; `LAUNCH_TIME` in it is replaced by the time at which the trial
+    began."""
     folders: tuple[RelativePath, ...] = ()
-    """Folders that are in the one workspace from the beginning, though nothing is in them."""
+    """Folders that exist in the one workspace from the beginning, even if they are empty."""
     max_turns: int | None = Field(default=None, ge=1)
-    """What the task allows; an agent whose budget allows fewer has fewer. None: as the agent."""
+    """The most turns; an agent's budget may allow fewer. None: the agent's budget alone counts."""
     image: TaskImage | None = None
-    """What programs of the task run in, the agent's and its verifier's; it needs sandboxes of
-    Docker, and `one_workspace`."""
+    """The container image for the programs of the agent and of the verifier; it needs Docker
+    sandboxes and `one_workspace`."""
 
     pool_servers: tuple[PoolServer, ...] = ()
-    """Those of `servers` that the task's pool brings as source."""
+    """The servers among `servers` that the task's pool brings as source."""
 
     @model_validator(mode="after")
     def _services_can_be_told_apart(self) -> Self:

@@ -1,4 +1,4 @@
-"""How often each failure label occurs: counts, and what they are shares of."""
+"""How often each failure label occurs: counts, and the totals for their shares."""
 
 from collections.abc import Collection
 from enum import StrEnum
@@ -10,7 +10,7 @@ from taskdata.schema.base import Value
 
 
 class RequirementLevel(StrEnum):
-    """What a requirement is about (GTA-2, table 10)."""
+    """The level of a requirement (GTA-2, table 10)."""
 
     LEAF = "A"
     COMPOSITION = "B"
@@ -18,12 +18,12 @@ class RequirementLevel(StrEnum):
 
 
 class FailureShare(Value):
-    """Some of several: trials with a label, or requirements that do not hold."""
+    """A count and its total: trials with a label, or requirements that do not hold."""
 
     n: int = Field(ge=0)
     of: int = Field(ge=0)
     percent: float | None = None
-    """Rounded to two places, as the papers give it; None: of none."""
+    """The share in percent, rounded to two places as in the papers; None: the total is 0."""
 
     @model_validator(mode="before")
     @classmethod
@@ -40,7 +40,7 @@ class FailureShare(Value):
 
     @classmethod
     def of_all(cls, having: Collection[bool]) -> Self:
-        """Return how many of these are true."""
+        """Return the number of true values with the number of all values."""
         return cls(n=sum(having), of=len(having))
 
 
@@ -51,11 +51,11 @@ class AgentFailures(Value):
     trials: int = Field(ge=0)
     scored: int = Field(ge=0)
     failed: int = Field(ge=0)
-    """Scored and diagnosed as failed."""
+    """Number of trials that were scored and diagnosed as failed."""
     lost: int = Field(ge=0)
-    """To infrastructure; they have no other label."""
+    """Number of trials lost to infrastructure; they have no other label."""
     labels: dict[str, dict[str, FailureShare]]
-    """By kind of label, then by label: shares of the failed trials; of all trials for
-    `infrastructure`, of the scored ones for `level`."""
+    """Shares by kind of label, then by label. The total is the failed trials, but all trials for
+    `infrastructure` and the scored trials for `level`."""
     requirements: dict[RequirementLevel, FailureShare]
-    """Of the scored requirements of each level in scored trials, those that do not hold."""
+    """By level, the share of the scored requirements in scored trials that do not hold."""

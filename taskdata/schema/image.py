@@ -14,12 +14,12 @@ _SHARED_FOLDERS = frozenset({"/home", "/opt", "/opt/libraries", "/opt/nightshift
 
 
 class TaskImage(Value):
-    """A container image, and the folder of it that the task is about (Harbor)."""
+    """A container image, and the folder in it that is the task's workspace (Harbor)."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-/:@]{0,254}$")
-    """Name of an image that the Docker engine has, or can be given."""
+    """Name of an image that the Docker engine has, or that can be pulled or built."""
     workdir: str = Field(pattern=r"^(/[A-Za-z0-9_.\-]+)+$", max_length=240)
-    """Where the workspace lies for programs. What the image has there is in it at first."""
+    """Path of the workspace in the container. At first it holds the image's files there."""
     context: str = Field(default="", max_length=240)
     """Folder from which the image is built, below the one that was imported; empty: it is pulled.
     """
@@ -31,8 +31,8 @@ class TaskImage(Value):
         is_taken = top in _SYSTEM_FOLDERS | _OUR_FOLDERS or workdir in _SHARED_FOLDERS
         if is_taken or {".", ".."} & {top, *rest}:
             raise ValueError(
-                f"the working folder {workdir!r} cannot be the workspace: sandboxes, or the system "
-                "in the image, have other files there"
+                f"the working folder {workdir!r} cannot be the workspace: sandboxes, or the "
+                "image's own system, need it for other files"
             )
         return workdir
 

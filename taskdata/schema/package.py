@@ -1,4 +1,4 @@
-"""What stands around a task's request: role, domain rules, the user, and what kind of task it is.
+"""The context of a task's request: role, domain rules, simulated user, family and difficulty.
 
 Roles, domain rules, families and difficulty are those of TOBench (sections 3.1 and 3.2, table 2).
 """
@@ -45,8 +45,8 @@ SUBCATEGORIES: Mapping[Family, tuple[str, ...]] = {
         "video",
     ),
 }
-"""The 20 subcategories by family. Fifteen are named in TOBench's text and task names; `finance`,
-`logistics`, `audio`, `photography` and `video` are ours, since its full list is only drawn."""
+"""The 20 subcategories by family. Fifteen are named in TOBench's text and task names; the full list
+is only in a figure, so `finance`, `logistics`, `audio`, `photography` and `video` are our names."""
 
 
 class Difficulty(StrEnum):
@@ -66,14 +66,15 @@ DomainRule = Annotated[
 
 
 class SimulatedUser(Value):
-    """What a model is told that plays the user; the agent sees none of it."""
+    """The instructions for the model that plays the user; the agent sees none of them."""
 
     persona: str = Field(default="", max_length=2_000)
     """Who the user is, and how they talk."""
     instructions: str = Field(min_length=1, max_length=20_000)
-    """What the user wants and knows, what they tell only when asked, and when they are content."""
+    """What the user wants and knows, what they say only when asked, and when they are content."""
     max_exchanges: int = Field(default=4, ge=1, le=50)
-    """After so many answers of the user the talk is over, though the user has not ended it."""
+    """The most answers of the user; the talk is over after them, even if the user has not ended it.
+    """
 
 
 class TaskPackage(Value):
@@ -102,7 +103,7 @@ class TaskPackage(Value):
 
     @property
     def misplaced(self) -> str | None:
-        """The subcategory where it is none of the family's, with the family; None: it is one."""
+        """Family and subcategory if they do not belong together; None if they do."""
         if self.subcategory is None:
             return None
         if self.family is not None and self.subcategory in SUBCATEGORIES[self.family]:

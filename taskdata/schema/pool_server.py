@@ -26,13 +26,13 @@ VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]
 
 
 class PoolServer(Value):
-    """A server as its pool describes it; it counts for the tasks that carry it and for no others.
+    """A server as its pool describes it; only the tasks with this description use it.
 
-    So two pools can have different versions of one server, and neither replaces the catalogue's.
+    Therefore, two pools can have different versions of a server, and none replaces the catalogue's.
     """
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_\-]{0,79}$")]
-    """As in the task's list of servers."""
+    """The server's name in the task's list of servers."""
     refused: str = ""
     """Why the pool's own server cannot be used; the catalogue's of that name is used instead."""
     source: InputFile | None = None
@@ -41,22 +41,22 @@ class PoolServer(Value):
     folder: FolderName | None = None
     """The server's folder below `${local_servers_paths}`."""
     project: Literal[""] | RelativePath = ""
-    """Where its dependencies are declared, below the folder; empty: in the folder itself."""
+    """Path below the folder of the project that declares its dependencies; empty: the folder."""
     argv: tuple[Argument, ...] = ()
     """Program and arguments; a program of a Python project is in `.venv/bin` of the project."""
     entry: RelativePath | None = None
     """The file that Node.js starts, below the folder."""
     directory: Argument = WORKSPACE
-    """The current folder when it starts."""
+    """The working directory in which it starts."""
     variables: dict[VariableName, Argument] = Field(default_factory=dict)
     requires_python: str = ""
     """Versions of Python that it runs on, as its pyproject.toml states them."""
     as_of: Annotated[str, StringConstraints(pattern=r"^$|^[0-9TZ:.\-]{10,40}$")] = ""
-    """The pool has no lock for it: its libraries are those of this moment; empty: of its build."""
+    """Time whose library versions are used if the pool has no lock; empty: those of the build."""
     uses_database: bool = False
-    """It works on the pool's PostgreSQL database."""
+    """Whether it uses the pool's PostgreSQL database."""
     uses_browser: bool = False
-    """It drives a browser by Playwright."""
+    """Whether it controls a browser with Playwright."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -66,7 +66,7 @@ class PoolServer(Value):
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """Everything in which placeholders may stand."""
+        """All texts that may hold placeholders."""
         return (*self.argv, self.directory, *self.variables.values())
 
     @property
@@ -77,7 +77,7 @@ class PoolServer(Value):
 
     @property
     def task_files(self) -> tuple[str, ...]:
-        """Files of the task's folder that it is shown, if they are there; sorted."""
+        """Files of the task's folder that the server may see if they exist, sorted."""
         return tuple(sorted({path for text in self.templates for path in _TASK_FILE.findall(text)}))
 
 
@@ -96,6 +96,6 @@ def is_known(placeholder: str) -> bool:
 def filled_in(text: str, value_of: Callable[[str], str]) -> str:
     """Return the text with the value of each placeholder in its place.
 
-    What the values themselves contain is not looked at again.
+    Placeholders within the values are not replaced.
     """
     return _PLACEHOLDER.sub(lambda found: value_of(found[1]), text)

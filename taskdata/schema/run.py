@@ -62,7 +62,7 @@ class RunConfig(ToolBackends):
     judging: JudgeSettings = JudgeSettings()
     """What the judge takes and how much it is shown: the `[judge]` table."""
     user: NamedModel | None = None
-    """`provider/model` that plays the user in tasks that are talks; empty: these cannot run."""
+    """`provider/model` that plays the user in talks; without it, talks cannot run."""
     user_base_url: str | None = None
     """Endpoint of `user`."""
     threshold: float = Field(default=7.0, ge=0, lt=10)
@@ -307,7 +307,7 @@ class PastEffort(Value):
 
 
 class CallEffort(Value):
-    """What paid calls took: those of a judge, or of a simulated user."""
+    """What the paid calls of a judge or of a simulated user took together."""
 
     calls: int = Field(default=0, ge=0)
     tokens: int = Field(default=0, ge=0)

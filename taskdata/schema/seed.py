@@ -16,19 +16,19 @@ _Name = Annotated[str, StringConstraints(min_length=1, max_length=400)]
 
 
 class Discovery(Value):
-    """How a model came to propose a request: in a scenario of a domain (TOBench, section 3)."""
+    """The scenario in which a model proposed a request, and the model (TOBench, section 3)."""
 
     domain: str = Field(min_length=1, max_length=400)
     scenario: str = Field(min_length=1, max_length=200)
     need: str = Field(min_length=1, max_length=1_000)
     """What the person of the scenario needs."""
     role: str = Field(min_length=1, max_length=200)
-    """Who is asked to meet the need."""
+    """The profession of the one who is asked to meet the need."""
     difficulty: Difficulty
     tools: tuple[_Name, ...] = Field(max_length=20)
     """Tools and servers that the work plausibly needs."""
     verified_by: str = Field(min_length=1, max_length=1_000)
-    """What of the result decides whether it is right."""
+    """What can be looked up in the result to decide whether it is right."""
     model: _Name
     """The model that was asked."""
     model_id: _Name | None = None
@@ -50,7 +50,7 @@ class SeedQuery(GrowingValue):
     license: str | None = Field(default=None, max_length=200)
     attachments: tuple[InputFile, ...] = ()
     discovery: Discovery | None = None
-    """None: a person asked it."""
+    """How a model proposed the query; None: the query comes from a person."""
 
     @property
     def seed_id(self) -> str:

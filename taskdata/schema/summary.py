@@ -52,7 +52,7 @@ class RunHeader(Value):
     min_coverage: float = 0.5
     judge: str | None
     user: str | None = None
-    """The model that plays the user in tasks that are talks."""
+    """The model that plays the user in talks."""
     rescores: str | None = None
     """The run whose trials were scored again; None: its agents worked in this one."""
     sandbox: str
@@ -211,7 +211,7 @@ class AgentDetail(Value):
     self_verification: dict[str, VerificationGroup] = Field(default_factory=dict)
     """none, existence, looked; empty where no trial delivered anything that has a look."""
     server: dict[str, ServerGroup] = Field(default_factory=dict)
-    """By MCP server; a task that needs two counts for both."""
+    """Results by MCP server; a task that needs two servers counts for both."""
 
 
 class EndToEndAccuracy(Value):
@@ -283,7 +283,7 @@ class AgentSummary(Value):
     judge_cost_usd: float | None = 0.0
     """Beside it: what the judge was paid for these trials; None: unknown."""
     user_cost_usd: float | None = 0.0
-    """Beside it: what the model that plays the user was paid for them; None: unknown."""
+    """Cost of the simulated user, which `cost_usd` does not include; None: unknown."""
     wall_s: float | None
     """Summed over trials; None, like turns and tokens: unknown of one of them."""
     turns: float | None
@@ -343,7 +343,7 @@ class RunSummary(Value):
     judging: CallEffort = CallEffort()
     """What the judge was paid for, over all rounds."""
     talking: CallEffort = CallEffort()
-    """What the simulated user was paid for, over all rounds."""
+    """The paid calls of the simulated user, over all rounds."""
     disagreement: Estimate | None = None
     """Of a panel: how far its judges' scores of a leaf are apart, in points of 10, the highest
     minus the lowest; over leaves of first attempts with at least two verdicts. None: no such leaf.

@@ -152,9 +152,9 @@ class Provenance(Value):
 
 
 class TaskBrief(Value):
-    """What an agent is told; no field here could hold a checkpoint or a reference.
+    """What an agent is told.
 
-    Nor could one hold what the simulated user is told.
+    No field can hold a checkpoint, a reference or the instructions of a simulated user.
     """
 
     task_id: Slug
@@ -172,7 +172,7 @@ class TaskBrief(Value):
     role: str = ""
     domain_rules: tuple[DomainRule, ...] = ()
     is_talk: bool = False
-    """A user answers what the agent says at the end of its turn."""
+    """Whether a simulated user answers at the end of the agent's turn."""
 
 
 class Task(GrowingValue):
@@ -212,7 +212,7 @@ class Task(GrowingValue):
         for name in names:
             if self.asks_again and name.partition("/")[0] == ASKED_AGAIN:
                 raise ValueError(
-                    f"deliverable {name!r}: {ASKED_AGAIN}/ holds what tools answer after the trial"
+                    f"deliverable {name!r}: {ASKED_AGAIN}/ is for answers of tools after the trial"
                 )
             if self.services and name.partition("/")[0] == FOLDER:
                 raise ValueError(
@@ -264,22 +264,22 @@ class Task(GrowingValue):
 
     @property
     def simulated_user(self) -> SimulatedUser | None:
-        """Who answers the agent; None: the query is everything that the user says."""
+        """The simulated user; None: the query is all that the user says."""
         return None if self.package is None else self.package.user
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Folders that are in the one workspace though nothing is in them."""
+        """Folders that exist in the one workspace even if they are empty."""
         return self.environment.folders if self.environment else ()
 
     @property
     def max_turns(self) -> int | None:
-        """The most turns that the task allows; None: as many as the agent's budget."""
+        """The most turns that the task allows; None: the agent's budget alone counts."""
         return self.environment.max_turns if self.environment else None
 
     @property
     def image(self) -> TaskImage | None:
-        """What its programs run in, where that is not the image of all sandboxes."""
+        """The task's own container image; None: sandboxes use their usual image."""
         return self.environment.image if self.environment else None
 
     @property
@@ -295,11 +295,11 @@ class Task(GrowingValue):
 
     @property
     def asks_again(self) -> bool:
-        """Whether tools are asked again after a trial, because a checkpoint compares with now."""
+        """Whether a checkpoint needs a tool to be called again right after the trial."""
         return any(isinstance(leaf.verifier, AskedAgain) for leaf in self.checkpoints.leaves())
 
     def is_answer(self, name: str) -> bool:
-        """Return whether a file of a trial is the answer of a tool that was asked again."""
+        """Return whether a file of a trial is the answer of a tool that was called again."""
         return self.asks_again and name.partition("/")[0] == ASKED_AGAIN
 
     @property

@@ -74,15 +74,15 @@ class GivenStep(Value):
 
 
 class SimulatedTurn(Value):
-    """How a model that plays the user came to a turn of the user."""
+    """The model calls behind one turn of the simulated user."""
 
     model: str
     """Model id as reported by the provider."""
     ends: bool = False
-    """Whether the user ended the talk with it; the agent is not told such a turn."""
+    """Whether the user ended the talk with this turn; the agent does not receive it then."""
     usage: Usage = Usage()
     cost_usd: float | None = None
-    """Booked apart from the agent's cost; None: the price is unknown."""
+    """Cost that the agent's cost does not include; None: the price is unknown."""
     started_at: datetime
     seconds: float = Field(ge=0)
     cached: bool = False
@@ -171,7 +171,7 @@ class Ending(StrEnum):
     REFUSED = "refused"
     """The provider refused the conversation (content or context length)."""
     OUT_OF_EXCHANGES = "out_of_exchanges"
-    """The simulated user had answered as often as its task allows, and not ended the talk."""
+    """The user gave all the answers that the task allows, and the talk was not over."""
     STUCK = "stuck"
     """Replies in a row had the same fault and could not be used; the last notice says which."""
     IN_ERROR = "in_error"

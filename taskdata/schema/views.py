@@ -151,7 +151,7 @@ class Slide(Value):
     charts: tuple[str, ...] = ()
     images: int = 0
     overflowing: tuple[str, ...] = ()
-    """How texts begin that run out of their shape or off the slide, by an estimate."""
+    """The beginnings of texts that are estimated to run out of their shape or off the slide."""
 
 
 class SlidesView(Value):

@@ -52,9 +52,9 @@ class CallStore(StoreConnection):
         return found[0] if found else None
 
     def paid_calls(self, trial_id: str) -> list[ModelCall]:
-        """Return the calls of the trial's agent, tools and simulated user with a stored reply.
+        """Return the trial's calls with a stored reply, in order.
 
-        They are in order.
+        These are the calls of the agent, of its tools and of the simulated user.
         """
         return self._calls(_OF_AGENT, {"trial": trial_id})
 
@@ -88,7 +88,7 @@ class CallStore(StoreConnection):
         return self._efforts(run_id, _IS_JUDGES)
 
     def user_efforts(self, run_id: str) -> dict[str, CallEffort]:
-        """Return what simulated users took by trial of the run; those without any are left out."""
+        """Return what simulated users took by trial of the run, without trials that had none."""
         return self._efforts(run_id, _IS_USERS)
 
     def _efforts(self, run_id: str, whose: sa.ColumnElement[bool]) -> dict[str, CallEffort]:

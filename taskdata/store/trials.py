@@ -269,7 +269,7 @@ class TrialStore(AttemptStore, CallStore):
         self.keep_page_pictures(sha256, ending, reader, kept)
 
     def record_diagnosis(self, diagnosis: Diagnosis) -> bool:
-        """Store a trial's labels in place of those of another labeller.
+        """Store a trial's labels, and replace those of another labeller.
 
         Returns:
             False, and nothing changes, if the trial has labels of the same labeller.

@@ -62,7 +62,7 @@ def run_command(
 
 
 def run_here(home: Path, *arguments: str, cwd: Path | None = None) -> SimpleNamespace:
-    """The same in this process, which has paid for the imports: for commands that only read."""
+    """Run the command in this process, which has the imports already; for reading commands."""
     said, complained, code = io.StringIO(), io.StringIO(), 0
     with (
         mock.patch.dict(os.environ, clean_environment(home), clear=True),
@@ -271,7 +271,7 @@ def night(tmp_path_factory: pytest.TempPathFactory, command) -> SimpleNamespace:
     atomic = [t["id"] for t in listed if t["tier"] == "atomic"][:1]
     workflow = [t["id"] for t in listed if t["tier"] == "workflow"][:1]
     tasks = [part for task in atomic + workflow for part in ("--task", task)]
-    # Not the default model: this one is always installed. What it says is short, for it costs CPU.
+    # This model is always installed, unlike the default. Its replies are short to save CPU time.
     budget = "{max_turns = 1, max_reply_tokens = 64, max_seconds = 240}"
     small = f'{{name = "{SMALLEST}", temperature = 0.0, budget = {budget}}}'
     agents = f'agents = ["reference", "nop", {small}]'

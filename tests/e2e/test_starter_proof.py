@@ -1,4 +1,4 @@
-"""The starter bank keeps its promises: solved by its own solutions, worth nothing for nothing."""
+"""The starter bank gives its own solutions full scores, and the agent that does nothing none."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def proofs(store):
-    """What became of each task of the bank, played in sandboxes by `reference` and `nop`."""
+    """The results of `reference` and `nop` in sandboxes for each task of the bank."""
     bank = load_bank("starter")
     return prove_bank(store, tasks(), bank.files, "bubblewrap")
 

@@ -1,4 +1,4 @@
-"""What Great Expectations seldom uses is imported once it is used, and as always by others."""
+"""Libraries that Great Expectations seldom uses are imported on first use; others at once."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What the bank `starter-closed-loop` promises: tasks whose references look and then mend."""
+"""The references of the bank `starter-closed-loop` look at their work and then correct it."""
 
 import os
 import shutil
@@ -95,7 +95,7 @@ def test_nothing_is_misspelt():
 
 
 def first_try(folder: Path, task_id: str) -> None:
-    """Cut a task's reference off before it mends what it has seen."""
+    """Cut a task's reference off before it corrects the fault that it has seen."""
     path = folder / task_id / "reference" / "solution.yaml"
     solution = yaml.safe_load(path.read_text())
     ending, steps = FIRST_TRIES[task_id][0], solution["steps"]

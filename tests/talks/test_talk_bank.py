@@ -1,4 +1,4 @@
-"""A bank of two talks: sound for the gate, and scored by the product rule from end to end."""
+"""A bank of two talks passes the gate and is scored by the rule `all_required`, end to end."""
 
 import json
 from datetime import UTC, datetime

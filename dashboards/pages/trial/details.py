@@ -105,7 +105,7 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
 
 
 def _talking(result: TrialResult) -> list[tuple[str, str]]:
-    """Return what the simulated user was paid for, of a trial that was a talk."""
+    """Return the calls and the cost of the simulated user if the trial was a talk."""
     talking = result.talking
     if not talking.calls:
         return []

@@ -103,7 +103,7 @@ def _message(event: MessageEvent, cap: Cap) -> Entry:
 
 def _simulated(made: SimulatedTurn, cap: Cap) -> Entry:
     paid = "unknown cost" if made.cost_usd is None else formats.money(made.cost_usd)
-    facts = [formats.duration(made.seconds), f"{paid}, not the agent's"]
+    facts = [formats.duration(made.seconds), f"{paid}, not in the agent's cost"]
     facts += ["ends the talk"] if made.ends else []
     return {
         "who": "simulated_user",

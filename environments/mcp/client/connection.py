@@ -77,7 +77,7 @@ class Connection:
         Args:
             name: The server's name.
             start: Starts the process.
-            greeting: `legacy` for servers that end when they are asked what only newer ones know.
+            greeting: `legacy` for servers that exit when they get a request of a newer protocol.
 
         Raises:
             ToolUnavailable: the process does not answer as a server should; includes its error
@@ -121,7 +121,7 @@ class Connection:
         return self._client is not None and self._client.server_capabilities.resources is not None
 
     async def read(self, uri: str, seconds: float) -> ReadResourceResult:
-        """Return a resource as the server has it, which alone is asked; raises like `call`."""
+        """Return a resource as the server gives it, without fetching its address; see `call`."""
         request = ReadResourceRequest(params=ReadResourceRequestParams(uri=uri))
         return await self._asked(request, ReadResourceResult, seconds)
 

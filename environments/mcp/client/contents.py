@@ -70,7 +70,7 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Link:
-    """A resource that an answer names, and that the server can be asked for."""
+    """A resource that an answer refers to; its content can be requested from the server."""
 
     name: str
     uri: str
@@ -82,7 +82,7 @@ class Link:
 
 
 Part = str | Attachment | Link
-"""A piece of an answer: text to show, a file to save and name, or a resource to ask for."""
+"""A piece of an answer: text to show, a file to save, or a resource to request."""
 
 
 def parts_of(result: CallToolResult) -> Sequence[Part]:
@@ -125,7 +125,7 @@ def _parts_of_block(block: ContentBlock) -> Iterator[Part]:
 
 
 def content_of(resource: ReadResourceResult) -> Sequence[str | Attachment]:
-    """Return the pieces of a resource that was read, at most a fixed number."""
+    """Return the pieces of a resource that was read, up to a fixed number."""
     return [_content(one) for one in resource.contents[:_MAX_ATTACHMENTS]]
 
 

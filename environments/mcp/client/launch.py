@@ -47,7 +47,7 @@ async def launch(server: PackagedServer | OwnServer, home: Path, sandbox: Sandbo
 
 
 def _started(server: PythonServer) -> Sequence[str]:
-    """Return the options with which Python, without the libraries beside it, starts the server."""
+    """Return the options that make Python start the server."""
     if server.function is None:
         return ("-m", server.module)
     called = f"import sys; from {server.module} import {server.function} as main; sys.exit(main())"
@@ -57,7 +57,7 @@ def _started(server: PythonServer) -> Sequence[str]:
 def _resolved(argv: Sequence[str]) -> Sequence[str]:
     """Return the command of `env` in which a shell inside replaces each `${NAME}`.
 
-    The host does not know the values: services set their variables for programs of the sandbox.
+    Services set their variables inside the sandbox only, so the host does not know the values.
     """
     if not any(_PLACEHOLDER.search(word) for word in argv):
         return ["/usr/bin/env", *argv]
@@ -66,7 +66,7 @@ def _resolved(argv: Sequence[str]) -> Sequence[str]:
 
 
 def _shell_word(text: str) -> str:
-    """Return a text as one word of a shell, which puts in the values of its variables."""
+    """Return a text as one word of a shell command in which `${NAME}` is expanded."""
     word = ""
     for position, part in enumerate(_PLACEHOLDER.split(text)):
         if position % 2:

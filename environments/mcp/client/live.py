@@ -149,9 +149,9 @@ class LiveServer:
         return _Answer(text, error, shown)
 
     async def _with_resources(self, parts: Sequence[Part]) -> Sequence[str | Attachment]:
-        """Return the parts, and after links to resources of the server what it says they hold.
+        """Return the parts, with the content of each linked resource after its link.
 
-        Nobody but the server is asked, whatever the address is.
+        The content is requested from the MCP server; its address is never fetched.
         """
         found: list[str | Attachment] = []
         links = 0
@@ -170,10 +170,10 @@ class LiveServer:
             resource = await self._connection.read(uri, self._call_seconds)
         except TimeoutError:
             await self._connection.close()
-            return ["[it was not read in time]"]
+            return ["[the resource was not read in time]"]
         except (Lost, MCPError, ValidationError) as exc:
             said = str(exc) if isinstance(exc, MCPError) else "the server gave no resource"
-            return [f"[it could not be read: {shortened(said, _MAX_MESSAGE_CHARS)}]"]
+            return [f"[the resource could not be read: {shortened(said, _MAX_MESSAGE_CHARS)}]"]
         return [
             cut_text(part, _PAGING, MAX_RESULT_CHARS) if isinstance(part, str) else part
             for part in content_of(resource)

@@ -100,7 +100,7 @@ def _connector(
         return await Connection.over_process(
             entry.name,
             lambda: sandbox.start(start.argv, mounts=start.mounts, reserves_memory=True),
-            # As pools greet their servers, some of which end at any other first request.
+            # Pools greet servers this way, and some servers exit on any other first request.
             "legacy" if isinstance(entry, PoolEntry) else "auto",
         )
 

@@ -1,8 +1,8 @@
 """Build a server of a pool in a sandbox that reaches the registries and nothing else.
 
-The code that a build runs was written by strangers, as was the server itself: it sees the server's
-source and the tools, and its result goes into a folder of its own. What an interrupted build leaves
-is removed.
+Servers and their build scripts are untrusted code. A build sees only the server's source and the
+build tools, and writes into a folder of its own. The next build of the same server removes the
+files of an interrupted one.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ RESOURCES = Resources(
 """What one step of a build may use; its disk space is for all steps together."""
 
 Progress = Callable[[str], None]
-"""Is told what is being done."""
+"""Called with a description of the step that begins."""
 
 _PARTIAL = ".partial-"
 _SAID_CHARS = 500
@@ -76,20 +76,19 @@ async def build(
     also: Iterable[str] = (),
     relocks: bool = False,
 ) -> bool:
-    """Build the server if it is not there; return whether it had to be built.
+    """Build the server unless it is installed; return whether a build was needed.
 
     Args:
         server: The server.
-        archive: Its source.
+        archive: The server's packed source.
         home: Folder of this installation's state.
-        provider: Makes the sandboxes in which it is built, and will run.
-        tell: Is told what is being done.
-        also: Hosts that the build may reach beside the registries.
-        relocks: Build with the newest libraries that fit, whatever the pool's lock says, and
-            whether it is there or not.
+        provider: Makes the sandboxes in which the server is built, and in which it will run.
+        tell: Called with a description of each step.
+        also: Hosts that the build may reach besides the registries.
+        relocks: Build in any case, with the newest libraries that fit instead of the locked ones.
 
     Raises:
-        ToolUnavailable: it cannot be built; says in which step and why.
+        ToolUnavailable: the server cannot be built; names the step and the reason.
         SandboxFailed: the sandbox failed, not the build.
         Misuse: the registries cannot be reached from a sandbox.
     """
@@ -110,7 +109,7 @@ async def build(
         stack.callback(lock.release)
         if is_installed(server, home, interpreter) and not relocks:
             return False
-        # What a build has left whose process was killed; nobody else is at work here.
+        # A build whose process was killed may have left this; the lock excludes other builds.
         for left in folder.parent.glob(f"{_PARTIAL}*"):
             remove_tree(left)
         partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=folder.parent))
@@ -122,13 +121,13 @@ async def build(
 
 
 async def _acquired(lock: FileLock, tell: Progress) -> None:
-    """Wait for the lock; a blocking call could not be interrupted."""
+    """Wait for the lock by polling, because a blocking call could not be cancelled."""
     while True:
         try:
             lock.acquire(timeout=0)
             return
         except Timeout:
-            tell("waits for another process that builds it")
+            tell("waits for another process that builds this server")
             await asyncio.sleep(_WAIT_SECONDS)
 
 
@@ -158,7 +157,7 @@ class _Bench:
         self._tell, self._relocks = tell, relocks
 
     async def build(self, archive: bytes, partial: Path, owner: tuple[int, int]) -> None:
-        """Build in `partial`, which the sandbox's user, `owner`, may change meanwhile."""
+        """Build in the folder `partial`, which belongs to the sandbox's user `owner` meanwhile."""
         servers = partial / SERVERS
         how = await asyncio.to_thread(self._unpacked, archive, servers, owner)
         own = Mount(servers, SERVERS_INSIDE, writable=True, takes_libraries=True)
@@ -169,7 +168,7 @@ class _Bench:
         await asyncio.to_thread(self._taken_back, servers, how)
 
     def _unpacked(self, archive: bytes, servers: Path, owner: tuple[int, int]) -> Recipe:
-        """Unpack the source, with a lock that an earlier build has made, and plan the build."""
+        """Unpack the source, add the lock of an earlier build if there is one, plan the build."""
         (servers / Path(CACHE_INSIDE).name).mkdir(parents=True)
         with tarfile.open(fileobj=BytesIO(archive)) as packed:
             packed.extractall(servers, filter="data")
@@ -244,11 +243,11 @@ class _Bench:
         return (Mount(node, f"{NODE_INSIDE}/node"), Mount(packages, NPM_INSIDE))
 
     def _taken_back(self, servers: Path, how: Recipe) -> None:
-        """Make the result ours and readable, keep its lock, and check that it is whole."""
+        """Take over the ownership of the result, keep its lock and check that it is complete."""
         remove_tree(servers / Path(CACHE_INSIDE).name)
         _take_back(servers)
         own = servers / (self._server.folder or "")
-        # Links in the result are followed inside sandboxes only, so none may be what we mount.
+        # The host must follow no link of the result, so the mounted folder may not be one.
         if own.is_symlink() or not os.path.lexists(servers / how.made):
             raise ToolUnavailable(
                 f"MCP server {self._server.name!r} of the pool cannot be built: its build did not "
@@ -267,14 +266,14 @@ def _reason(ended: Completed, said: bytes, refused: Sequence[str]) -> str:
     words = _telling((ended.stderr or said).decode(errors="replace"))
     if _GONE.search(words):
         words += (
-            "; the registry has no more what a lock names: `--relock` takes the newest that fits"
+            "; the registry no longer has a locked version: `--relock` takes the newest that fits"
         )
-    hosts = f"; it wanted to reach {', '.join(refused)} (`--allow-host HOST` allows it)"
-    return f"code {ended.exit_code}: {words or 'it said nothing'}{hosts if refused else ''}"
+    hosts = f"; it tried to reach {', '.join(refused)} (`--allow-host HOST` allows a host)"
+    return f"code {ended.exit_code}: {words or 'it wrote no message'}{hosts if refused else ''}"
 
 
 def _telling(said: str) -> str:
-    """Return the part of a program's errors that tells the cause: npm's first, others' last."""
+    """Return the part of an error output with the cause: npm's beginning, other programs' end."""
     lines = [line.removeprefix(_NPM_SAYS).strip() for line in said.splitlines() if line.strip()]
     if _NPM_SAYS in said:
         return " ".join(dict.fromkeys(line for line in lines if line))[:_SAID_CHARS]
@@ -290,7 +289,7 @@ def _give(folder: Path, owner: tuple[int, int]) -> None:
 
 
 def _take_back(folder: Path) -> None:
-    """Make everything ours: what a build has made may be closed to us, or to its readers."""
+    """Take over the ownership of all files and make them readable for the sandbox's user."""
     us = (os.geteuid(), os.getegid())
     for place, _, names in os.walk(folder):
         os.chown(place, *us)

@@ -1,7 +1,7 @@
-"""Where the servers of pools are installed, and which of them are.
+"""Where the servers of pools are installed, and which of them are installed.
 
-An installation is named after the content of its source: two pools with different versions of one
-server do not get into each other's way, and two with the same share it.
+The folder of an installation is named after the content of the server's source. Pools with the same
+version of a server share it, and pools with different versions do not affect each other.
 """
 
 import json
@@ -18,16 +18,16 @@ SERVERS = "local_servers"
 """Folder of an installation that holds the server's own folder."""
 
 _MADE_AS = 1
-"""Changes whenever servers are built in another way."""
+"""Version of the build: increase it when servers are built in another way."""
 
 
 def folder_of(server: PoolServer, home: Path, interpreter: Interpreter | None) -> Path:
-    """Return where the server is, or would be, installed; no interpreter for Node.js servers."""
+    """Return the server's folder, installed or not; `interpreter` is None for Node.js servers."""
     return _folder_of_source(server, home) / (interpreter.key if interpreter else "node")
 
 
 def locks_of(server: PoolServer, home: Path) -> Path:
-    """Return the folder of the locks that builds of the server have made."""
+    """Return the folder with the locks that builds of the server have created."""
     return _folder_of_source(server, home) / "locks"
 
 
@@ -37,7 +37,7 @@ def is_installed(server: PoolServer, home: Path, interpreter: Interpreter | None
 
 
 def missing(server: PoolServer, home: Path, sandbox: str, bank: str) -> str | None:
-    """Return on one line why the server cannot start, None if it can as far as that is known.
+    """Return on one line why the server cannot start, None if no reason is known.
 
     Args:
         server: The server.
@@ -46,7 +46,7 @@ def missing(server: PoolServer, home: Path, sandbox: str, bank: str) -> str | No
         bank: The bank whose tasks need it.
     """
     if sandbox == "docker":
-        # Which Python the image has is not known without starting it.
+        # The version of the image's Python is unknown until a container runs.
         folders = _folder_of_source(server, home).glob("*")
         return None if any(_is_whole(f, server) for f in folders) else not_installed(server, bank)
     if server.uses_browser and browser() is None:
@@ -62,16 +62,16 @@ def missing(server: PoolServer, home: Path, sandbox: str, bank: str) -> str | No
 
 
 def interpreter_of(server: PoolServer, own: Interpreter) -> Interpreter | None:
-    """Return the Python that runs the server where `own` is the sandbox's; None for Node.js.
+    """Return the Python that runs the server, None for Node.js; `own` is the sandbox's Python.
 
     Raises:
-        ToolUnavailable: there is no version that the server runs on.
+        ToolUnavailable: the host has no Python version that the server supports.
     """
     return fitting(server.requires_python, own) if server.kind == "python" else None
 
 
 def not_installed(server: PoolServer, bank: str) -> str:
-    """Return on one line that the server is not installed, and how to install it."""
+    """Return one line that says that the server is not installed, and how to install it."""
     return (
         f"MCP server {server.name!r} of the pool is not installed: "
         f"run `nightshift mcp install --bank {bank} {server.name}`"
@@ -79,7 +79,7 @@ def not_installed(server: PoolServer, bank: str) -> str:
 
 
 def stamp(server: PoolServer) -> str:
-    """Return what identifies an installation."""
+    """Return the text that identifies an installation of the server."""
     what = {"made_as": _MADE_AS, "source": _sha256(server)}
     return json.dumps(what, sort_keys=True)
 
@@ -94,7 +94,7 @@ def _folder_of_source(server: PoolServer, home: Path) -> Path:
 
 
 def _project(server: PoolServer) -> str:
-    """Return a name for the package of the source that is built, for a source may hold several."""
+    """Return a name for the built package, because one source may hold several packages."""
     inner = server.project if server.kind == "python" else (server.entry or "")
     return inner.replace("/", "+") or "all"
 

@@ -29,35 +29,35 @@ _asked: dict[tuple[str, ...], "Interpreter"] = {}
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python inside sandboxes."""
+    """A Python interpreter as programs in a sandbox find it."""
 
     version: str
-    """All three numbers."""
+    """The version with all three numbers, such as `3.11.9`."""
     path: str
-    """Inside the sandbox."""
+    """Path inside the sandbox."""
     mounts: tuple[Mount, ...] = ()
-    """What the sandbox has to see for it."""
+    """Folders that the sandbox has to mount for it."""
 
     @property
     def key(self) -> str:
-        """Return a name that differs for interpreters whose libraries differ."""
+        """Return a name that is equal only for interpreters that can share libraries."""
         minor = ".".join(self.version.split(".")[:2])
         return f"python{minor}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}"
 
 
 def fitting(requires: str, own: Interpreter) -> Interpreter:
-    """Return `own` where it satisfies `requires`, else the lowest version of this host that does.
+    """Return `own` if it satisfies `requires`, else the host's lowest version that does.
 
     Raises:
-        ToolUnavailable: no Python here does; says how to get one.
+        ToolUnavailable: no Python on this host satisfies it; says how to install one.
     """
     if _satisfies(own.version, requires):
         return own
     found = _of_host(requires)
     if found is None:
         raise ToolUnavailable(
-            f"it needs Python {requires} and there is only {own.version}: install one, such as "
-            "with `uv python install`"
+            f"it needs Python {requires} and the sandbox has {own.version}: install a fitting "
+            "version, such as with `uv python install`"
         )
     return found
 
@@ -68,7 +68,7 @@ def own_interpreter() -> Interpreter:
     told = _told([sys.executable])
     if told is None:
         raise ToolUnavailable(f"{sys.executable} does not start")
-    # The sandbox shows it already.
+    # Bubblewrap's sandboxes see this Python without a mount.
     return Interpreter(told.version, told.path)
 
 
@@ -88,7 +88,7 @@ def _satisfies(version: str, requires: str) -> bool:
     try:
         return SpecifierSet(requires).contains(Version(version), prereleases=True)
     except InvalidSpecifier as exc:
-        raise ToolUnavailable(f"it asks for Python {requires!r}, which is no version") from exc
+        raise ToolUnavailable(f"it requires Python {requires!r}, which is no version") from exc
 
 
 @cache
@@ -115,7 +115,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _told(python: Sequence[str]) -> Interpreter | None:
-    """Return what a Python of this host says of itself, None if it does not start."""
+    """Return a Python of this host with its version and folders, None if it does not start."""
     asked = [*python, "-I", "-S", "-c", _TOLD]
     try:
         done = subprocess.run(

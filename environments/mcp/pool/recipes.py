@@ -1,7 +1,7 @@
-"""What has to be run to build a server from its source: pure functions over the unpacked folder.
+"""The commands that build a server from its source: pure functions over the unpacked folder.
 
-Each step is a command that runs in the folder it names. Libraries are installed by the hashes of a
-lock: the pool's own, else one that the first build makes and that is kept.
+Each step is a command with the folder it runs in. Libraries are installed by the hashes of a lock:
+the pool's own, or one that the first build creates and keeps.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 from taskdata.schema.pool_server import PoolServer
 
 SERVERS_INSIDE = "/opt/local_servers"
-"""The folder of servers inside sandboxes, while they are built and when they run."""
+"""The folder of servers inside sandboxes, both during a build and in a trial."""
 
 UV_INSIDE = "/opt/build/uv"
 NODE_INSIDE = "/opt/build/node"
@@ -39,10 +39,10 @@ class Step:
     """One command of a build."""
 
     what: str
-    """For people: `installs its libraries`."""
+    """What the step does, for messages, such as `installs its libraries`."""
     argv: tuple[str, ...]
     folder: str
-    """Where it runs, inside."""
+    """The folder inside the sandbox in which the command runs."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Recipe:
     locks: tuple[str, ...]
     """Paths of the locks below the folder of servers."""
     made: str
-    """Path of a file that must be there afterwards, below the folder of servers."""
+    """Path below the folder of servers of a file that exists after a successful build."""
 
 
 def recipe(server: PoolServer, servers: Path, python: str) -> Recipe:
@@ -61,9 +61,9 @@ def recipe(server: PoolServer, servers: Path, python: str) -> Recipe:
 
     Args:
         server: The server.
-        servers: The folder in which the server's folder was unpacked, with the lock of an earlier
-            build, if there was one.
-        python: Path inside of the Python that runs it.
+        servers: The folder into which the server's folder was unpacked, together with the lock of
+            an earlier build if there was one.
+        python: Path inside the sandbox of the Python that runs the server.
     """
     if server.kind == "python":
         return _of_python(server, servers, python)
@@ -71,9 +71,9 @@ def recipe(server: PoolServer, servers: Path, python: str) -> Recipe:
 
 
 def lock_of(server: PoolServer, servers: Path) -> str:
-    """Return the path of a server's lock below the folder of servers, whether it is there or not.
+    """Return the path of a server's lock below the folder of servers; the lock may not exist.
 
-    A package of a workspace is locked in a folder above its own.
+    For a package of a workspace, the lock is in a folder above the package's own.
     """
     project = "/".join(part for part in (server.folder or "", server.project) if part)
     if server.kind == "python":
@@ -113,9 +113,9 @@ def _installing(what: str, project: str, *of: str) -> Step:
 
 
 def _lacks_database_library(project: Path) -> bool:
-    """Return whether a project imports PostgreSQL's client and does not declare it.
+    """Return whether a project imports PostgreSQL's client without declaring it.
 
-    Where a pool starts such a server, the client comes with the environment of the pool itself.
+    In the pool's own environment, such a server finds the client among the pool's libraries.
     """
     declared = (project / name for name in ("pyproject.toml", "requirements.txt"))
     if any("psycopg2" in file.read_text("utf-8") for file in declared if file.is_file()):
@@ -143,8 +143,7 @@ def _python_lock(
             yield Step("locks its libraries", argv, project)
         yield Step("reads its lock", ("/bin/cp", PINNED, _PINS), project)
         return
-    # A lock that does not hold what the project declares is brought up to it, as uv does; what it
-    # holds stays as it is.
+    # Like uv, complete a lock that lacks declared libraries, without changing its locked versions.
     locking = (UV_INSIDE, "lock", "--quiet", "--python", python, *before)
     yield Step("locks its libraries", locking, project)
     exporting = ("export", "--quiet", "--frozen", "--no-dev", "--no-emit-project", "--no-header")
@@ -160,10 +159,10 @@ def _of_node(server: PoolServer, servers: Path) -> Recipe:
     is_built = not missing_parts(entry)
     before = (f"--before={server.as_of}",) if server.as_of else ()
     lacking = _NODE_CLIENT if _lacks_node_client(servers / _package(server, servers)) else ()
-    # A lock that does not hold what the package declares is brought up to it, as npm does.
+    # Like npm, complete a lock that lacks declared packages.
     whole = _holds_declared(servers / lock) and not lacking
     how = ("ci",) if whole else ("install", *lacking, *before)
-    # Scripts of packages are not run when they are installed, only the server's own build.
+    # Install scripts of packages are not run; the server's own build script is.
     tools = ("--omit=dev",) if is_built else ("--include=dev",)
     installing = (*_NPM, *how, "--ignore-scripts", *tools, *_QUIET)
     steps = [Step("installs its libraries", installing, root)]
@@ -174,7 +173,7 @@ def _of_node(server: PoolServer, servers: Path) -> Recipe:
 
 
 def _holds_declared(lock: Path) -> bool:
-    """Return whether a lock is there that was made for what its package declares now."""
+    """Return whether the lock exists and fits what its package declares now."""
     if not lock.is_file():
         return False
     try:
@@ -204,7 +203,7 @@ def _package(server: PoolServer, servers: Path) -> str:
 
 
 def missing_parts(entry: Path) -> Sequence[str]:
-    """Return what is missing of a script and of the files that it imports beside it."""
+    """Return the missing files among a script and the relative files that it imports."""
     if not entry.is_file():
         return (entry.name,)
     text = entry.read_text(encoding="utf-8", errors="replace")

@@ -1,7 +1,7 @@
-"""The registries that a build may reach: those that uv and npm are configured with here.
+"""The package registries that a build may reach: those in the configuration of uv and npm.
 
-A build runs code that strangers wrote, so it is given no password: a registry that asks for one
-cannot be built from.
+A build runs untrusted code, so it is given no password: a registry that asks for one cannot be
+used.
 """
 
 import os
@@ -23,14 +23,14 @@ from taskdata.schema.network import is_public, split_pattern
 _PYTHON_INDEX = "https://pypi.org/simple"
 _NODE_REGISTRY = "https://registry.npmjs.org/"
 _FILES_OF = {"pypi.org": ("files.pythonhosted.org",)}
-"""Hosts that an index sends its clients to for the files themselves."""
+"""Hosts that serve the files of an index, by the host of the index."""
 
 _INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
 _MORE_VARIABLES = ("UV_INDEX", "UV_EXTRA_INDEX_URL")
 _CERTIFICATES = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "PIP_CERT", "REQUESTS_CA_BUNDLE")
 _SYSTEM_CERTIFICATES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 _CERTIFICATES_INSIDE = "/opt/build/certificates.pem"
-# How patient uv and npm are.
+# Timeouts and retries of uv and npm.
 _PASSED_ON = (
     *("UV_HTTP_TIMEOUT", "UV_HTTP_RETRIES"),
     *("NPM_CONFIG_FETCH_TIMEOUT", "NPM_CONFIG_FETCH_RETRIES"),
@@ -40,12 +40,12 @@ _SECONDS = 30
 
 @dataclass(frozen=True)
 class Registries:
-    """What a build is told of the network."""
+    """The network settings of a build."""
 
     hosts: tuple[str, ...]
     """Patterns of the hosts that it may reach, as in `Resources.network`."""
     variables: Mapping[str, str]
-    """Configuration of uv and npm."""
+    """Environment variables that configure uv and npm."""
     mounts: tuple[Mount, ...]
     """The certificates that this host trusts."""
 
@@ -54,10 +54,10 @@ def registries(also: Iterable[str] = ()) -> Registries:
     """Return the registries of this installation.
 
     Args:
-        also: More hosts, such as where a mirror keeps its files.
+        also: More hosts, such as the one from which a mirror serves its files.
 
     Raises:
-        Misuse: a registry asks for a password, or its address is none.
+        Misuse: a registry asks for a password, or its address is not a valid URL.
     """
     index = _index()
     more = [url for name in _MORE_VARIABLES for url in os.environ.get(name, "").split()]
@@ -81,18 +81,18 @@ def registries(also: Iterable[str] = ()) -> Registries:
 def _hosts(url: str) -> tuple[str, ...]:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Misuse(f"the registry {url!r} is no address of a server")
+        raise Misuse(f"the registry {url!r} is not the address of a server")
     if parts.username or parts.password:
         raise Misuse(
-            f"the registry at {parts.hostname} asks for a password, which the code that builds "
-            "servers must not see: name one without, such as with UV_DEFAULT_INDEX"
+            f"the registry at {parts.hostname} asks for a password, which the code of a build "
+            "must not see: set a registry without a password, such as with UV_DEFAULT_INDEX"
         )
     own = parts.hostname if parts.port is None else f"{parts.hostname}:{parts.port}"
     return (own, *_FILES_OF.get(parts.hostname, ()))
 
 
 def _private_addresses(hosts: Iterable[str]) -> tuple[str, ...]:
-    """Return the addresses of hosts in this network, which a sandbox reaches only if listed."""
+    """Return the private addresses of the hosts: a sandbox reaches these only if listed."""
     found = dict[str, None]()
     for host in hosts:
         try:
@@ -102,7 +102,7 @@ def _private_addresses(hosts: Iterable[str]) -> tuple[str, ...]:
         try:
             entries = socket.getaddrinfo(name, port or 443, type=socket.SOCK_STREAM)
         except OSError:
-            # A host that has no address now is refused when it is asked for, with this reason.
+            # A host without an address is refused with this reason when a build connects to it.
             continue
         for entry in entries:
             address = ip_address(str(entry[4][0]))
@@ -123,7 +123,7 @@ def _index() -> str:
 
 
 def _stated(file: Path) -> str | None:
-    """Return the default index that a configuration of uv names, None if it names none."""
+    """Return the default index in a configuration file of uv, None if the file has none."""
     try:
         settings: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
@@ -146,7 +146,7 @@ def _node_registry() -> str:
             asked, check=False, capture_output=True, text=True, timeout=_SECONDS, cwd="/"
         )
     except (OSError, subprocess.TimeoutExpired) as exc:
-        raise Misuse(f"npm does not tell its registry: {exc}") from exc
+        raise Misuse(f"npm's configured registry cannot be read: {exc}") from exc
     return done.stdout.strip() or _NODE_REGISTRY
 
 

@@ -1,8 +1,8 @@
 """How a pool's server starts in a trial's sandbox: placeholders filled in, folders mounted.
 
-Servers of this format may write into their own folder, so each trial has a copy of it beside its
-workspace; the libraries in it are read-only and shared. Whatever a configuration says of
-PostgreSQL, the variables of the task's service count, as in the format's own runner.
+Servers of this format may write into their own folder, so each trial has a copy of the folder
+beside its workspace; the libraries in it are shared and read-only. As in the format's own runner,
+the variables of the task's PostgreSQL service replace those that a configuration sets.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ TOKEN_PREFIX = "NIGHTSHIFT_TOKEN_"  # noqa: S105 - the beginning of a variable's
 
 @dataclass(frozen=True)
 class Launch:
-    """What a sandbox has to start."""
+    """The command and the mounts with which a sandbox starts a server."""
 
     argv: Sequence[str]
     mounts: Sequence[Mount]
@@ -49,13 +49,13 @@ class Launch:
 
 @dataclass(frozen=True)
 class PoolEntry:
-    """A pool's server in one trial; stands where an entry of the catalogue could."""
+    """A pool's server in one trial, used in place of an entry of the catalogue."""
 
     server: PoolServer
     database: Mapping[str, str] = field(default_factory=dict)
     """Variables that lead to the task's database."""
     task_folder: Path | None = None
-    """Holds those files of the task that the server may see."""
+    """Folder with the task's files that the server may see."""
     bank: str = "BANK"
 
     @property
@@ -65,12 +65,12 @@ class PoolEntry:
 
     @property
     def category(self) -> Capability:
-        """Return what its tools exercise."""
+        """Return the capability that the server's tools exercise."""
         return Capability.OPERATION
 
 
 def database_variables(services: tuple[Service, ...]) -> dict[str, str]:
-    """Return the variables by which the format's servers find a task's first PostgreSQL service."""
+    """Return the variables with which the format's servers find the first PostgreSQL service."""
     for service, ports in zip(services, ports_of(services), strict=True):
         if isinstance(service, PostgresqlService):
             return {
@@ -89,7 +89,7 @@ def database_variables(services: tuple[Service, ...]) -> dict[str, str]:
 
 
 def pool_servers(task: Task) -> tuple[PoolServer, ...]:
-    """Return the servers that the task's pool brings, those included that cannot be used."""
+    """Return the servers that the task's pool brings, including those that cannot be used."""
     return task.environment.pool_servers if task.environment else ()
 
 
@@ -100,7 +100,7 @@ def pool_entries(
 
     Args:
         task: The task.
-        task_folder: Holds the files of the task that its servers may see, if there are any.
+        task_folder: Folder with the task's files that its servers may see, if there are any.
         bank: The task's bank, as commands name it.
     """
     database = database_variables(task.services)
@@ -120,7 +120,7 @@ async def launch_from_pool(
     """Return how to start the server in `sandbox` over `workspace`.
 
     Raises:
-        ToolUnavailable: it is not installed, or a token is missing; says what to do.
+        ToolUnavailable: the server is not installed, or a token is missing; says what to do.
         SandboxFailed: the sandbox's own Python does not run, or the folder cannot be copied.
     """
     server = entry.server
@@ -146,15 +146,15 @@ async def launch_from_pool(
     stated = {name: _value(text) for name, text in server.variables.items()}
     variables = {**_browser_variables(server), **stated, **entry.database}
     named = (f"{name}={value}" for name, value in variables.items())
-    # PYTHONPATH has our own packages, which a server must not find instead of its own.
+    # Without PYTHONPATH a server cannot import Nightshift's packages instead of its own.
     beginning = ("/usr/bin/env", "-u", "PYTHONPATH", f"--chdir={_value(server.directory)}")
     return Launch((*beginning, *named, *argv), tuple(mounts))
 
 
 def _browser_variables(server: PoolServer) -> dict[str, str]:
-    """Return what makes Playwright's server use the browser that sandboxes see.
+    """Return the variables that make Playwright's server use the sandbox's Chromium.
 
-    Chromium's own sandbox needs rights that ours takes away.
+    Chromium's own sandbox is off, because it needs rights that programs here do not have.
     """
     program = browser() if server.uses_browser else None
     if program is None:
@@ -168,7 +168,7 @@ def _copied(source: Path, inside: str, workspace: Workspace) -> list[Mount]:
 
     def shared(place: str, names: list[str]) -> list[str]:
         found = [Path(place, name) for name in names if name in _LIBRARIES]
-        # A link is copied as one: what it leads to on this host is no business of a sandbox.
+        # Links are copied as links, so that no file of the host gets into the sandbox.
         folders = [path for path in found if path.is_dir() and not path.is_symlink()]
         libraries.extend(path.relative_to(source) for path in folders)
         return [path.name for path in folders]

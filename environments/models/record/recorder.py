@@ -10,7 +10,7 @@ from environments.sandbox.shielding import to_the_end
 from taskdata.schema.model_call import ModelCall
 
 if TYPE_CHECKING:
-    # The tools of an MCP server need no store, and SQLModel takes a second to import.
+    # SQLModel takes a second to import, and the process of an MCP server needs no store.
     from taskdata.store.calls import CallStore
 
 

@@ -1,7 +1,7 @@
 """Whether the text of a shape fits into the shape and onto the slide, by an estimate.
 
-Fonts are not at hand where deliverables are read, so widths are those of common sans-serif letters
-by class. An estimate that is a little off changes nothing: only clear excess counts.
+The sandbox that reads deliverables has no fonts, so widths are those of common sans-serif letters
+by class. Only a clear excess counts, so that small errors of the estimate change nothing.
 """
 
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from environments.renderers.office.pptx_places import Box
 
 _EMU_PER_POINT = 12_700
 _LINE = 1.2
-"""Height of a line, in sizes of its font."""
+"""Height of a line, as a multiple of the font size."""
 _SLACK = 1.15
-"""Excess below this is within what the estimate can be wrong by."""
+"""A smaller excess is within the error of the estimate."""
 _NARROW, _WIDE = frozenset("iljtfrI.,;:'!|()[] "), frozenset("mwMW@%&—")
 _NARROW_EM, _WIDE_EM, _CAPITAL_EM, _OTHER_EM = 0.29, 0.83, 0.6, 0.5
 _UNKNOWN_PT = 18.0
-"""PowerPoint's size of text for which a file states none."""
+"""PowerPoint's font size for text whose file states none."""
 
 SizeOf = Callable[[Any, Any], float | None]
 """Returns the size of a run of a paragraph, in points."""
@@ -30,9 +30,9 @@ def overflows(shape: Any, box: Box, page: Box, size_of: SizeOf) -> bool:
 
     Args:
         shape: A shape with text.
-        box: Where it is.
-        page: The slide.
-        size_of: Returns the sizes of its runs.
+        box: Place and size of the shape.
+        page: Place and size of the slide.
+        size_of: Returns the font size of a run.
     """
     frame = shape.text_frame
     sides = frame.margin_left + frame.margin_right
@@ -48,8 +48,8 @@ def overflows(shape: Any, box: Box, page: Box, size_of: SizeOf) -> bool:
             lines = _lines(words, width, _NARROW_EM * size) if wraps else 1
             needed += lines * size * _LINE
     heights = frame.margin_top + frame.margin_bottom
-    # A box that grows with its text, or does not break lines, ends where the text does, which must
-    # be on the slide.
+    # A box that grows with its text, or does not break lines, is as large as the text. The text
+    # must then end on the slide.
     grows = frame.auto_size == MSO_AUTO_SIZE.SHAPE_TO_FIT_TEXT
     end = page.bottom if grows else min(box.bottom, page.bottom)
     room = (end - box.top - heights) / _EMU_PER_POINT
@@ -59,7 +59,7 @@ def overflows(shape: Any, box: Box, page: Box, size_of: SizeOf) -> bool:
 
 
 def _em(text: str) -> float:
-    """Return about how wide a text is, in sizes of its font."""
+    """Return the estimated width of a text, as a multiple of the font size."""
     return sum(
         _NARROW_EM
         if letter in _NARROW
@@ -73,7 +73,7 @@ def _em(text: str) -> float:
 
 
 def _lines(words: list[float], width: float, space: float) -> int:
-    """Return how many lines words of these widths take."""
+    """Return how many lines the words with these widths take."""
     lines, used = 1, 0.0
     for word in words:
         if used and used + space + word > width:

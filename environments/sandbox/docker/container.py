@@ -69,13 +69,13 @@ def exec_argv(
     exposed_ports: Sequence[ExposedPort] = (),
     own: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
-    """Return the command of the `exec` that runs `argv` with an environment that we set alone.
+    """Return the command of the `exec` that runs `argv` with a fully specified environment.
 
     Args:
         stdin_file: Name of the file below the stdin folder that the program reads.
         argv: Program and arguments.
         exposed_ports: The ports that the program can reach.
-        own: Variables of the image, which ours replace, but for PATH.
+        own: Variables of the image. Except for PATH, Nightshift's variables replace them.
     """
     shell = ["/bin/sh", "-c", _AROUND, "sh", f"{STDIN_FOLDER}/{stdin_file}"]
     return [*_beginning(exposed_ports, own), *shell, *argv]

@@ -1,4 +1,4 @@
-"""What an image has in one of its folders, read without starting anything of it."""
+"""Reads the files in a folder of an image without running a program of the image."""
 
 import asyncio
 import io
@@ -18,9 +18,9 @@ _LABEL = "contents"
 
 
 async def image_files(image: TaskImage, limits: Resources) -> dict[str, bytes]:
-    """Return the plain files of the image's working folder by relative path; {} without any.
+    """Return the plain files of the image's working folder by relative path.
 
-    Links and devices are left out: a workspace holds neither.
+    Links and devices are left out, because a workspace holds neither.
 
     Raises:
         SandboxFailed: the engine has no such image, or the folder holds more than `limits` allow.

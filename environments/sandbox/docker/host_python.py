@@ -1,8 +1,8 @@
-"""This process's Python, made visible in containers whose image is not ours.
+"""Mounts this process's Python into containers with a task's own image.
 
-Tools run in a Python that can import this project and its libraries. An image that a task brings
-has neither, and perhaps no Python at all, so the host's is mounted at a place of its own. The
-programs of the task go on using what their image has.
+Tools need a Python that can import this project and its libraries. A task's image has neither, and
+perhaps no Python at all, so the host's Python is mounted at a path of its own. The task's programs
+still use what their image has.
 """
 
 import sys
@@ -16,7 +16,7 @@ from environments.sandbox.mounts import PACKAGES, masked
 _ROOT = PurePosixPath("/opt/python")
 _LIBRARIES = _ROOT / "libraries"
 _SHARED = _ROOT / "shared"
-"""Holds the interpreter's shared library alone, so that no other program finds more there."""
+"""Folder with the interpreter's shared library only, so that other programs find nothing else."""
 
 
 @cache
@@ -36,7 +36,7 @@ def host_python_mounts() -> tuple[Mount, ...]:
 
 @cache
 def hidden_below_host_python() -> tuple[str, ...]:
-    """Return the places in a container at which these mounts would show answers."""
+    """Return the paths in a container at which these mounts would show answers of tasks."""
     return masked(host_python_mounts())
 
 
@@ -51,12 +51,12 @@ def host_python_argv() -> tuple[str, ...]:
 
 
 def _interpreter() -> Path:
-    # The interpreter of a virtual environment is a link to that of the installation.
+    # The interpreter of a virtual environment is a link to the installed interpreter.
     return Path(sys.executable).resolve()
 
 
 def _shared_library() -> Path | None:
-    """Return the library that an interpreter which was built with one cannot start without."""
+    """Return the interpreter's shared library, None if the interpreter was built without one."""
     if not sysconfig.get_config_var("Py_ENABLE_SHARED"):
         return None
     folder, name = sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")

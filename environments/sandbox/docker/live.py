@@ -55,7 +55,7 @@ class LiveContainer:
         exposed_ports: Sequence[ExposedPort] = (),
         libraries: Collection[Path] = (),
     ) -> "LiveContainer":
-        """Make and start a container; what fails half-way is removed.
+        """Make and start a container; remove it if its start fails.
 
         Args:
             client: Client of the engine.
@@ -64,7 +64,7 @@ class LiveContainer:
             resources: The limits that are watched.
             filled: Host folders that the container's programs write to.
             exposed_ports: The ports that the programs can reach.
-            libraries: Those of the `filled` folders that libraries are installed into.
+            libraries: The folders among `filled` into which libraries are installed.
         """
         container = await ask("make a container", client.containers.create, image, **options)
         live = cls(client, container, resources, filled, exposed_ports, libraries)

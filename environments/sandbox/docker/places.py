@@ -1,4 +1,4 @@
-"""What programs of an image that is not ours see besides the workspace."""
+"""The folders that programs in a task's own image see in addition to the workspace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ OUTPUT = "output"
 
 @dataclass(frozen=True)
 class Place:
-    """Where programs of a task's own image see a folder of the workspace, too."""
+    """A second path under which programs in a task's own image see a folder of the workspace."""
 
     folder: str
-    """Path below the root of the workspace; it is there before the sandbox is opened."""
+    """Path below the root of the workspace; it must exist before the sandbox is opened."""
     target: str
     """Absolute path in the container."""
     writable: bool = False
 
 
 def foreign_mounts(places: Sequence[Place], workspace: Workspace) -> "list[Mount]":
-    """Return the mounts of a container with such an image: places, and a Python for tools."""
+    """Return the mounts for a container with a task's image: the places and the tools' Python."""
     from docker.types import Mount
 
     return [
@@ -38,7 +38,7 @@ def foreign_mounts(places: Sequence[Place], workspace: Workspace) -> "list[Mount
 
 
 def places_apart(places: Sequence[Place], workspace: Workspace) -> list[ports.Mount]:
-    """Return the places that are not the output folder by another path."""
+    """Return the places that are another folder than the output folder."""
     return _mounts([place for place in places if place.folder != OUTPUT], workspace)
 
 

@@ -42,7 +42,7 @@ class Prepared:
         """Put the container's folders in the workspace's place, with its files; blocks.
 
         Raises:
-            SandboxFailed: the folders cannot be renamed, or their files given away.
+            SandboxFailed: the folders cannot be renamed, or the owner of a file cannot be changed.
         """
         try:
             for ours, theirs in (

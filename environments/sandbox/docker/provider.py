@@ -70,12 +70,13 @@ class Docker:
     name = "docker"
 
     def __init__(self, image: str = IMAGE, places: Sequence[Place] | None = None) -> None:
-        """Make a provider of sandboxes with that image.
+        """Make a provider of sandboxes with the given image.
 
         Args:
             image: Name of an image that the engine has.
-            places: Where its programs see folders of the workspace, too. None: it is an image of
-                ours, whose Python has the libraries of tools; others get this process's Python.
+            places: Second paths under which programs of a task's own image see folders of the
+                workspace; such an image gets this process's Python for tools. None: it is one of
+                Nightshift's images, whose own Python has the tools' libraries.
         """
         self._image = image
         self._places = places

@@ -98,7 +98,7 @@ def show(
     if task.environment is not None:
         console.say("Servers:      " + (", ".join(task.environment.servers) or "none"))
     if task.image is not None:
-        console.say(f"Image:        {task.image.name}, in whose {task.image.workdir} one works")
+        console.say(f"Image:        {task.image.name}, working folder {task.image.workdir}")
     _write_package(task)
     for need in missing:
         console.say(f"Missing:      {need.kind} {need.name}: {need.state}")
@@ -144,7 +144,7 @@ def import_(
     ] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon, harbor."""
+    """Import a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon, harbor."""
     from stages.release.importing import import_bank
 
     wanted = _filter(category=category).category
@@ -164,7 +164,7 @@ def import_(
 
 
 def _install_pool_servers(store: "Store", bank: str, say: "Say") -> None:
-    """Build the servers that the pool brings; the bank is there whatever becomes of them."""
+    """Build the servers that the pool brings; the import succeeds even if a build fails."""
     from flows.cli.bank.pool_servers import install_pool_servers
     from flows.config import load_settings
     from taskdata.errors import Misuse
@@ -175,7 +175,7 @@ def _install_pool_servers(store: "Store", bank: str, say: "Say") -> None:
         say(f"The pool's MCP servers were not built: {exc}")
         return
     if not all(states.values()):
-        say(f"Another try at those that are not: nightshift mcp install --bank {bank}")
+        say(f"To try the others again, run: nightshift mcp install --bank {bank}")
 
 
 @app.command()

@@ -23,29 +23,30 @@ _FAILED = 1
 def discover(
     domain: Annotated[str, typer.Option(help="Field of work, such as `customer service: travel`.")],
     tools: Annotated[
-        str | None, typer.Option(help="Tools the work may use, by commas; default: all ready ones.")
+        str | None,
+        typer.Option(help="Tools for the work, with commas; default: all that are ready."),
     ] = None,
     servers: Annotated[
-        str | None, typer.Option(help="MCP servers the work may use, by commas; default: none.")
+        str | None, typer.Option(help="MCP servers for the work, with commas; default: none.")
     ] = None,
-    count: Annotated[int, typer.Option(min=1, max=300, help="Seeds that are wanted.")] = 12,
+    count: Annotated[int, typer.Option(min=1, max=300, help="Number of seeds to add.")] = 12,
     model: Annotated[
-        str | None, typer.Option(help="provider/model; default: that of refreshes.")
+        str | None, typer.Option(help="provider/model; default: the model of refreshes.")
     ] = None,
     base_url: Annotated[
         str | None, typer.Option(help="Endpoint of an OpenAI-compatible server.")
     ] = None,
     licence: Annotated[
         str | None,
-        typer.Option("--license", help="Licence of the seeds; default: made by a model."),
+        typer.Option("--license", help="Licence of the seeds; default: `made by a model`."),
     ] = None,
-    max_usd: Annotated[float | None, typer.Option(help="Most that all calls may cost.")] = None,
+    max_usd: Annotated[float | None, typer.Option(help="The most that all calls may cost.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Have a model propose seed queries for a domain, and store those that hold.
+    """Have a model propose seed queries for a domain, and store those that pass all checks.
 
-    Each scenario brings an easy, a medium and a hard request. The model reviews its proposals, code
-    checks them, and what is left is stored with model, prompt versions and difficulty.
+    Each scenario has an easy, a medium and a hard request. The model reviews its proposals, code
+    checks them, and the accepted ones are stored with model, prompt versions and difficulty.
     """
     from flows.config import load_settings
     from stages.construct.discovery.offering import offered
@@ -168,12 +169,12 @@ def _tell(found: "Discovered", config: "DiscoveryConfig") -> None:
     cost = "an unknown amount of money" if tally.cost_usd is None else f"${tally.cost_usd:.4f}"
     levels = ", ".join(f"{count} {name}" for name, count in _difficulties(found).items())
     console.say(
-        f"{len(found.seeds)} of {config.count} seeds added ({levels}); {found.mended} were mended, "
+        f"{len(found.seeds)} of {config.count} seeds added ({levels}); {found.mended} changed, "
         f"{len(found.dropped)} of {found.proposed} proposals left out"
     )
     console.say(f"{tally.calls} calls, {tally.usage.total:,} tokens, {cost}")
     if found.ended_by:
-        console.say(f"No more, because {found.ended_by}")
+        console.say(f"There are no more seeds because {found.ended_by}")
     rows = [
         {
             "difficulty": proposal.difficulty,

@@ -1,4 +1,4 @@
-"""Build the MCP servers that a bank's tasks bring as source, and say what became of each."""
+"""Build the MCP servers that a bank's tasks bring as source, and report the result for each."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ Say = Callable[[str], None]
 
 
 def reader_of(store: "Store", bank: "FoundBank") -> Read:
-    """Return a function that gives the bytes of a file of the bank, by sha256."""
+    """Return a function that reads the bytes of a file of the bank by its sha256."""
     from taskdata.banks.found import LoadedBank
 
     def read(sha256: str) -> bytes:
@@ -37,15 +37,17 @@ def install_pool_servers(
     relocks: bool = False,
     say: Say = console.say,
 ) -> Mapping[str, bool]:
-    """Build the servers of a bank that are not built, with a line for each; return which are there.
+    """Build a bank's servers that are not installed, and write a line for each.
+
+    Returns for each server's name whether it is installed now.
 
     Args:
         store: The store with the bank.
-        settings: This installation.
+        settings: The settings of this installation.
         name: The bank, as commands name it.
         names: Only these servers; none: all.
-        hosts: Hosts that builds may reach beside the registries.
-        relocks: Build with the newest libraries that fit, whatever is locked.
+        hosts: Hosts that builds may reach besides the registries.
+        relocks: Build with the newest libraries that fit instead of the locked ones.
         say: Writes a line.
 
     Raises:
@@ -78,7 +80,7 @@ def install_pool_servers(
 
 
 def _of_bank(bank: "FoundBank") -> list["PoolServer"]:
-    """Return the distinct servers that tasks of the bank bring and that can be built, by name."""
+    """Return the distinct servers that tasks of the bank bring and that are not refused."""
     found: dict[str, PoolServer] = {}
     for task in bank.tasks():
         for server in task.environment.pool_servers if task.environment else ():
@@ -95,7 +97,7 @@ def _built(
     hosts: Sequence[str],
     relocks: bool,
 ) -> tuple[bool, str]:
-    """Return whether the server is there now, and what to say of it."""
+    """Return whether the server is installed now, and a line about it for the user."""
     import asyncio
 
     from environments.mcp.pool.building import build

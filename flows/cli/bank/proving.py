@@ -27,13 +27,13 @@ def prove(
     mutants: Annotated[
         bool | None,
         typer.Option(
-            help="Play cheats, too, and references with one fault each; default: where that is "
-            "done by checks. With --mutants, programs are run over ground truth with faults."
+            help="Try cheats and references with one fault each; default: only on trees with "
+            "checks. --mutants also runs programs over ground truth with faults."
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Prove every task: its reference or ground truth passes, nothing and cheats do not."""
+    """Prove every task: its reference or ground truth must pass, an empty result must not."""
     from flows.config import load_settings, run_config
     from stages.construct.proof.adversarial.bank import try_bank
     from stages.construct.proof.bank import prove_bank
@@ -113,12 +113,12 @@ def _write(bank: str, proofs: Sequence["TaskProof"], summary: dict[str, Any]) ->
         console.say(f"{says}: {summary[name]['passed']} of {summary[name]['tried']}")
     if summary["mutation_score"] is not None:
         console.say(
-            f"Mutation score: {summary['mutation_score']:.1%}, {summary['noticed']} of "
-            f"{summary['mutants']} faults in what requirements name are noticed; "
-            f"{summary['not_asked_for']} further faults are in what nobody asked for"
+            f"Mutation score: {summary['mutation_score']:.1%}: the trees notice "
+            f"{summary['noticed']} of {summary['mutants']} faults in what requirements name; "
+            f"{summary['not_asked_for']} further faults are in content that no requirement names"
         )
     if tried := [_tried(proof) for proof in proofs if proof.resistance is not None]:
-        console.table(tried, title="Root scores of the reference, of nothing, of the best cheat")
+        console.table(tried, title="Root scores: reference, doing nothing, best cheat")
     rows = [
         {
             "task": proof.task_id,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def missing_needs(
     store: "Store", bank: "FoundBank", tasks: "Sequence[Task]", name: str
 ) -> "list[list[Need]]":
-    """Return for each task what it needs and does not find; `name` is the bank's, as given."""
+    """Return each task's needs that this machine lacks; `name` is the bank's, as given."""
     from flows.cli.bank.pool_servers import reader_of
     from flows.config import load_settings, run_config
     from stages.prepare.needs import task_needs

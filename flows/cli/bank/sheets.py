@@ -106,15 +106,15 @@ def _write_reference(reference: "ReferenceSolution", *, full: bool) -> None:
 
 
 def _write_resistance(found: "Resistance") -> None:
-    console.heading("\nWhat cheats earn, and which faults in the reference are noticed")
+    console.heading("\nScores of cheats, and faults in the reference that the tree notices")
     for cheat in found.cheats:
         earned = "nothing could be scored" if cheat.score is None else f"{cheat.score:.2f}"
         console.block(f"{cheat.name}: {earned}")
     if not found.faults:
         return
     console.block(
-        f"{found.noticed} of {found.tried} faults in what requirements name are noticed; "
-        f"{found.not_asked_for} further ones are in what nobody asked for"
+        f"the tree notices {found.noticed} of {found.tried} faults in what requirements name; "
+        f"{found.not_asked_for} further faults are in content that no requirement names"
     )
     for survivor in found.survivors:
         console.block(f"not noticed: {survivor}")

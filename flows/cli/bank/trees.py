@@ -60,7 +60,7 @@ def _expectations(verifier: "Verifier") -> Iterator[str]:
             if verifier.contains:
                 yield f"its result has: {', '.join(verifier.contains)}"
         case "asked_again":
-            yield f"asks again after the trial: {verifier.tool} {plain_value(verifier.arguments)}"
+            yield f"calls again after the trial: {verifier.tool} {plain_value(verifier.arguments)}"
             yield f"{verifier.check.name} of {verifier.check.deliverable or 'the final answer'}"
             for name, value in verifier.check.args.items():
                 yield f"{name}: {plain_value(value)}"

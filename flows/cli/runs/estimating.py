@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> None:
-    """Write what a run would use: by agent, for the judge and the simulated user, and together.
+    """Write what a run would use: by agent, for the judge and the simulated user, and in total.
 
     Raises:
-        Misuse: if such a run would be refused, whatever the keys and the sandbox of this machine.
+        Misuse: if such a run would be refused on any machine.
     """
     from environments.models.registry import require_limited
     from stages.prepare.estimate import estimate, totals
@@ -57,10 +57,10 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
         f"at most {_money(together['at_most_usd'])}"
     )
     console.paragraph(
-        "Likely: by earlier attempts of the same agent's name, or calls of the same judge or "
-        "user. At most: by the agent's budget, or the most that judge and user are shown, and by "
-        "--max-usd; no trial begun again. What models of tools cost is in it, what searches cost "
-        "is not."
+        "Likely: from earlier attempts by agents of the same name, and earlier calls of the same "
+        "judge or user model. At most: from the agent's budget, the most that judge and user are "
+        "shown, and --max-usd, if no trial is repeated. Both include the cost of models of tools, "
+        "but no search fees."
     )
 
 

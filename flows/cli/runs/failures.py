@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 _TITLES = {
     "stage": "Stage at which failed trials broke down (GTA-2, table 8)",
     "type": "Type of failure (GTA-2, table 9)",
-    "level": "Levels of trials, each yes or no",
+    "level": "Levels: trials with a failure at the level",
     "tool_use_category": "Tool use by category (TOBench, table 4)",
     "tool_use": "Tool use by subcategory (TOBench, table 4)",
     "long_run": "Long runs",
     "arguments": "Argument errors, atomic tier (GTA, table 6)",
-    "infrastructure": "Lost outside the agent, of all trials",
+    "infrastructure": "Trials lost outside the agent, of all trials",
 }
 _LEVELS = {"A": "A: leaf", "B": "B: composition", "C": "C: deliverable"}
 

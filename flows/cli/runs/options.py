@@ -87,7 +87,7 @@ class RunOptions:
     user: Annotated[
         str | None,
         typer.Option(
-            help="provider/model that plays the user in tasks that are talks; default: these "
+            help="provider/model that plays the user in talks; default: none, so that talks "
             "cannot run."
         ),
     ] = None
@@ -117,8 +117,8 @@ class RunOptions:
     max_usd: Annotated[
         float | None,
         typer.Option(
-            help="What models of agents, users, tools and judge may cost together; no call goes "
-            "beyond; default: no limit."
+            help="The most that models of agents, users, tools and judge may cost together; "
+            "default: no limit."
         ),
     ] = None
 

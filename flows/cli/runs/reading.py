@@ -45,7 +45,8 @@ def results(
         bool, typer.Option("--detail", help="Also show figures by groups, faults and effort.")
     ] = False,
     failures: Annotated[
-        bool, typer.Option("--failures", help="Show why trials failed instead: labels by agent.")
+        bool,
+        typer.Option("--failures", help="Show only why trials failed: labels by agent."),
     ] = False,
     fail_under: FailUnderOption = None,
     as_json: JsonOption = False,
@@ -58,7 +59,7 @@ def results(
     from flows.summaries import summary_of
 
     if failures and (wide or detail or fail_under is not None):
-        raise Misuse("--failures shows labels alone; leave out --wide, --detail and --fail-under")
+        raise Misuse("--failures shows labels only; leave out --wide, --detail and --fail-under")
     _settings, store, run = opened(run_id)
     if failures:
         write_failures(store, run, as_json=as_json)

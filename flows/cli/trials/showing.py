@@ -174,7 +174,9 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
         if result.talking.calls:
             paid = result.talking.cost_usd
             cost = "unknown cost" if paid is None else f"${paid:.4f}"
-            console.say(f"Simulated user: {result.talking.calls} calls, {cost}, not the agent's")
+            console.say(
+                f"Simulated user: {result.talking.calls} calls, {cost}, not in the agent's cost"
+            )
         names = ", ".join(d.name for d in outcome.deliverables)
         console.say(f"Deliverables: {names or 'none'}")
         if outcome.final_answer:

@@ -138,7 +138,8 @@ def _speaker(event: MessageEvent) -> str:
         return _SPEAKERS[event.role]
     cost = "unknown cost" if made.cost_usd is None else f"${made.cost_usd:.4f}"
     ends = ", who ends the talk with it" if made.ends else ""
-    return f"Simulated user{ends}: {made.model} ({made.seconds:.1f} s, {cost}, not the agent's)"
+    paid = f"{cost}, not in the agent's cost"
+    return f"Simulated user{ends}: {made.model} ({made.seconds:.1f} s, {paid})"
 
 
 def _effort(event: ModelEvent) -> str:

@@ -113,7 +113,7 @@ def _per_round(config: RefreshConfig) -> int:
 
 
 def _per_tree(config: RefreshConfig) -> int:
-    """A tree is written again for faults that are read in it, and for those that proof finds."""
+    """Return how often a tree may be written: rewrites follow on validation and on proof."""
     return 1 + 2 * config.max_rewrites
 
 

@@ -1,4 +1,4 @@
-"""The forms of the two questions: scenarios with their requests, and what becomes of each."""
+"""The forms of the model's two answers: scenarios with their requests, and a review of each."""
 
 from typing import Annotated, Literal
 
@@ -16,7 +16,7 @@ class RequestForm(Form):
     difficulty: Difficulty
     text: Request
     verified_by: Sentence
-    """What of the result can be looked up or measured to decide whether it is right."""
+    """What can be looked up or measured in the result to decide whether it is right."""
 
 
 class ScenarioForm(Form):
@@ -25,7 +25,7 @@ class ScenarioForm(Form):
     name: Short
     need: Sentence
     role: Short
-    """Who is asked, by profession."""
+    """The profession of the one who is asked."""
     tools: Annotated[tuple[Short, ...], Field(min_length=1, max_length=20)]
     """Names of tools and servers that the work plausibly needs."""
     requests: Annotated[tuple[RequestForm, ...], Field(min_length=1, max_length=3)]
@@ -45,18 +45,18 @@ class ReviewForm(Form):
     two_tools: bool
     """Whether it needs at least two of the tools that its scenario names."""
     verifiable: bool
-    """Whether its result can be decided from what is delivered."""
+    """Whether the deliverables show if the result is right."""
     personal_data: bool
-    """Whether it holds data by which a real person could be known or reached."""
+    """Whether it holds data that identify a real person or a way to contact one."""
     repeats: bool
-    """Whether it asks for the same as another one."""
+    """Whether it asks for the same as another request."""
     verdict: Literal["keep", "mend", "drop"]
     text: Annotated[str, Field(max_length=4_000)]
-    """The mended request; empty unless it is mended."""
+    """The changed request where the verdict is `mend`; empty otherwise."""
     why: Sentence
 
 
 class ReflectionForm(Form):
-    """What becomes of every proposed request."""
+    """The model's reviews of all proposed requests."""
 
     reviews: Annotated[tuple[ReviewForm, ...], Field(min_length=1, max_length=30)]

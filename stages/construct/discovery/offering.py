@@ -1,4 +1,4 @@
-"""What scenarios may call for: tools of the catalogue, and MCP servers as a whole."""
+"""The tools of the catalogue and the MCP servers that proposed scenarios may use."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,17 +19,17 @@ def offered(
     """Return the named tools and servers.
 
     Args:
-        tools: Names in the catalogue; None: every tool that is ready here, where no server is
-            named.
+        tools: Names in the catalogue. None: no tool if servers are named, otherwise every tool
+            that is ready on this machine.
         servers: Names of MCP servers.
-        home: Where an installation describes servers of its own.
+        home: Folder of this installation's state, which may describe more servers.
 
     Raises:
         Misuse: a name is unknown, or there are too few for a task that needs several.
     """
     known = catalogue()
     if unknown := [name for name in tools or () if name not in known]:
-        raise Misuse(f"--tools: {', '.join(unknown)}: not among the tools of docs/tools.md")
+        raise Misuse(f"--tools: {', '.join(unknown)}: docs/tools.md has no such tools")
     if tools is None:
         ready = (name for name in known if not servers and tool_state(name) == READY)
         tools = [name for name in ready if name not in {*OF_THE_SESSION, *ALWAYS_PRESENT}]
@@ -40,7 +40,7 @@ def offered(
     ]
     if len(found) < LEAST_TOOLS:
         raise Misuse(
-            f"--tools, --servers: {len(found)} of them; a scenario needs at least {LEAST_TOOLS}"
+            f"--tools, --servers: {len(found)} named; a scenario needs at least {LEAST_TOOLS}"
         )
     return tuple(found)
 

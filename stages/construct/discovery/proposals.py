@@ -1,4 +1,4 @@
-"""Proposed requests, and what code can say against one: whatever a model finds of its own work."""
+"""Proposed requests, and the faults that code finds in them, independent of the model's review."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ from taskdata.schema.package import Difficulty
 
 LEAST_TOOLS = 2
 LENGTH = (40, 4_000)
-"""Characters of a request."""
+"""Shortest and longest request, in characters."""
 
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){1,4})")
 _RESERVED = re.compile(r"(?:^|\.)(?:example\.(?:com|net|org)|example|invalid|test|localhost)$")
-"""Names that belong to nobody (RFC 2606)."""
+"""Domain names that are reserved for examples (RFC 2606)."""
 _NUMBER = re.compile(r"(?<![\w.,-])(?:\+|00)\d(?:[ ()/-]{0,2}\d){7,13}(?![\w])")
 _ACCOUNT = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}\b|\b(?:\d{4}[ -]){3}\d{4}\b")
 
@@ -29,11 +29,11 @@ class Proposal:
     scenario: ScenarioForm
     request: RequestForm
     mended: str | None = None
-    """The request after the model went over it; None: as it was."""
+    """The request as the model's review changed it; None: unchanged."""
 
     @property
     def text(self) -> str:
-        """The request as it stands."""
+        """The request in its current wording."""
         return (self.request.text if self.mended is None else self.mended).strip()
 
 
@@ -48,12 +48,12 @@ def proposals_of(scenarios: Sequence[ScenarioForm]) -> tuple[Proposal, ...]:
 
 
 def faults_of(proposal: Proposal, offered: frozenset[str]) -> tuple[str, ...]:
-    """Return what is wrong with a proposal, one sentence each; repeats are looked for elsewhere."""
+    """Return a sentence for each fault of a proposal; the caller looks for repeated requests."""
     return tuple(_faults(proposal, offered))
 
 
 def objections_of(review: ReviewForm) -> tuple[str, ...]:
-    """Return what the model itself holds against a request that it would keep."""
+    """Return the faults that the model's own review states for a request that it keeps."""
     found = {
         "it needs fewer than two tools": not review.two_tools,
         "its result cannot be verified": not review.verifiable,

@@ -1,9 +1,9 @@
 """Discovers seed queries: a model proposes scenarios of a domain in rounds, and reviews them.
 
-A round asks twice. The first question brings scenarios, each a person's need and a role, with
-requests of three difficulties (TOBench, section 3). The second shows these with what code holds
-against them and a checklist; the model keeps, mends or drops each. Then code decides: what still
-breaks a rule, or repeats a seed or task, is left out with its reason.
+Each round asks the model two questions. The first asks for scenarios: a person's need, a role, and
+requests of three difficulties (TOBench, section 3). The second shows these requests, the faults
+that code has found in them, and a checklist; the model keeps, mends or drops each request. Then
+code drops every request that still breaks a rule, or repeats a seed or task, with the reason.
 """
 
 import asyncio
@@ -45,35 +45,35 @@ from taskdata.schema.seed import Discovery, SeedQuery
 from taskdata.store import Store
 
 SOURCE = "discovered"
-"""The source of the seeds that come of it."""
+"""The `source` of discovered seeds."""
 
 A = TypeVar("A", bound=Form)
 T = TypeVar("T")
 
 _PER_ROUND = 4
-"""Scenarios asked for at once: twelve requests are as many as a model goes over with care."""
+"""Scenarios per question: a model reviews about twelve requests with care, and not more."""
 _PER_SCENARIO = 3
 _SPARE_ROUNDS = 2
-"""Rounds beyond those that would do if every request were kept."""
+"""Rounds in addition to those needed if every request were kept."""
 _NAMES_SHOWN = 60
 
 
 @dataclass
 class Discovered:
-    """What came of a discovery."""
+    """The result of a discovery."""
 
     seeds: list[SeedQuery] = field(default_factory=list)
     dropped: list[DroppedProposal] = field(default_factory=list)
     proposed: int = 0
     """Requests that the model proposed."""
     mended: int = 0
-    """Kept requests that the model changed when it went over them."""
+    """Kept requests that the model changed in its review."""
     rounds: int = 0
     faults: int = 0
-    """Answers that could not be used, and were asked for again."""
+    """Unusable answers, after which the question was asked again."""
     tally: Tally = field(default_factory=Tally)
     ended_by: str = ""
-    """Why there are fewer seeds than were asked for; empty: there are not."""
+    """Why there are fewer seeds than requested; empty if there are enough."""
 
 
 def discover(
@@ -87,11 +87,11 @@ def discover(
     """Return seeds for the domain; they are not stored yet.
 
     Args:
-        store: Holds the record of calls; the same question is answered from there.
-        config: Domain, model, limits and how many seeds.
-        tools: What the work may use.
-        index: Every seed and task there is; new seeds are added to it.
-        discovery_id: Names the calls of this discovery in their record.
+        store: Holds the recorded calls; a question that was asked before is answered from there.
+        config: Domain, model, limits and number of seeds.
+        tools: The tools and servers that the work may use.
+        index: All existing seeds and tasks; new seeds are added to it.
+        discovery_id: Identifies the calls of this discovery in the record.
         connect: Makes the model's client; for a local model it must know the server.
 
     Raises:
@@ -125,7 +125,7 @@ async def _discover(
 
 
 def _known_names(store: Store, config: DiscoveryConfig) -> list[str]:
-    """Return the scenarios of the domain from which there are seeds."""
+    """Return the names of the domain's scenarios that have seeds already."""
     found = (seed.query.discovery for seed in store.seeds(SOURCE))
     return list(dict.fromkeys(d.scenario for d in found if d and d.domain == config.domain))
 
@@ -151,7 +151,7 @@ class _Finding:
         self._names = list(known)
 
     async def go(self) -> None:
-        """Ask in rounds until there are enough seeds, or nothing more is to be had."""
+        """Run rounds until there are enough seeds or no round is left."""
         found, wanted = self.found, self._config.count
         most = math.ceil(wanted / (_PER_ROUND * _PER_SCENARIO)) + _SPARE_ROUNDS
         try:
@@ -192,7 +192,7 @@ class _Finding:
             for scenario in form.scenarios:
                 counts = Counter(request.difficulty for request in scenario.requests)
                 if len(counts) < len(scenario.requests):
-                    raise BadTaskData(f"scenario {scenario.name!r}: a difficulty stands twice")
+                    raise BadTaskData(f"scenario {scenario.name!r}: a difficulty occurs twice")
             return form.scenarios
 
         known = "\n".join(self._names[-_NAMES_SHOWN:])
@@ -253,7 +253,7 @@ class _Finding:
         if review.verdict == "mend":
             proposal = Proposal(proposal.scenario, proposal.request, review.text)
         elif objections := objections_of(review):
-            self._drop(proposal, f"the model keeps it and says that {objections[0]}")
+            self._drop(proposal, f"the model kept it although its review says that {objections[0]}")
             return
         if faults := faults_of(proposal, self._offered):
             self._drop(proposal, faults[0])

@@ -52,9 +52,9 @@ def prove_bank(
         tasks: Tasks with distinct ids.
         files: Input files by sha256 that are not in the artifact store yet.
         sandbox: The provider to run them with.
-        proven: Told of the proofs, as soon as they are there.
-        home: Where files are that take long to make, such as a database server's.
-        faults: Whether programs that decide a task are run over ground truth with faults, too.
+        proven: Called with each proof as soon as it exists.
+        home: Folder for files that take long to make, such as a database server's.
+        faults: Whether programs that score a task also run over ground truth with faults.
 
     Raises:
         SandboxFailed: the sandbox does not work on this machine.

@@ -1,8 +1,8 @@
 """The prove stage: candidates are run before a person reviews them.
 
-Each is run with its reference solution and with the agent that does nothing, then cheats are played
-against its tree, and faults put into what the reference left. If the refresh is configured so, a
-model first drafts missing reference solutions.
+Each candidate is run with its reference solution and with the agent that does nothing. Then its
+tree scores cheats, and copies of the reference's deliverables with one fault each. If the refresh
+is configured so, a model first drafts missing reference solutions.
 """
 
 import logging
@@ -43,7 +43,7 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
 
     A candidate whose tree pays a cheat, or does not notice a fault in what a requirement names, is
     sent back for another tree at most `max_rewrites` times, and then quarantined. A tree that a
-    person has edited is not rewritten: what it does not notice is shown in review.
+    person has edited is not rewritten; review shows the faults that it does not notice.
 
     A candidate whose trials were lost to infrastructure stays due, and so does one whose solution
     could not be drafted because the model could not be reached; `errors` counts both.
@@ -106,7 +106,7 @@ def _prove(store: Store, refresh_id: str) -> tuple[Counter[str], list[str]]:
 
 
 def _weaknesses(store: Store, candidate: Candidate, proof: TaskProof) -> tuple[str, ...]:
-    """Return why the candidate's tree must be written anew; none where a person has edited it."""
+    """Return why the tree must be rewritten; empty if a person has edited the candidate."""
     found, decisions = proof.resistance, store.reviews(candidate.id)
     if found is None or any(decision.draft is not None for decision in decisions):
         return ()

@@ -50,7 +50,7 @@ class TaskProof(Value):
     """What cheats earn and which faults in the reference are noticed; None: it was not tried."""
 
     def resisting(self, found: Resistance) -> "TaskProof":
-        """Return the proof with that; a tree that pays cheats has failed."""
+        """Return the proof with these results; it has failed if the tree pays cheats."""
         fails = self.verdict is not None and found.overpaid
         return self.model_copy(
             update={

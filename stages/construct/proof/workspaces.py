@@ -1,8 +1,8 @@
-"""Prove tasks that a program decides: it is run over workspaces of which the verdict is known.
+"""Proves tasks that a program scores, by running it over workspaces whose verdict is known.
 
-An empty workspace must not pass, nor one as a task with an image begins. What the task calls its
-ground truth, or what its solution leaves, must. A workspace with a note that has nothing to do with
-the task shows whether the program looks at what is in the files.
+An empty workspace must not pass, or for a task with an image, its initial workspace. The task's
+ground truth must pass, or the workspace that its solution leaves. A workspace with an unrelated
+note shows whether the program looks at the content of files.
 """
 
 import asyncio
@@ -66,11 +66,11 @@ def prove_workspaces(
 
     Args:
         artifacts: Holds the tasks' files.
-        tasks: Those of `is_proven_by_workspaces`.
+        tasks: Tasks for which `is_proven_by_workspaces` holds.
         sandbox: The provider to run the programs with, as many at once as there are cores.
-        home: Where files are that take long to make, such as a database server's.
-        proven: Told of each proof.
-        faults: Whether programs that read files only are run over ground truth with faults, too.
+        home: Folder for files that take long to make, such as a database server's.
+        proven: Called with each proof.
+        faults: Whether programs that read files only also run over ground truth with faults.
 
     Raises:
         SandboxFailed: the sandbox does not work on this machine.
@@ -162,7 +162,7 @@ async def _proof(prover: _Prover, task: Task) -> TaskProof:
 
 
 async def _unnoticed(prover: _Prover, task: Task, truth: Sequence[Deliverable]) -> tuple[str, ...]:
-    """Return the faults in the ground truth with which it passes all the same."""
+    """Return the faults in the ground truth with which the program still passes."""
     read, keep = prover.artifacts.read_bytes, partial(_stored, prover.artifacts)
     tried = await asyncio.to_thread(list, faulty_files(truth, read, keep, task.content_hash))
     found = [(what, await prover.scores(task, files)) for what, files in tried]
@@ -193,7 +193,7 @@ def _programs(artifacts: ArtifactStore, task: Task) -> Programs:
 
 
 def _groundtruth(task: Task) -> tuple[Deliverable, ...]:
-    # With an image, it is a program that makes the expected workspace.
+    # For a task with an image, its solution makes the expected workspace.
     has_files = task.environment is not None and task.image is None
     files = task.environment.groundtruth if task.environment and has_files else ()
     return tuple(

@@ -103,10 +103,10 @@ def _tool(
 
 
 def _with_pictures(items: Sequence[Any], pictures: Mapping[str, tuple[Media, ...]]) -> list[Any]:
-    """Return a model's input with the pictures of results, as a user's message after them.
+    """Return a model's input with the pictures of tool results in a user's message after them.
 
-    The SDK leaves pictures out of results where it speaks chat completions. All results of a turn
-    come first, as that format wants them.
+    In chat completions, the SDK drops the pictures of results. The message follows all results of a
+    turn, because that format requires the results first.
     """
     found: list[Any] = []
     waiting: list[Media] = []

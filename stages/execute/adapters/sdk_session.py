@@ -47,7 +47,7 @@ class SdkSession:
         self._sees = sees_pictures(assignment.agent)
         self._failure: NightshiftError | None = None
         self._said = ""
-        """What the agent has last said to its user."""
+        """The agent's last words to the user."""
         self._talk_ending: Ending | None = None
         """How the talk with the user ended; None: it has not, or there is none."""
         assignment.tools.pay_from(self.proxy.budget)
@@ -101,7 +101,7 @@ class SdkSession:
             return Shown(f"Error: {shown}")
         if tool not in ENDING_TOOLS:
             return Shown(shown, as_media(result, self._assignment.agent) if self._sees else ())
-        # In a talk its result is the user's answer, and the SDK goes on with it.
+        # In a talk, the result of an ending tool is the user's answer, and the SDK continues.
         said = await self.turn_over(result.text)
         return Shown(shown if said is None else f"The user answers: {said}")
 

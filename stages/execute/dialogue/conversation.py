@@ -97,7 +97,7 @@ class Conversation:
         """Whether the agent was asked if it is done."""
         self._sees = sees_pictures(assignment.agent)
         self._said = ""
-        """What the agent has last said to the user."""
+        """The agent's last words to the user."""
         self._pictures_were_taken = False
         """Whether the provider has answered a request with pictures of results."""
         assignment.tools.attach(self)
@@ -134,9 +134,9 @@ class Conversation:
         return self._assignment.user is not None
 
     async def turn_over(self, said: str) -> Transcript | None:
-        """End the agent's turn with what it says; None: the user has answered, and it goes on.
+        """End the agent's turn; return the transcript, or None if the user's answer continues it.
 
-        Without a user that is the end of the trial. Raises what `answered` raises.
+        Without a user, the turn's end is the end of the trial. Raises the errors of `answered`.
         """
         user = self._assignment.user
         if user is None:
@@ -201,7 +201,7 @@ class Conversation:
     ) -> Transcript:
         """Return the transcript of the conversation.
 
-        Of a talk that a budget ends, what the agent said last is its final answer.
+        If a budget ends a talk, the agent's last words are its final answer.
         """
         return self._journal.close(ending, final_answer or self._said, predictions)
 

@@ -22,7 +22,7 @@ from taskdata.schema.tool import ToolSpec
 TASK_PROMPT = "task_v1"
 """The user's message in every opening: query, files, deliverables, feedback."""
 PACKAGE_PROMPT = "package_v1"
-"""Role and domain rules of a task, after the instructions of the harness."""
+"""The prompt with a task's role and domain rules, which follows the harness's instructions."""
 
 _FOLDER = Path(__file__).parents[1] / "prompts"
 _ROLE_LINE = re.compile(r"^=== (user|assistant)\n", re.MULTILINE)
@@ -79,7 +79,7 @@ def opening(name: str, brief: TaskBrief, specs: Sequence[ToolSpec]) -> tuple[Mes
 
 
 def _of_the_task(brief: TaskBrief) -> str:
-    """Return what the task has to say after the instructions of the harness."""
+    """Return the task's own part of the system prompt, after the harness's instructions."""
     ((_, package),) = _parts(PACKAGE_PROMPT)
     is_package = bool(brief.role or brief.domain_rules)
     texts = [package.render(brief=brief).strip() if is_package else "", brief.system_prompt]
@@ -87,7 +87,7 @@ def _of_the_task(brief: TaskBrief) -> str:
 
 
 def messages(name: str, **facts: object) -> tuple[Message, ...]:
-    """Return the messages of a prompt that is about no agent's task, filled in with `facts`."""
+    """Return the messages of a prompt that is not for an agent, filled in with `facts`."""
     return tuple(Message(role, part.render(**facts).strip()) for role, part in _parts(name))
 
 

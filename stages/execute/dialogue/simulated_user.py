@@ -1,8 +1,9 @@
 """The simulated user of a task: a model that answers what the agent says at the end of its turn.
 
-The model is told what the user wants and knows, and shown the talk so far between marks, for the
-agent has written half of it. Only its own structured answer ends the talk, so no words of the agent
-do. What it says is untrusted like any model's words, and is paid for apart from the agent's calls.
+The model is told what the user wants and knows. It is shown the talk so far between marks, because
+the agent has written half of it. Only the model's structured answer can end the talk, never the
+agent's words. The model's text is untrusted like that of any model, and its cost is recorded apart
+from the agent's.
 """
 
 import hashlib
@@ -25,12 +26,12 @@ from taskdata.schema.transcript import SimulatedTurn, Usage
 
 PROMPT = "simulated_user_v1"
 MAX_ASKS = 3
-"""How often the model is asked for a turn whose reply cannot be read."""
+"""How often the model is asked for one turn as long as its reply cannot be read."""
 ANSWER_SECONDS = 180.0
-"""Longest wait for one reply with all its retries."""
+"""Longest wait in seconds for one reply, including retries."""
 REPLY_TOKENS = 1_024
 MOST_SAID_CHARS = 20_000
-"""Of one turn of the agent; more of it is not shown to the user."""
+"""The most characters of one turn of the agent that the user is shown."""
 
 _MARK_LENGTH = 16
 _CUT = "\n[the rest of this turn is too long to be shown]"
@@ -60,7 +61,7 @@ class Said(NamedTuple):
 
 
 class UserTurn(NamedTuple):
-    """What the user says, and how the model came to it."""
+    """What the user says, and the model calls behind it."""
 
     text: str
     made: SimulatedTurn
@@ -68,26 +69,26 @@ class UserTurn(NamedTuple):
 
 @dataclass
 class TalkingUser:
-    """The user of one trial; it remembers the talk."""
+    """The simulated user of one trial, with the talk so far."""
 
     told: SimulatedUser
     query: str
     """The first message of the talk."""
     asks: Sequence[ModelClient]
-    """One client for each time that the model may be asked for a turn, in order."""
+    """A client for each of the attempts at one turn, in order."""
     model: str
-    """As it was asked for, in messages."""
+    """The model's name as the run configures it, for messages."""
     _talk: list[Said] = field(default_factory=list, init=False, repr=False)
     _answers: int = field(default=0, init=False)
 
     @property
     def most_exchanges(self) -> int:
-        """After so many answers the talk is over."""
+        """The number of the user's answers after which the talk is over."""
         return self.told.max_exchanges
 
     @property
     def has_answered_all(self) -> bool:
-        """Whether the user answers no more."""
+        """Whether the user has given the last possible answer."""
         return self._answers >= self.most_exchanges
 
     async def answer(self, said: str) -> UserTurn:
@@ -133,7 +134,7 @@ class TalkingUser:
 
 
 def read_answer(text: str) -> UserAnswer:
-    """Return the model's answer; raises `ValueError` where it is none, which says what is wrong."""
+    """Return the model's answer; raises `ValueError` with the fault if it is not valid."""
     try:
         answer = UserAnswer.model_validate_json(clean_text(text))
     except ValidationError as exc:
@@ -157,7 +158,7 @@ def talk_request(told: SimulatedUser, talk: Sequence[Said]) -> ModelRequest:
 
 
 def _mark(talk: Sequence[Said]) -> str:
-    """Return a mark that stands in no turn: a hash of the talk, which nobody in it can know."""
+    """Return a mark that occurs in no turn: a hash of the talk, which its authors cannot know."""
     written = json.dumps(talk)
     hashes = (hashlib.sha256(f"{n}\n{written}".encode()).hexdigest() for n in count())
     return next(h[:_MARK_LENGTH] for h in hashes if h[:_MARK_LENGTH] not in written)

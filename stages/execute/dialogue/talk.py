@@ -14,9 +14,9 @@ _NO_MORE_ANSWERS = (
 async def answered(
     user: TalkingUser, said: str, journal: Journal, budget: TrialBudget
 ) -> str | Ending:
-    """Return what the user answers to what the agent says at the end of its turn, or the ending.
+    """Return the user's answer to the end of the agent's turn, or the ending of the talk.
 
-    The answer is recorded; the time until then is not the agent's.
+    The answer is recorded; the time that it takes does not count for the agent.
 
     Raises:
         SimulatedUserFailed: the model that plays the user gives no answer.

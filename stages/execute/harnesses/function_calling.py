@@ -86,7 +86,7 @@ async def _use_native(talk: Conversation, reply: ModelReply) -> Transcript | Non
     said = None
     for call in reply.tool_calls:
         if said is not None:
-            # A provider wants an answer to every call before the user's message.
+            # Providers require a result for every call before the user's message.
             talk.answer_call(call, talk.not_used(call))
             continue
         result = talk.cut_off(call) if is_cut_off(call, reply) else await talk.use(call)

@@ -1,8 +1,9 @@
-"""Passages of a deliverable that speak to whoever grades it; a judge is not shown them.
+"""Finds passages of a deliverable that address its grader; a judge is not shown them.
 
-Small models follow them, whatever their instructions say. What is left out is counted, so that a
-reader of the score knows. The signs are those by which seeds and tasks are stopped at the gates,
-and demands of a verdict (`demands.py`); texts without a word of `doubtful.py` have neither.
+Small models follow such passages regardless of their instructions. The words that are left out are
+counted for the reader of the score. Passages are recognised by the rules with which the gates stop
+seeds and tasks, and by demands for a verdict (`demands.py`). Both occur only in texts with a word
+of `doubtful.py`.
 """
 
 import re
@@ -35,11 +36,11 @@ class Cleared(NamedTuple):
     words: int
     """How many words were left out."""
     may_speak: bool = False
-    """Whether what is left has words of sentences that may speak to a judge."""
+    """Whether the remaining text has words that are typical of demands on a judge."""
 
 
 Clear = Callable[[str], Cleared]
-"""Leaves out of a text what shall not be shown."""
+"""Removes from a text what a judge shall not be shown."""
 
 
 def speaks_to_the_judge(text: str) -> bool:
@@ -53,7 +54,7 @@ def _speaks(text: str, plain: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the text in its sentences and lines, which together are the text."""
+    """Return the sentences and lines of the text; joined, they are the text again."""
     return [found[0] for found in _SENTENCE.finditer(text) if found[0]]
 
 
@@ -76,10 +77,10 @@ def cleared(text: str) -> Cleared:
 
 
 def without_doubtful(familiar: Set[str]) -> Clear:
-    """Return what leaves out also the sentences and lines that may speak to the judge.
+    """Return a function that also removes sentences and lines that may address the judge.
 
     Args:
-        familiar: `stems` of the task.
+        familiar: The `stems` of the words that the task itself uses.
     """
 
     def clear(text: str) -> Cleared:

@@ -149,7 +149,7 @@ _GERMAN = (
 
 
 def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
-    """Return one pattern for all. What begins alike begins once, so that most places fail fast."""
+    """Return one pattern for all; equal beginnings are merged, so that most places fail fast."""
     heads = {r"\b": r"\b(?=\w)", _BEGINS: _BEGINS, _CLAUSE: _CLAUSE, "": ""}
     by_head: dict[str, list[str]] = {}
     for one in patterns:

@@ -1,9 +1,9 @@
-"""Words of sentences that may speak to a judge, in English and German.
+"""Words that are typical of demands on a judge, in English and German.
 
-They are wide on purpose: a sentence without one hardly demands anything of a judge. One that has
-such a word is honest in most cases, so it is shown, and a second view without it says what it is
-worth (see `LeafJudge`). Words that the task itself uses are expected in what is delivered, and
-raise no doubt.
+The list is wide on purpose: a sentence without any of these words hardly demands anything of a
+judge. Most sentences with such a word are honest, so the judge is shown them. A second view without
+them measures what they add to the score (see `LeafJudge`). Words that the task itself uses do not
+count, because they are expected in its deliverables.
 """
 
 import re
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Set
 from quality.injection import plain_letters
 
 _STEM = 4
-"""Letters by which a word of the task and one of a deliverable are the same."""
+"""A word of the task and one of a deliverable count as the same if so many letters agree."""
 _OF_WORDS = (
     r"(?:gra(?:de[drs]?|ders|ding)|scor(?:e|ed|es|er|ers|ing)|mark(?:s|ing|ers?)|rubrics?"
     r"|criteri(?:on|a)|verdicts?|evaluat(?:e[ds]?|ing|ions?|ors?)|assess(?:e[ds]|ing|ments?|ors?)?"
@@ -21,7 +21,7 @@ _OF_WORDS = (
     r"|untrusted|bewert\w+|benot\w+|rubrik\w*|kriteri\w+|gutachter\w*|prüfer\w*|punktzahl\w*"
     r"|höchst\w+|bestnote|sprachmodell\w*|maßstab\w*|fehlerfrei\w*|abgaben?)\b"
 )
-"""One of these alone, unless the task uses it, too."""
+"""A sentence is doubtful with one of these words, unless the task uses the word, too."""
 _WORK = r"(?:work|file|answer|document|response|entry|output|solution|piece|report|text|result)"
 _TEN = r"(?:10|ten|zehn)"
 _OF_PHRASES = (
@@ -55,7 +55,7 @@ _OF_PHRASES = (
     rf"|this {_WORK} (?:is|was|has|deserves|earns|passes|already|contains|fully|meets|should)\b"
     r")"
 )
-"""These in any task."""
+"""A sentence is doubtful with one of these phrases, whatever words the task uses."""
 _WORDS, _PHRASES, _EITHER = (
     re.compile(rf"\b(?=\w)(?:{pattern})")
     for pattern in (_OF_WORDS, _OF_PHRASES, f"{_OF_WORDS}|{_OF_PHRASES}")
@@ -63,12 +63,12 @@ _WORDS, _PHRASES, _EITHER = (
 
 
 def may_speak(plain: str) -> bool:
-    """Return whether a text, without case and with single spaces, has such a word in any task."""
+    """Return whether a text has any of these words; it must be case-folded with single spaces."""
     return bool(_EITHER.search(plain))
 
 
 def is_doubtful(text: str, familiar: Set[str]) -> bool:
-    """Return whether a text has such a word in a task with these `stems`."""
+    """Return whether a text has any of these words that is not among the task's `stems`."""
     plain = plain_letters(text)
     if _PHRASES.search(plain):
         return True

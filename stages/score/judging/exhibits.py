@@ -63,15 +63,15 @@ class Exhibit:
     unsearched: tuple[str, ...] = ()
     """In what of it nobody has looked for text that speaks to the judge, in words."""
     may_speak: bool = False
-    """Whether sentences of it may speak to the judge."""
+    """Whether some of its sentences may address the judge."""
 
 
 class Said(NamedTuple):
-    """What is shown of texts."""
+    """Texts without the passages that a judge shall not be shown."""
 
     parts: list[Part]
     words: int
-    """How many were left out."""
+    """Number of words that were left out."""
     may_speak: bool
 
 
@@ -82,14 +82,14 @@ def exhibits(
     sight: Sight,
     clear: Clear = cleared,
 ) -> dict[str, Exhibit]:
-    """Return the named files, those that were not delivered too.
+    """Return the named files as the judge is shown them, including those that are missing.
 
     Args:
         trial: What the trial left.
-        names: The files.
-        sensed: Pictures and recordings of them.
-        sight: What the judge takes.
-        clear: Leaves out of their texts what shall not be shown.
+        names: Names of the files.
+        sensed: Pictures and recordings of the files.
+        sight: The kinds of media that the judge takes.
+        clear: Removes from texts what the judge shall not be shown.
     """
     found: dict[str, Exhibit] = {}
     left, recordings = MAX_PICTURES, 0
@@ -127,9 +127,9 @@ def _exhibit(
 
 
 def title(name: str, clear: Clear) -> str:
-    """Return how a file is called for the judge: by its name, unless that speaks to the judge.
+    """Return a file's title for the judge: its name, or a number if the name addresses the judge.
 
-    Where a task asks for any file of a type, the agent chooses the name.
+    The agent chooses the name if a task asks for any file of a type.
     """
     if not clear(name).words:
         return f"file {quoted(name)}"
@@ -138,7 +138,7 @@ def title(name: str, clear: Clear) -> str:
 
 
 def without_addresses(parts: Sequence[Part], clear: Clear = cleared) -> Said:
-    """Return the parts without what speaks to the judge."""
+    """Return the parts without passages that address the judge."""
     kept: list[Part] = []
     words, may_speak = 0, False
     for part in parts:

@@ -56,9 +56,9 @@ PROMPT_VERSION = 4
 
 MAX_ASKS = 3
 MAX_VIEWS = 2
-"""Of one trial: whole, and without sentences that may speak to the judge."""
+"""The most views of a trial: in full, and without sentences that may address the judge."""
 MOST_GAIN = 1.0
-"""Points that such sentences may add to a score."""
+"""The most points that sentences which may address the judge can add to a score."""
 _MAX_REASON = 2_000
 _OURS_TO_MEND = frozenset({401, 402, 403, 404, 407, 429})
 
@@ -239,18 +239,18 @@ class LeafJudge:
 
 
 def lower(whole: LeafScore, second: LeafScore) -> LeafScore:
-    """Return the score of a leaf by its score in the whole view and in the second one.
+    """Return the final score of a leaf from its scores in the full view and in the second view.
 
-    Sentences that may speak to the judge add at most `MOST_GAIN` points; beyond that the score
-    without them counts. A leaf that has a score only with them has none.
+    Sentences that may address the judge can add at most `MOST_GAIN` points; if they add more, the
+    score without them counts. A leaf that is unscored without them is unscored.
     """
     if whole.score is None or second.score is None:
         return whole if whole.score is None else second
     if whole.score - second.score <= MOST_GAIN:
         return whole
     reason = (
-        f"{second.score:g} without sentences that may speak to the judge, {whole.score:g} with "
-        f"them; the lower counts: {second.reason}"
+        f"{second.score:g} without sentences that may address the judge, {whole.score:g} with "
+        f"them; the lower score counts: {second.reason}"
     )
     return second.model_copy(update={"reason": reason[:_MAX_REASON]})
 

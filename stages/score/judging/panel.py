@@ -82,14 +82,14 @@ class TrialPanel:
     hearing: _Hearing
 
     async def score_group(self, group: Sequence[Asked]) -> list[LeafScore]:
-        """Return the scores by all judges of leaves that are asked about together, in their order.
+        """Return the panel's scores of leaves that share a question, in the order of the leaves.
 
         A leaf is unscored if none of the judges gives a verdict. If there is nothing to look at,
         its score is 0 without asking any.
 
         Raises:
-            NightshiftError: as `LeafJudge.score_group`, for the first judge who cannot be asked;
-                the others' replies are on record by then.
+            NightshiftError: the error of `LeafJudge.score_group` for the first judge that cannot
+                be asked; the replies of the other judges are recorded by then.
         """
         first = self.judges[0]
         if len(self.judges) == 1:

@@ -1,4 +1,4 @@
-"""Which leaves one question to a judge is about, and the verdicts that it must reply with."""
+"""Groups leaves into questions to a judge, and reads the verdicts in the judge's replies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
@@ -12,9 +12,9 @@ from taskdata.errors import JudgeUnreadable
 from taskdata.schema.checkpoint import Checkpoint, Judge
 
 MOST_TOGETHER = 8
-"""Leaves of one question; a larger group is asked about in several."""
+"""The most leaves of one question; a larger group is split into several questions."""
 _FURTHER_REPLY_TOKENS = 128
-"""For each verdict after the first: a number and up to three sentences."""
+"""Tokens for each verdict after the first: a number and up to three sentences."""
 
 
 class Asked(NamedTuple):
@@ -25,7 +25,7 @@ class Asked(NamedTuple):
 
 
 class JudgeReply(BaseModel):
-    """A verdict on one leaf: exactly this."""
+    """A verdict on one leaf; no other fields are accepted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -46,10 +46,10 @@ _VERDICT_SCHEMA = {
 
 
 def asked_together(root: Checkpoint) -> list[tuple[Asked, ...]]:
-    """Return the judged leaves of a tree, each once, in the groups of one question each.
+    """Return the judged leaves of a tree, each once, in groups that share a question.
 
-    A group is the judged leaves right below a node that requires all of its children: they stand or
-    fall together. Every other leaf is a group of its own.
+    The judged leaves directly below a node that requires all of its children are a group. Every
+    other leaf is a group of its own.
     """
     if root.verifier is not None:
         return [(one,) for one in _judged((root,))]
@@ -73,7 +73,7 @@ def reply_tokens(leaves: int) -> int:
 
 
 def verdict_schema(leaves: int) -> dict[str, Any]:
-    """Return the JSON schema of a reply; of several verdicts, each stands under its number."""
+    """Return the JSON schema of a reply; several verdicts are keyed by their numbers."""
     if leaves == 1:
         return _VERDICT_SCHEMA
     numbers = [str(number) for number in range(1, leaves + 1)]
@@ -89,7 +89,7 @@ def read_verdicts(group: Sequence[Asked], reply: ModelReply) -> list[JudgeReply]
     """Return the verdict on each leaf.
 
     Raises:
-        JudgeUnreadable: the reply is not exactly what was asked for.
+        JudgeUnreadable: the reply does not fit the schema.
     """
     about = ", ".join(repr(one.leaf.id) for one in group)
     try:

@@ -28,7 +28,7 @@ _LEAST_EVIDENCE_TOKENS = 500
 _AROUND_TOKENS = 400
 """Of the lines around the evidence and the leaf, and of what the leaf says is not shown."""
 _AROUND_LEAF_TOKENS = 60
-"""Of the lines around a further leaf of a question."""
+"""Tokens of the lines around each further leaf of a question."""
 _MOST_NAMES = 20
 _NAME_LEFT_OUT = "a name that speaks to the judge"
 _ANSWER = "final answer"
@@ -57,9 +57,9 @@ class ShownTrial:
     unsearched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """In which pictures nobody looked for text that speaks to the judge, by the file's name."""
     titles: Mapping[str, str] = field(default_factory=dict)
-    """How the files are called, by their names."""
+    """The titles under which the judge is shown the files, by file name."""
     may_speak: bool = False
-    """Whether sentences that may speak to the judge are shown."""
+    """Whether it shows sentences that may address the judge."""
 
 
 def show(
@@ -74,9 +74,9 @@ def show(
     Args:
         trial: What the trial left.
         leaves: The leaves that are judged.
-        sensed: Pictures and recordings of its files.
-        sight: What the judge takes.
-        clear: Leaves out of the trial's texts what shall not be shown.
+        sensed: Pictures and recordings of the trial's files.
+        sight: The kinds of media that the judge takes.
+        clear: Removes from the trial's texts what the judge shall not be shown.
     """
     names = judged_names(trial, leaves)
     shown = exhibits(trial, names, sensed, sight, clear)
@@ -141,7 +141,7 @@ def _asked(shown: ShownTrial, requirement: str, verifier: Judge) -> list[str]:
 
 
 def _without_name(said: str, titles: Mapping[str, str]) -> str:
-    """Return what is said of a file, without its name where that is not shown to the judge."""
+    """Return a note about a file, without the file's name if the judge is not shown the name."""
     for name, title in titles.items():
         if quoted(name) not in title and said.startswith(f"{name}: "):
             return f"{title}{said.removeprefix(name)}"
@@ -178,7 +178,7 @@ def _questions(trial: TrialEvidence, leaves: Sequence[Checkpoint]) -> Sequence[S
 
 
 def _room(questions: Sequence[Sequence[Asked]], sight: Sight) -> int:
-    """Return the tokens that are left for the trial, beside prompt, question and reply."""
+    """Return the tokens that remain for the trial besides prompt, question and reply."""
     longest = max(map(_own_tokens, questions), default=reply_tokens(1))
     around = tokens_of(prompt()) + _AROUND_TOKENS
     return max(_LEAST_EVIDENCE_TOKENS, sight.max_tokens - around - longest)
@@ -200,7 +200,7 @@ def _task_frame(task: Task, talk: Sequence[Part], others: Sequence[Cleared]) -> 
 
 
 def words_of(task: Task) -> list[str]:
-    """Return what a task says of the work: its query, its rules and what is required."""
+    """Return the task's own texts about the work: its query, rules and requirements."""
     required = [node.requirement for node in task.checkpoints.nodes()]
     return [task.query, *(text for _, text in _rules(task)), *required]
 

@@ -28,7 +28,7 @@ def tokens_of(text: str, most: int | None = None) -> int:
         text = text[: _MOST_CHARACTERS_PER_TOKEN * (most + 2)]
     runs = Counter(map(len, _LETTERS.findall(text)))
     letters = sum(length * count for length, count in runs.items())
-    # Whatever is neither a letter nor a space is a token of its own.
+    # Every character that is neither a letter nor a space counts as one token.
     total = len(text) - letters - text.count(" ")
     total += sum(_of_letters(length) * count for length, count in runs.items())
     total += sum(_of_spaces(run.end() - run.start()) for run in _SPACES.finditer(text))

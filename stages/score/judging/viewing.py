@@ -1,4 +1,4 @@
-"""The two views that a judge may have of a trial."""
+"""The full view and the second view of a trial, which a judge may be shown."""
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
@@ -13,7 +13,7 @@ from taskdata.schema.checkpoint import Checkpoint
 
 
 class TrialViews:
-    """A trial as the questions about any of its leaves show it."""
+    """The views of a trial; all questions about its leaves share them."""
 
     def __init__(
         self,
@@ -24,15 +24,15 @@ class TrialViews:
     ) -> None:
         self._trial, self._leaves, self._sensed, self._sight = trial, leaves, sensed, sight
         self.whole = show(trial, leaves, sensed, sight)
-        """Without what surely speaks to the judge."""
-        # The published judge is asked once.
+        """The full view, without passages that certainly address the judge."""
+        # The published judge saw every trial once only.
         self.may_speak = self.whole.may_speak and sight.profile == "full"
-        """Whether there may be a second view."""
+        """Whether the judge may be asked with a second view."""
         self._lock = Lock()
         self._second: list[ShownTrial | None] = []
 
     def second(self) -> ShownTrial | None:
-        """Return the view without what may speak to the judge; None if it is the same."""
+        """Return the view without sentences that may address the judge; None if there are none."""
         with self._lock:
             if not self._second:
                 self._second.append(self._without_doubtful())

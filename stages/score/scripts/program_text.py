@@ -63,7 +63,7 @@ def unused_checks(programs: Programs) -> tuple[str, ...]:
 
 
 def fetched_by(scripts: Iterable[bytes]) -> tuple[str, ...]:
-    """Return the commands of shell programs that fetch something from a network, sorted."""
+    """Return the commands in shell programs that download something, sorted."""
     found = set[str]()
     for script in scripts:
         lines = script.decode("utf-8", "replace").splitlines()

@@ -51,7 +51,6 @@ class ScriptRunner:
         self._solved: dict[str, asyncio.Task[Solved | None]] = {}
         self._passing: dict[tuple[str, ScriptCheck], asyncio.Task[bool | None]] = {}
         self._working: dict[tuple[str, str, ScriptCheck], asyncio.Task[bool]] = {}
-        self._complaining: dict[tuple[str, str, ScriptCheck], asyncio.Task[bool]] = {}
 
     async def score(
         self, task: Task, outcome: TrialOutcome, transcript: Transcript | None
@@ -163,9 +162,9 @@ class ScriptRunner:
         return verdicts
 
     async def solved(self, task: Task) -> Solved | None:
-        """Return what the task's own solution leaves; it is run once. None: it brings none.
+        """Return what the task's own solution leaves, None without one; it runs once per runner.
 
-        Raises what `stages.score.scripts.solving.solved` raises.
+        Raises the errors of `stages.score.scripts.solving.solved`.
         """
         made = _once(self._solved, task.content_hash, lambda: solved(self._host, task))
         return await asyncio.shield(made)
@@ -179,18 +178,7 @@ class ScriptRunner:
         passes = await self._passes_solution(task, script)
         if passes is not False:
             return passes is True
-        label = _label(task, script)
-        made = _once(
-            self._complaining, (task.id, label, script), lambda: self._complains(task, script)
-        )
-        return not await asyncio.shield(made)
-
-    async def _complains(self, task: Task, script: ScriptCheck) -> bool:
-        try:
-            await self._tried_at_the_beginning(task, script)
-        except ScriptBroken:
-            return True
-        return False
+        return await self._works(task, script)
 
     async def _passes_solution(self, task: Task, script: ScriptCheck) -> bool | None:
         """Return whether a program lets the task's solution pass; None: it has no verdict on it.
@@ -218,22 +206,24 @@ class ScriptRunner:
 
     async def _cause(self, task: Task, script: ScriptCheck) -> Unscored:
         """Return who is at fault that a program gave no verdict, by trying it at the beginning."""
-        key = (task.id, _label(task, script), script)
-        works = await asyncio.shield(_once(self._working, key, lambda: self._works(task, script)))
+        works = await self._works(task, script)
         return Unscored.CHECK_FAILED if works else Unscored.SCRIPT_FAILED
 
     async def _works(self, task: Task, script: ScriptCheck) -> bool:
+        """Return whether a program has a verdict on the workspace as the task begins."""
+        key = (task.id, _label(task, script), script)
+        made = _once(self._working, key, lambda: self._tried_at_the_beginning(task, script))
+        return await asyncio.shield(made)
+
+    async def _tried_at_the_beginning(self, task: Task, script: ScriptCheck) -> bool:
+        leaf_ids = [leaf.id for leaf in task.checkpoints.leaves() if leaf.verifier == script]
+        begun = Left(await begun_files(self._host, task), _LAUNCHED)
         try:
-            await self._tried_at_the_beginning(task, script)
+            async with self._services(task, None) as services:
+                await self._verdicts(task, script, leaf_ids, begun, services)
         except ScriptBroken:
             return False
         return True
-
-    async def _tried_at_the_beginning(self, task: Task, script: ScriptCheck) -> None:
-        leaf_ids = [leaf.id for leaf in task.checkpoints.leaves() if leaf.verifier == script]
-        begun = Left(await begun_files(self._host, task), _LAUNCHED)
-        async with self._services(task, None) as services:
-            await self._verdicts(task, script, leaf_ids, begun, services)
 
 
 def _once(

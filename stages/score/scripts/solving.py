@@ -1,6 +1,6 @@
-"""The known workspaces of a task that has an image: as it begins, and as its solution leaves it.
+"""The initial workspace of a task with an image, and the workspace that its solution leaves.
 
-The solution runs in a sandbox like an agent's, over the same files, with `solution/` besides.
+The solution runs in a sandbox like an agent's, over the same files and with `solution/`.
 """
 
 import asyncio
@@ -31,15 +31,15 @@ _MAX_SAID = 300
 
 @dataclass(frozen=True)
 class Solved:
-    """What a solution left."""
+    """The files that a task's solution left."""
 
     files: tuple[Deliverable, ...]
     doubt: str = ""
-    """Why this may not be all that it would leave elsewhere; empty: nothing speaks for that."""
+    """Why the solution may leave more on another machine; empty without such a reason."""
 
 
 async def begun_files(host: ServiceHost, task: Task) -> tuple[Deliverable, ...]:
-    """Return the workspace as the task begins, as far as it comes from its image and files.
+    """Return the files of the initial workspace that come from the task's image and its files.
 
     Raises:
         SandboxFailed: the Docker engine does not have the image.
@@ -53,10 +53,10 @@ async def begun_files(host: ServiceHost, task: Task) -> tuple[Deliverable, ...]:
 
 
 async def solved(host: ServiceHost, task: Task) -> Solved | None:
-    """Return what the task's solution leaves; None if it brings none.
+    """Return what the task's solution leaves; None if the task has no solution.
 
     Raises:
-        Misuse: sandboxes of the run's kind have no images.
+        Misuse: the run's kind of sandbox cannot use images.
         SandboxFailed: the sandbox failed, not the solution.
     """
     around = task.environment
@@ -99,7 +99,7 @@ def _doubt(done: Completed, rejected: tuple[str, ...]) -> str:
     if done.exit_code != 0:
         said = " ".join(output.split())[-_MAX_SAID:]
         return f"{ENTRY} ended with exit code {done.exit_code}: {said}"
-    return f"{ENTRY} left what is not kept: {rejected[0]}" if rejected else ""
+    return f"{ENTRY} left a file that is not kept: {rejected[0]}" if rejected else ""
 
 
 def _stored(artifacts: ArtifactStore, name: str, content: bytes | Path) -> Deliverable:

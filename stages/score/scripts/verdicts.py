@@ -48,7 +48,7 @@ class _Result(BaseModel):
 
 
 class ScriptDoubted(ScriptBroken):
-    """The program gave a verdict and lacked something here, so it may say nothing of the work."""
+    """The program gave a verdict but lacked something here, so the verdict may be wrong."""
 
     def __init__(self, reason: str, verdict: Verdict) -> None:
         super().__init__(reason)

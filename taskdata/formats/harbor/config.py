@@ -1,7 +1,7 @@
-"""`task.toml`, version 1: what of it a task here can have, and what makes it another kind of task.
+"""Reads `task.toml`, version 1.
 
-Sections and keys that change what a task is (several containers, GPUs, steps, variables with keys
-in them) are refused by name; all others that have no place are kept with the task.
+Sections and keys that Nightshift cannot run (several containers, GPUs, steps, variables that hold
+keys) are refused by name. All others that no field of a task takes are kept with the task.
 """
 
 import tomllib
@@ -25,7 +25,7 @@ _REFUSED: Mapping[tuple[str, str], str] = {
     ("environment", "env"): "variables are not passed on to programs",
     ("environment", "gpus"): "no sandbox has a GPU",
     ("environment", "healthcheck"): "nothing is started for a task",
-    ("environment", "mcp_servers"): "servers of the task's own are not started",
+    ("environment", "mcp_servers"): "a task's own MCP servers are not started",
     ("environment", "nodes"): "a task here is one container",
     ("environment", "type"): "a task here is one container of a local Docker engine",
     ("verifier", "collect"): "nothing runs between the agent and the verifier",
@@ -34,7 +34,7 @@ _REFUSED: Mapping[tuple[str, str], str] = {
     ("verifier", "environment_mode"): "the verifier runs in the image of the task",
     ("solution", "env"): "variables are not passed on to programs",
 }
-"""Keys whose values, if there are any, no task here can have."""
+"""Keys that must be absent or empty, with the reason."""
 
 
 class _Section(Value):
@@ -53,39 +53,40 @@ class Environment(_Section):
     docker_image: str | None = Field(default=None, min_length=1)
     memory_mb: int | None = Field(default=None, ge=64)
     memory: str | None = Field(default=None, pattern=r"^\d{1,6}(\.\d{1,3})?\s*[GMKgmk]$")
-    """Older spelling: `4G`."""
+    """The older form of `memory_mb`, such as `4G`."""
     storage_mb: int | None = Field(default=None, ge=1)
     storage: str | None = Field(default=None, pattern=r"^\d{1,6}(\.\d{1,3})?\s*[GMKgmk]$")
     allowed_hosts: tuple[HostPattern, ...] = Field(default=(), max_length=64)
 
     @property
     def memory_megabytes(self) -> int | None:
-        """Memory in MB, however it is given."""
+        """Memory in MB, from either key."""
         return self.memory_mb or _megabytes(self.memory)
 
     @property
     def storage_megabytes(self) -> int | None:
-        """Disk space in MB, however it is given."""
+        """Disk space in MB, from either key."""
         return self.storage_mb or _megabytes(self.storage)
 
 
 class TaskConfig(_Section):
-    """What `task.toml` says."""
+    """The content of `task.toml`."""
 
     version: str = Field(default="1.0", max_length=20)
     schema_version: str | None = Field(default=None, max_length=20)
     metadata: dict[str, Any] = Field(default_factory=dict)
-    """Anything, as its authors like it."""
+    """Values of any kind, which the task's authors choose."""
     agent: Timed = Timed()
     verifier: Timed = Timed()
     environment: Environment = Environment()
 
 
 def read_config(folder: Folder) -> tuple[TaskConfig, dict[str, Any]]:
-    """Return the configuration of a task folder, and all that its file says.
+    """Return the configuration of a task folder, and the whole content of its file.
 
     Raises:
-        RowRefused: it cannot be read, is of another version, or describes another kind of task.
+        RowRefused: the file cannot be read, is of another version, or describes a task that
+            Nightshift cannot run.
         ValidationError: a value does not fit.
     """
     file, place = folder.find(CONFIG, CONFIG)
@@ -112,7 +113,7 @@ def _toml(place: Path) -> dict[str, Any]:
 
 
 def _require_storable(raw: dict[str, Any]) -> None:
-    # A dotted key nests as deep as it is long, and what follows recurses.
+    # A dotted key nests as deep as it is long, and the checks below recurse.
     waiting: list[tuple[Any, int]] = [(raw, 0)]
     while waiting:
         value, depth = waiting.pop()
@@ -128,7 +129,7 @@ def _require_storable(raw: dict[str, Any]) -> None:
 
 def _refused(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if raw.get("steps"):
-        yield "steps", "a task here is asked for once, not in steps"
+        yield "steps", "a task has one query here, not several steps"
     for (section, key), why in _REFUSED.items():
         found = raw.get(section)
         if isinstance(found, Mapping) and found.get(key):

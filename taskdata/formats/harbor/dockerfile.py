@@ -1,7 +1,7 @@
-"""What a Dockerfile says, as far as it can be known without building it.
+"""Reads from a Dockerfile what is known without building it.
 
-One that only names an image, a working folder and files that are copied into it needs no build: the
-files are those of the workspace. Anything else is built by whoever has a network.
+A Dockerfile that only names an image, a working folder and files to copy into that folder needs no
+build: the copied files become the workspace's. Any other has to be built by the user.
 """
 
 import json
@@ -16,16 +16,16 @@ _INSTRUCTION = re.compile(r"^\s*(?P<name>[A-Za-z]+)\s+(?P<rest>.*)$", re.DOTALL)
 _FLAGS = re.compile(r"^(?:--(?:chown|chmod)=\S+\s+)+")
 _HEREDOC = re.compile(r"<<-?\s*['\"]?\w+")
 _EFFECTLESS = frozenset({"CMD", "ENTRYPOINT", "EXPOSE", "LABEL", "MAINTAINER", "USER"})
-"""What is nothing to programs that are started in the container by name, as an ordinary user."""
+"""Instructions without effect on programs that are started by name as an ordinary user."""
 
 
 @dataclass(frozen=True)
 class Copied:
-    """Files of the build's folder that are copied into the image."""
+    """A COPY instruction: files of the build's folder that are copied into the image."""
 
     sources: tuple[str, ...]
     target: str
-    """Absolute; ends in `/` where it says that it is a folder."""
+    """Absolute path; it ends in `/` if the instruction says that it is a folder."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class Dockerfile:
     """What is known of an image."""
 
     base: str
-    """The image that it begins with; empty if that is not known."""
+    """The base image; empty if it is unknown."""
     workdir: str | None
-    """None: that of the base."""
+    """The working folder; None: that of the base image."""
     copied: tuple[Copied, ...]
     needs_build: bool
 
 
 def read_dockerfile(text: str) -> Dockerfile:
-    """Return what a Dockerfile says; one that cannot be understood needs a build."""
+    """Return what is known of a Dockerfile's image; a file that cannot be read needs a build."""
     base, workdir, copied = "", None, list[Copied]()
     needs_build = bool(_HEREDOC.search(text))
     for name, rest in _instructions(text):
@@ -72,7 +72,7 @@ def _instructions(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _copied(rest: str, workdir: str | None) -> Copied | None:
-    """Return what is copied, None where only a build can say it."""
+    """Return what is copied, None if only a build can tell."""
     parts = _parts(_FLAGS.sub("", rest))
     if len(parts) < 2 or any(_is_beyond(part) for part in parts):
         return None
@@ -90,7 +90,7 @@ def _parts(rest: str) -> Sequence[str]:
 
 
 def _is_beyond(part: str) -> bool:
-    """Return whether a part means more than one file or folder by its name."""
+    """Return whether a part is not the plain name of one file or folder."""
     is_pattern = any(sign in part for sign in "*?[$")
     return is_pattern or part.startswith("--") or "://" in part or ".." in part.split("/")
 

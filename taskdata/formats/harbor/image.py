@@ -1,4 +1,4 @@
-"""The image of a task, and the files of its folder `environment/` that are in the workspace."""
+"""The image of a task, and the files of its folder `environment/` that go into the workspace."""
 
 import hashlib
 import re
@@ -19,17 +19,17 @@ FOLDER = "environment"
 _DOCKERFILE = f"{FOLDER}/Dockerfile"
 _COMPOSE = (f"{FOLDER}/docker-compose.yaml", f"{FOLDER}/docker-compose.yml")
 _MAIN = "main"
-"""The container of a composition in which the agent works."""
+"""The service in a Compose file in which the agent works."""
 _IGNORING = f"{FOLDER}/.dockerignore"
 _WORKDIR = "/app"
-"""Where tasks work that do not say it."""
+"""The working folder of tasks that name none."""
 _MAX_TEXT = 1 << 20
 _NOT_TAG = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True)
 class Surrounding:
-    """The image of a task, and what lies in its working folder besides."""
+    """The image of a task, and the files that are added to its working folder."""
 
     image: TaskImage
     files: tuple[InputFile, ...] = ()
@@ -44,13 +44,13 @@ def surrounding(
 
     Args:
         folder: The task's folder.
-        environment: What its configuration says of it.
-        context: Folder of the image's build, as seen from the folder that is imported.
-        notes: Told of what is assumed.
+        environment: The section `[environment]` of its configuration.
+        context: Folder of the image's build, relative to the imported folder.
+        notes: Collects what the import assumes.
 
     Raises:
-        RowRefused: it needs more than one container, or nothing says what image it has.
-        ValidationError: image or working folder cannot be used.
+        RowRefused: the task needs more than one container, or names no image.
+        ValidationError: the image or the working folder cannot be used.
     """
     paths = folder.below(FOLDER, FOLDER)
     for path in _COMPOSE:
@@ -81,7 +81,7 @@ def surrounding(
 def _copies(
     folder: Folder, paths: Iterable[str], copied: Copied, workdir: str
 ) -> Iterator[tuple[str, InputFile, Path]]:
-    """Yield path in the workspace, file and place of every file that is copied."""
+    """Yield path in the workspace, file and location of every file that is copied."""
     target = PurePosixPath(copied.target).relative_to(workdir)
     for source in copied.sources:
         name = PurePosixPath(FOLDER, source.lstrip("/"))
@@ -103,7 +103,7 @@ def _copy(folder: Folder, path: str, target: PurePosixPath) -> tuple[str, InputF
 
 
 def _built_name(folder: Folder, paths: Iterable[str]) -> str:
-    """Return a name that another content of the build's folder would change."""
+    """Return a name for the image that depends on the content of the build's folder."""
     digest = hashlib.sha256()
     for path in paths:
         file, _ = folder.find(path, path)

@@ -1,4 +1,4 @@
-"""Tasks of Harbor's format: nothing of what a task brings is run or built here."""
+"""Reads tasks in Harbor's format, without running or building anything of a task."""
 
 import os
 from collections.abc import Iterator
@@ -41,16 +41,16 @@ TOOLS = ("python_execute", "write_file")
 
 _MAX_TEXT = 1 << 20
 _MAX_DEPTH = 6
-"""Folders between the one that is imported and a task's."""
+"""The most folders between the imported folder and a task's folder."""
 _MAX_FILES = 2_000
 _MAX_DISK_MB = 1_024
-"""Temporary files in a sandbox are kept in memory, so more than this is not given."""
+"""The most disk space of a task, because a sandbox keeps temporary files in memory."""
 _MAX_MEMORY_MB = 65_536
 _MINUTES, _MAX_MINUTES = 20, 10_000
 _MAX_VERIFIER_SECONDS = 3_600
 _MAX_CALL_SECONDS = 3_600
 _TIMEOUT_SECONDS = 600.0
-"""What Harbor gives where a task says nothing."""
+"""Harbor's default for tasks that state no limit."""
 _MOVED = (
     "The folder output/ in which you work, /workspace/output, is the folder {workdir} that the "
     "task speaks of: programs find the same files under both paths, and tools take output/. "
@@ -62,7 +62,7 @@ def read(source: Source) -> Iterator[Imported]:
     """Yield the tasks below a folder, in order of their paths.
 
     Raises:
-        Misuse: if there is no task in it.
+        Misuse: the folder holds no task.
     """
     folders = _task_folders(source.path)
     if not folders:
@@ -76,7 +76,7 @@ def read(source: Source) -> Iterator[Imported]:
 
 
 def _task_folders(path: Path) -> list[Path]:
-    """Return the task folders, links to such among them; a task holds no other task."""
+    """Return the task folders, including links to task folders; tasks are not nested."""
     if (path / CONFIG).is_file():
         return [path]
     found = list[Path]()
@@ -100,7 +100,7 @@ def _made(source: Source, root: Path, notes: RowNotes) -> Made:
     places = dict[str, Path]()
     tests = _files(folder, TESTS, places)
     if not any(file.path == VERIFIER for file in tests):
-        raise refusal(VERIFIER, "is missing: nothing says whether the task is solved")
+        raise refusal(VERIFIER, "is missing: without it a task cannot be scored")
     solution = _files(folder, SOLUTION, places)
     context = (root.relative_to(source.path) / ENVIRONMENT).as_posix()
     around = surrounding(folder, config.environment, context, notes)
@@ -150,14 +150,14 @@ def _files(folder: Folder, top: str, places: dict[str, Path]) -> tuple[InputFile
 
 
 def _keep(raw: dict[str, Any], root: Path, notes: RowNotes) -> None:
-    """Keep all that the configuration says, and the name of the folder."""
+    """Keep the whole configuration and the name of the folder with the task."""
     notes.keep("folder", root.name)
     notes.assumed.update(("capabilities", "tools"))
     notes.keep_rest(_plain(raw), ())
 
 
 def _plain(value: Any) -> Any:
-    """Return the value with the dates that TOML has, and JSON has not, as text."""
+    """Return the value with dates as text, because JSON has no dates."""
     if isinstance(value, dict):
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -193,7 +193,7 @@ def _tree(config: TaskConfig) -> Checkpoint:
 
 
 def _resources(config: TaskConfig) -> Resources:
-    """Return the limits of a call: it may take as long as the task gives the agent as a whole."""
+    """Return the limits of one call; its time limit is the task's limit for the whole agent."""
     seconds = min(_MAX_CALL_SECONDS, config.agent.timeout_sec or _TIMEOUT_SECONDS)
     storage = config.environment.storage_megabytes or _MAX_DISK_MB
     return Resources(

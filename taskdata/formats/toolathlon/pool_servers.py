@@ -1,7 +1,7 @@
-"""The servers that a pool brings as source: each packed once, with how the pool starts it.
+"""The servers that a pool brings as source, each packed once, and how the pool starts them.
 
-Nothing is built or run here. What was installed beside a source (`node_modules`, `.venv`) is left
-out: it is installed anew, from the locks.
+Nothing is built or run here. Installed libraries in a source (`node_modules`, `.venv`) are left
+out, because the build installs them anew from the locks.
 """
 
 import os
@@ -36,7 +36,7 @@ class PoolServers:
         self._newest: str | None = None
 
     def named(self, name: str) -> PoolServer | None:
-        """Return the server that tasks of the pool call `name`, None if it is not the pool's."""
+        """Return the server that tasks of the pool call `name`, None if the pool has none."""
         if name not in self._known:
             self._known[name] = self._described(name)
         return self._known[name]
@@ -74,9 +74,9 @@ class PoolServers:
         )
 
     def _locked_at(self, root: Path) -> str:
-        """Return when the newest file that the pool's locks name was published, as far as told.
+        """Return the newest time in the pool's locks at which a file was published; empty: none.
 
-        A server without a lock worked with the libraries of about that time; empty: not told.
+        A server without a lock worked with libraries from about that time.
         """
         if self._newest is None:
             locks = (root / "uv.lock", *sorted((root / LOCAL_SERVERS).glob("*/uv.lock")))
@@ -136,7 +136,7 @@ def _files(top: Path) -> list[Path]:
             if name in _LEFT_OUT:
                 continue
             if not entry.is_file():
-                raise Unusable(f"{entry.relative_to(top.parent)} is no plain file")
+                raise Unusable(f"{entry.relative_to(top.parent)} is not a regular file")
             found.append(entry)
         if len(found) > _MAX_FILES:
             raise Unusable(f"{LOCAL_SERVERS}/{top.name} holds more than {_MAX_FILES} files")
@@ -144,7 +144,7 @@ def _files(top: Path) -> list[Path]:
 
 
 def _has_lock(servers: Path, start: Start) -> bool:
-    """Return whether the pool brings a lock for what is started, in its folder or one above."""
+    """Return whether the pool has a lock for the started project, in its folder or one above."""
     if start.kind == "python":
         return (servers / start.folder / start.project / "uv.lock").is_file()
     folder = Path(start.folder, start.entry or "").parent

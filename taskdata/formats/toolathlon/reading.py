@@ -68,13 +68,13 @@ _DATABASE = PostgresqlService(
     password="camel",  # noqa: S106 - published with the pool, and of a server of each trial's own
 )
 _MAX_TURNS = 100
-"""Of the pool's own loop."""
+"""The limit of turns in the pool's own agent loop."""
 _FOLDERS = {
     "arxiv_local": "arxiv_local_storage",
     "memory": "memory",
     "playwright_with_chunk": ".playwright_output",
 }
-"""What the pool's own loop makes in the workspace for servers that expect it."""
+"""Folders that the pool's own agent loop makes in the workspace for servers."""
 _MAX_TEXT = 1 << 20
 _MAX_FILES = 2_000
 """Files that a workspace may hold in the end, its initial ones included."""
@@ -186,7 +186,7 @@ class _Reader:
             self.notes.keep("servers", dumped)
 
     def _pool_servers(self, config: Mapping[str, Any]) -> tuple[PoolServer, ...]:
-        """Return those servers of the task that the pool brings; the report names refused ones."""
+        """Return the task's servers that the pool brings; the import reports refused ones."""
         found = []
         for name in dict.fromkeys(_names(config, SERVERS_NEEDED)):
             server = self.servers.named(name)
@@ -228,7 +228,7 @@ class _Reader:
         return text.strip()
 
     def _folders(self, config: Mapping[str, Any], inputs: Iterable[InputFile]) -> tuple[str, ...]:
-        """Return the folders of the task's servers, except those that its files bring."""
+        """Return the folders that the task's servers need and its files do not contain."""
         brought = {file.path.partition("/")[0] for file in inputs}
         needed = _names(config, SERVERS_NEEDED)
         folders = (_FOLDERS[name] for name in needed if name in _FOLDERS)

@@ -1,6 +1,6 @@
-"""How a pool starts a server, brought into one form: a program of a folder that the pool brings.
+"""Normalises how a pool starts a server to one form: a program in a folder of the pool.
 
-Only what lies below `local_servers` is ever started: a configuration that names another program, or
+Only programs below `local_servers` are ever started. A configuration that names another program, or
 leads out of its folder, is refused with the reason.
 """
 
@@ -50,7 +50,7 @@ def read_start(
         variables: Values of its environment variables.
 
     Raises:
-        Unusable: it starts something else than a program of a folder below `local_servers`.
+        Unusable: the configuration does not start a program of a folder below `local_servers`.
     """
     where = WORKSPACE if directory is None else directory
     if command == "node":
@@ -62,7 +62,7 @@ def read_start(
     elif command.startswith(LOCAL_SERVERS):
         start = _of_own_program(command, arguments, where)
     elif command in _REGISTRY_PROGRAMS:
-        raise Unusable(f"{command} fetches it when it starts: it is no source of the pool")
+        raise Unusable(f"{command} downloads the server at its start: the pool has no source of it")
     else:
         raise Unusable(
             f"it starts {command!r}: only node, uv run, python and programs below "
@@ -74,17 +74,19 @@ def read_start(
 
 def _of_node(arguments: Sequence[str], directory: str) -> Start:
     if not arguments or arguments[0].startswith("-"):
-        raise Unusable(f"node is to start {' '.join(arguments[:1]) or 'nothing'!r}, no script")
+        raise Unusable(
+            f"node starts {' '.join(arguments[:1]) or 'nothing'!r}, which is not a script"
+        )
     folder, inner = _below(arguments[0])
     if not inner:
-        raise Unusable(f"node is to start the folder {folder!r}, no script")
+        raise Unusable(f"node starts the folder {folder!r}, which is not a script")
     return Start("node", folder, "", ("node", *arguments), inner, directory)
 
 
 def _of_python(arguments: Sequence[str], directory: str) -> Start:
     script = next((item for item in arguments if item.startswith(LOCAL_SERVERS)), None)
     if script is None:
-        raise Unusable("python is to start something that is not below local_servers")
+        raise Unusable("python starts something that is not below local_servers")
     folder, _ = _below(script)
     return _with_project(folder, "", ("python", *arguments), directory)
 
@@ -122,7 +124,7 @@ def _of_uv(arguments: Sequence[str], directory: str) -> Start:
     if name.endswith(".py"):
         name, more = "python", [name, *more]
     if not _FOLDER.fullmatch(name):
-        raise Unusable(f"uv is to run {name!r}, which is no program of the project")
+        raise Unusable(f"uv runs {name!r}, which is no program of the project")
     return _with_project(folder, project, (name, *more), directory)
 
 
@@ -148,7 +150,7 @@ def _check_texts(texts: Sequence[str], folder: str) -> None:
         raise Unusable(f"the format has no placeholder ${{{unknown[0]}}}")
     for path in _references(texts):
         if _below(path)[0] != folder:
-            raise Unusable(f"{path!r} is another server's")
+            raise Unusable(f"{path!r} belongs to another server")
     for text in texts:
         for found in _TASK_FOLDER.finditer(text):
             inner = found[1].removeprefix("/")

@@ -95,7 +95,7 @@ def test_every_server_installs_and_answers_its_check(cache: Path):
 
 
 class PlainSandbox:
-    """Stands in for a sandbox of which only the Python is asked for."""
+    """A stand-in for a sandbox that only knows its Python."""
 
     def python(self):
         return ("python3",)

@@ -199,7 +199,7 @@ def test_resources_that_an_answer_links_are_read_from_their_server(in_trial, hom
     links = [f"[resource memo: memo://{name}]" for name in ("text", "picture", "none")]
     assert named.text.splitlines() == links
     saved = "[image/png, 68 bytes, saved as output/attachments/second-1.png]"
-    refused = "[it could not be read: no such method]"
+    refused = "[the resource could not be read: no such method]"
     assert read.text.splitlines() == [links[0], "a memo", links[1], saved, links[2], refused]
     assert [picture.name for picture in read.pictures] == ["output/attachments/second-1.png"]
 

@@ -1,4 +1,4 @@
-"""What of an image's folder becomes files of a workspace."""
+"""Which files of an image's folder become files of a workspace."""
 
 import io
 import tarfile

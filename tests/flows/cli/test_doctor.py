@@ -92,7 +92,7 @@ def test_parts_of_a_production_that_do_not_answer_are_named(command, home: Path,
 
 @pytest.fixture
 def base(tmp_path, monkeypatch) -> Path:
-    """The folder of what the processes of this test's own home leave."""
+    """The folder of files that processes of this test's own home leave behind."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     return base_folder()

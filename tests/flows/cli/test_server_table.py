@@ -9,7 +9,7 @@ from environments.mcp.health import ServerState
 
 @pytest.fixture
 def doctor(command, monkeypatch):
-    """Run the command with states that are given instead of found."""
+    """Run the command with the given states of servers."""
 
     def run(*arguments: str, **states: ServerState):
         def examined(home, sandbox, names):
@@ -52,4 +52,4 @@ def test_names_without_the_option_are_misuse(doctor):
     done = doctor("time")
 
     assert done.returncode == 2
-    assert "time: doctor takes names of servers with --servers only" in done.stderr
+    assert "time: doctor takes names of servers only with --servers" in done.stderr

@@ -1,4 +1,4 @@
-"""A stage that is retried alone is the stage that its night meets again, and wakes the night."""
+"""A retry of a single stage belongs to its night and resumes the night."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from taskdata.errors import StageFailed
 
 
 class Api:
-    """As much of Prefect's API as knows the states of flow runs; remembers which it was told."""
+    """The part of Prefect's API with the states of flow runs; it records the states it is sent."""
 
     def __init__(self, *states):
         self.states = list(states)

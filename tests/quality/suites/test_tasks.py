@@ -125,7 +125,7 @@ BROKEN: list[tuple[dict[str, object], str]] = [
     ),
     (
         {"package": {"family": "intelligent_creation", "subcategory": "hotel"}},
-        "a subcategory is one of its family's (found: intelligent_creation/hotel)",
+        "a subcategory belongs to its family (found: intelligent_creation/hotel)",
     ),
     (
         {"package": {"turn_mode": "multi", "user": {"instructions": "You want ReadCSV used."}}},

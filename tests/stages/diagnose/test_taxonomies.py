@@ -72,7 +72,7 @@ def test_1000_diagnoses_take_5_seconds_or_less(muddled: Record):
     record = replace(muddled, transcript=transcript_of(*events, *muddled.transcript.tool_events))
     started = process_time()
     for _ in range(1000):
-        # A copy has none of what its original has looked up.
+        # A copy does not have the cached properties of its original.
         copy = replace(record)
         diagnose("t1", copy.signals)
         assert labels_of(copy)

@@ -1,4 +1,4 @@
-"""Leaves that compare with what a tool answers right after the trial, and a later scoring again."""
+"""Leaves that use a tool's answer from right after the trial, in every later scoring, too."""
 
 import json
 from pathlib import Path
@@ -75,9 +75,9 @@ def test_answers_are_kept_with_the_trial_and_the_leaves_compare_with_them(of_cod
     assert leaves["fresh"].score == 10.0
     assert leaves["stale"].score == 0.0
     assert "grey" in leaves["stale"].reason
-    # A tool that fails is not the agent's doing, and costs it neither its trial nor the leaf.
+    # A failing tool is not the agent's fault: the trial is scored, and the leaf is unscored.
     assert (leaves["away"].score, leaves["away"].unscored) == (None, Unscored.NOT_OBSERVED)
-    assert "gave no answer when it was asked again" in leaves["away"].reason
+    assert "gave no answer when it was called again" in leaves["away"].reason
     kept = {
         file.name: json.loads(store.artifacts.read_bytes(file.sha256))
         for file in outcome.deliverables
@@ -108,10 +108,10 @@ def test_numbers_of_the_answer_stay_numbers_wherever_they_stand():
 @pytest.mark.parametrize(
     ("fields", "answer", "says"),
     [
-        ({}, None, "no tool was asked again"),
+        ({}, None, "no tool was called again"),
         ({}, b"{", "cannot be read"),
         ({}, kept(error="no_network: gone"), "no_network: gone"),
-        ({"path": "a.b"}, kept("no JSON"), "answered no JSON"),
+        ({"path": "a.b"}, kept("no JSON"), "did not answer with JSON"),
         ({"path": "a.b"}, kept('{"a": {}}'), "has nothing at a.b"),
         ({}, kept("word"), "args.expected"),
     ],

@@ -160,4 +160,4 @@ if os.fork() == 0:
     outcome = tried(program, "print(1)")
 
     assert outcome.status is OutcomeStatus.INFRASTRUCTURE
-    assert "it left 9 servers running, and 8 may be left" in outcome.error
+    assert "it left servers on 9 ports, more than 8" in outcome.error

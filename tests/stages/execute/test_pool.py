@@ -71,7 +71,7 @@ WORK = {
 
 
 def solving(wire):
-    """Return how a model answers that solves each task with one call, and then claims so."""
+    """Return the replies of a model that solves each task with one call and then ends it."""
 
     def respond(seen):
         messages = seen.body["messages"]
@@ -85,7 +85,7 @@ def solving(wire):
 
 @pytest.fixture
 def home(tmp_path):
-    """A home in which the servers of the pool are one of ours, as if it had been installed."""
+    """A home in which a test server is installed in place of the pool's servers."""
     entry = {
         "about": "Writes files.",
         "registry": "pypi",

@@ -95,7 +95,7 @@ def test_the_agent_finds_what_the_program_left_and_not_the_program(tried, store,
     [
         ("raise SystemExit('no mail server')", "ended with code 1: no mail server"),
         ("import os; os.symlink('/etc/passwd', 'output/link')", "'link' is a symbolic link"),
-        ("import time; time.sleep(60)", "was stopped after 1 s: it took longer"),
+        ("import time; time.sleep(60)", "was stopped at its time limit of 1 s"),
         ("open('/usr/nightshift', 'w')", "ended with code 1: OSError: [Errno 30]"),
         ("open('/workspace/input/mails.json', 'w')", "ended with code 1: OSError: [Errno 30]"),
         ("import club_tools", "ended with code 1: ModuleNotFoundError: No module named 'club"),

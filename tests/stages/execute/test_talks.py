@@ -240,7 +240,7 @@ def test_every_harness_with_a_conversation_goes_on_with_it(talk, task, wire, nam
 @pytest.mark.parametrize(
     ("name", "config", "cause"),
     [
-        ("function_calling_steps:openai/gpt-5.2", {}, "cannot go on after their answer"),
+        ("function_calling_steps:openai/gpt-5.2", {}, "cannot continue after their answer"),
         ("function_calling:openai/gpt-5.2", {"user": None}, "needs a simulated user"),
     ],
 )

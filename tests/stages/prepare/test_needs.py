@@ -45,7 +45,7 @@ def test_a_database_that_no_service_brings_is_missing(new_task, store, tmp_path)
     read = store.artifacts.read_bytes
     needs = task_needs(task, read, tmp_path, "bubblewrap", ToolBackends())
     (database,) = (need for need in needs if need.kind == "database")
-    assert "the task brings none" in database.state
+    assert "the task has none" in database.state
 
 
 def test_a_package_is_missing_with_the_command_that_installs_it(missing):

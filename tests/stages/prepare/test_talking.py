@@ -1,4 +1,4 @@
-"""What the plan says of talks that an agent cannot hold."""
+"""How the plan reports talks that an agent cannot take part in."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def _keys(monkeypatch):
 
 @pytest.fixture
 def planned(store, new_run, new_task):
-    """Return what is said of the plan of one agent on a talk and another task."""
+    """Return the report on the plan of one agent with a talk and another task."""
 
     def plan(agent: str, **config: object) -> str:
         tasks = [new_task("talk", package=PACKAGE), new_task("plain")]

@@ -1,4 +1,4 @@
-"""docs/formats.md points to what there is, and names the parts of every format with programs."""
+"""The links of docs/formats.md lead to files, and it names the parts of each format."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Task folders of Harbor's format become tasks with an image, and what cannot is named."""
+"""Task folders in Harbor's format become tasks with an image; refused ones are named."""
 
 import shutil
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_a_prebuilt_image_is_pulled(read, pool):
         ("[environment.env]\nKEY = '${KEY}'", "task.toml: environment.env", "not passed on"),
         ("[verifier]\ntimeout_sec = -1", "verifier.timeout_sec", "greater than 0"),
         ("[verifier]\ntimeout_sec = inf", "task.toml: verifier.timeout_sec", "finite"),
-        ("[[steps]]\nname = 'one'", "task.toml: steps", "not in steps"),
+        ("[[steps]]\nname = 'one'", "task.toml: steps", "not several steps"),
         ("[environment]\nmemory = 'much'", "environment.memory", "pattern"),
         ("x." * 40 + "x = 1", "task.toml", "nested deeper"),
         ("[environment", "task.toml", "not TOML"),
@@ -142,7 +142,7 @@ def test_links_and_paths_out_of_a_task_are_refused_and_cost_no_other(read, pool)
         ("depot", "tests/passwd"),
         ("count-script", "environment/Dockerfile"),
     }
-    # What only a build could find is left to the build, whose folder has no such file.
+    # The build itself has to report this file, which is not in the build's folder.
     (task,) = result.tasks
     assert (task.files, task.image.context) == ((), "tide-table/environment")
 

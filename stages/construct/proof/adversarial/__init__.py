@@ -1,1 +1,1 @@
-"""Adversarial proof: worthless work must earn little, and a fault in the reference be noticed."""
+"""Adversarial proof: a tree must give worthless work few points and notice faults in references."""

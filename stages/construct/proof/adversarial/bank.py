@@ -30,7 +30,7 @@ _LABEL = "prove"
 _MEDIA = (AudioView, ImageView, VideoView)
 
 Tried = Callable[[TaskProof], None]
-"""Told of each proof as soon as there is one."""
+"""Called with each proof as soon as it exists."""
 
 
 def try_bank(
@@ -40,17 +40,17 @@ def try_bank(
     sandbox: SandboxName,
     tried: Tried = lambda proof: None,
 ) -> dict[str, TaskProof]:
-    """Return the proofs with what cheats earn and which faults in references are noticed.
+    """Return the proofs, complemented by the scores of cheats and the faults that trees notice.
 
-    Proofs of tasks that were lost, that cannot be played, or that a program decides stay as they
-    are. The trials are not played again: mutants and cheats are scored from what was rendered.
+    A proof is returned unchanged if its trials were lost, if its task has no tree to try, or if a
+    program scores the task. No trial runs again: cheats and mutants are made from rendered views.
 
     Args:
         store: Holds the trials, and the tasks' files.
         tasks: The tasks.
-        proofs: By content hash, of `prove_bank`.
-        sandbox: The provider to read the tasks' files with.
-        tried: Told of each proof that something was tried on.
+        proofs: The proofs that `prove_bank` returned, by content hash.
+        sandbox: The provider whose sandboxes render the tasks' files.
+        tried: Called with each proof that was complemented.
 
     Raises:
         SandboxFailed: the sandbox does not work on this machine.
@@ -73,7 +73,7 @@ def try_bank(
 
 
 class _Bench:
-    """Tries tasks, as many at once as there are cores."""
+    """Tries the trees of tasks, as many at once as there are cores."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class _Bench:
             played = await asyncio.to_thread(self._played, task)
             found = await resistance_of(task, inputs, played)
         except NightshiftError as exc:
-            # One task whose files are gone must not cost the others.
+            # If the files of one task are gone, the other tasks are still tried.
             return proof.model_copy(update={"verdict": None, "reasons": (str(exc),)})
         return proof.resisting(found)
 
@@ -119,7 +119,7 @@ class _Bench:
         return (await self._renderer.render(kept)).view
 
     def _played(self, task: Task) -> Played | None:
-        """Return what the reference left; None without one that reaches the full score."""
+        """Return what the reference left; None if no reference reaches the full score."""
         result = self._references.get(task.content_hash)
         if result is None or result.outcome is None or result.score is None:
             return None
@@ -145,7 +145,7 @@ def _references(
 
 
 def _readable(task: Task) -> Iterator[InputFile]:
-    """Yield the files with something to copy: text, or the same kind as a deliverable."""
+    """Yield the files that a cheat can copy from: text, or the same kind as a deliverable."""
     asked = {kind_of_file(deliverable.name) for deliverable in task.deliverables}
     for file in task.files:
         kind = kind_of_file(file.path)

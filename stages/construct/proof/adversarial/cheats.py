@@ -1,6 +1,6 @@
-"""Worthless work for one task: what somebody leaves who hopes that the tree pays for anything.
+"""Worthless work for one task, which a good checkpoint tree gives few points.
 
-Cheats are made as views, like mutants: the most that a file of each kind could hold.
+Cheats are made as views, like mutants. Each fills all parts that a file of its kind can have.
 """
 
 import re
@@ -40,7 +40,7 @@ _MOST_CELLS = 40_000
 _MOST_CANDIDATES = 400
 _MOST_SLIDES, _SLIDE_CHARACTERS = 60, 400
 _NEAR = 6
-"""Numbers tried on either side of an expected one."""
+"""Numbers that are tried below an expected one, and above it."""
 _TOKEN = re.compile(r"[^\W\d_]+|\d[\d.,:]*\d|\d")
 _NAME = re.compile(r"[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+)*")
 _FIGURE = re.compile(r"\d[\d.,:]*\d|\d")
@@ -50,7 +50,7 @@ _TABLE_SIDES = 4
 
 @dataclass(frozen=True)
 class Cheat:
-    """What is left in every deliverable, and as the final answer."""
+    """Worthless deliverables and a worthless final answer."""
 
     name: str
     views: Mapping[str, View]
@@ -59,7 +59,7 @@ class Cheat:
 
 @dataclass(frozen=True)
 class _Heap:
-    """What there is to dump."""
+    """Text and tables that a cheat puts into its files."""
 
     text: str
     tables: tuple[Table, ...]
@@ -69,9 +69,9 @@ def cheats_of(task: Task, inputs: Mapping[str, View], left: Mapping[str, View]) 
     """Return the cheats for a task.
 
     Args:
-        task: Its deliverables have names.
-        inputs: Its files as far as they can be read, by path.
-        left: The deliverables of its reference, by name; empty: it has none.
+        task: A task whose deliverables have file names, not patterns such as `*.docx`.
+        inputs: Views of the task's readable files, by path.
+        left: The deliverables of the task's reference, by name; empty without a reference.
     """
     everything = _everything(task, inputs)
     words = list(dict.fromkeys(_TOKEN.findall(everything.text)))
@@ -115,14 +115,14 @@ def _listed(items: Sequence[str]) -> _Heap:
 
 
 def _copied(name: str, inputs: Mapping[str, View]) -> View | None:
-    """Return the largest input of the kind that a deliverable has."""
+    """Return the largest input of the same kind as the deliverable, None without one."""
     kind = kind_of_file(name)
     same = [view for view in inputs.values() if type(view) is kind]
     return max(same, key=lambda view: len(view.model_dump_json()), default=None)
 
 
 def _candidates(task: Task, text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield lists of candidates: those in the inputs, and numbers around the right ones."""
+    """Yield lists of candidates: those in the inputs, and numbers around the expected ones."""
     checks = [n.verifier for n in task.checkpoints.leaves() if isinstance(n.verifier, Check)]
     said = (one for c in checks if c.name.startswith(("answer", "text")) for one in _expected(c))
     near = [one for right in said for one in _around(right)]
@@ -145,7 +145,7 @@ def _expected(check: Check) -> Iterator[str]:
 
 
 def _around(candidate: str) -> list[str]:
-    """Return a number or time among others like it; nothing around another text."""
+    """Return a number or time together with close ones; empty for any other text."""
     if time := _TIME.fullmatch(candidate):
         minutes = int(time[1]) * 60 + int(time[2])
         near = (minutes + 5 * step for step in range(-_NEAR, _NEAR + 1))

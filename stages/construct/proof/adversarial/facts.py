@@ -1,9 +1,9 @@
-"""What the requirements of a deliverable name, and whether a view still says it.
+"""The facts that the requirements of a deliverable name, and whether a view still states them.
 
-A mutation counts only if it removes something that a requirement names; whether the tree notices
-it is then a fair question. What is named is read strictly: from the arguments of checks (rows,
-texts, sheets, columns, numbers of rows, sums) and from the words of their requirements (numbers and
-names). Only what the reference says is kept.
+A mutation counts only if it removes a fact that a requirement names, because a tree need not notice
+any other. Facts come from the arguments of checks (rows, texts, sheets, columns, numbers of rows,
+sums) and from the words of their requirements (numbers and names). Only facts that the reference
+states are used.
 """
 
 import re
@@ -35,10 +35,10 @@ _FIGURE = re.compile(r"[-\u2212]?\d[\d.,:/-]*\d|\d\d+")
 _NAME = re.compile(r"(?<=[a-z0-9,;:(] )[A-Z][\w-]+(?: [A-Z][\w-]+)*")
 _COUNT = re.compile(r"[a-z]+|\d{1,4}")
 _CURRENCIES = {"EUR", "USD", "GBP", "CHF", "JPY"}
-"""Whoever writes a sign instead has not said anything else."""
+"""Currency codes are no facts, because a deliverable may have the currency's sign instead."""
 _ROWS, _SLIDES, _PAGES = "rows", "slides", "pages"
 _COUNTED = {"csv_rows": _ROWS, "pptx_slides": _SLIDES, "pdf_pages": _PAGES}
-"""Checks whose number is of something that has no name."""
+"""Checks that count something without a name."""
 _NUMBERS = (
     *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
@@ -48,24 +48,24 @@ _COUNT_WORDS = {word: number for number, word in enumerate(_NUMBERS, start=2)}
 
 @dataclass(frozen=True)
 class Said:
-    """What a view says, in a form that can be compared."""
+    """The content of a view in a form that can be compared with facts."""
 
     rows: frozenset[frozenset[str]]
-    """Values that stand in one row, object, cell or path."""
+    """Sets of values that are together in one row, object, cell or path."""
     names: frozenset[str]
-    """Of sheets and columns."""
+    """Names of sheets and columns."""
     text: str
     counts: frozenset[tuple[str, int]]
-    """Numbers of rows by the name of a column, of items by path, of slides and pages."""
+    """Numbers of rows by the name of a column, of items by path, and of slides and pages."""
     sums: tuple[tuple[str, float], ...]
-    """Of columns, by their names."""
+    """Sums of columns, by the names of the columns."""
     charts: int
     seconds: float | None
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that a requirement names; exactly one of the fields is set."""
+    """A fact that a requirement names; exactly one of the fields is set."""
 
     row: frozenset[str] = frozenset()
     phrases: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Fact:
     """Length and tolerance."""
 
     def holds(self, said: Said) -> bool:
-        """Return whether a view says so."""
+        """Return whether a view with this content states the fact."""
         if self.row:
             return any(self.row <= row for row in said.rows)
         if self.phrases:
@@ -98,7 +98,7 @@ class Fact:
 
 
 def said_by(view: View | str) -> Said:
-    """Return what a view or the final answer says."""
+    """Return the comparable content of a view or of the final answer."""
     if isinstance(view, str):
         return Said(frozenset(), frozenset(), fold(view), frozenset(), (), 0, None)
     grids = () if isinstance(view, UnreadableView) else grids_of(view)
@@ -116,10 +116,10 @@ def said_by(view: View | str) -> Said:
 
 
 def facts_of(leaves: Sequence[Checkpoint], view: View | str) -> tuple[Fact, ...]:
-    """Return what these leaves name and the view says.
+    """Return the facts that these leaves name and that the view states.
 
     Args:
-        leaves: Those with a check of this deliverable, or of the final answer.
+        leaves: The leaves with a check of this deliverable, or of the final answer.
         view: What the reference left.
     """
     said = said_by(view)
@@ -129,7 +129,7 @@ def facts_of(leaves: Sequence[Checkpoint], view: View | str) -> tuple[Fact, ...]
         if isinstance(leaf.verifier, Check):
             of_check = [*_of_check(leaf.verifier, grids), *_stated(leaf.verifier, said.text)]
             found |= dict.fromkeys(of_check)
-            # Where an alias will do, the word of the requirement itself is not asked for.
+            # If the check accepts an alias, the requirement's own word is not required.
             aliases = {alias for fact in of_check for alias in fact.phrases}
             words = _of_words(leaf.requirement, _counted(leaf.verifier))
             found |= dict.fromkeys(fact for fact in words if aliases.isdisjoint(fact.phrases))
@@ -137,7 +137,7 @@ def facts_of(leaves: Sequence[Checkpoint], view: View | str) -> tuple[Fact, ...]
 
 
 def text_of(view: View) -> str:
-    """Return all that is written in a view, as checks of any kind may look at it."""
+    """Return the whole text of a view."""
     parts = [searchable_text(view)]
     for grid in grids_of(view):
         parts += ["\n".join(str(value) for value in row if value is not None) for row in grid.rows]
@@ -161,7 +161,7 @@ def _is_said(value: Found) -> bool:
 
 
 def _pairs(view: View) -> Iterator[tuple[str, str]]:
-    """Yield values with their address or path."""
+    """Yield each address or path with its value."""
     if isinstance(view, WorkbookView):
         for sheet in view.sheets:
             for address, cell in sheet.cells.items():
@@ -173,7 +173,7 @@ def _pairs(view: View) -> Iterator[tuple[str, str]]:
 
 
 def scalars(value: Any, path: str = "") -> Iterator[tuple[str, Found]]:
-    """Yield every value of a JSON document that is no list and no object, with its path."""
+    """Yield the path and the value of every scalar in a JSON document."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from scalars(item, f"{path}.{key}" if path else str(key))
@@ -306,7 +306,7 @@ def _expected_at_paths(args: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
 
 
 def _stated(check: Check, text: str) -> Iterator[Fact]:
-    """Yield the number that an answer is asked to state, as it is written there."""
+    """Yield the number that the answer has to state, in the spelling of the answer."""
     expected = check.args.get("expected")
     if check.name == "answer_number" and isinstance(expected, int | float):
         tolerance = float(check.args.get("tolerance") or 0.0)
@@ -323,7 +323,7 @@ def _groups(named: Any) -> Iterator[tuple[str, ...]]:
 
 
 def _counted(check: Check) -> str | None:
-    """Return what a number in the check's requirement may be the number of, None: nothing."""
+    """Return what a number in the check's requirement may count, None if it counts nothing."""
     if check.name in _COUNTED:
         return _COUNTED[check.name]
     if check.name.startswith("json_"):
@@ -333,7 +333,7 @@ def _counted(check: Check) -> str | None:
 
 
 def _of_words(requirement: str, counted: str | None) -> Iterator[Fact]:
-    """Yield the figures and names in a requirement, and the numbers of what its check looks at."""
+    """Yield the figures and names in a requirement, and the numbers of things that it names."""
     words = requirement.rstrip(".")
     for figure in _FIGURE.findall(words):
         yield Fact(phrases=(fold(figure),))

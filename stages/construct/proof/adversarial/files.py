@@ -1,7 +1,7 @@
-"""Expected workspaces with one fault each, for programs that decide a task: they look at files.
+"""Copies of the expected workspace with one fault each, for tasks that a program scores.
 
-Texts are changed as they are; files of other formats, which no code may open here, are left out
-whole.
+A fault is a missing file, or a change in a text file. Files of other formats are not opened,
+because only sandboxes may do that.
 """
 
 import random
@@ -24,7 +24,7 @@ Keep = Callable[[str, bytes], Deliverable]
 def faulty_files(
     files: Sequence[Deliverable], read: Read, keep: Keep, seed: str
 ) -> Iterator[tuple[str, tuple[Deliverable, ...]]]:
-    """Yield what was done and the workspace: a file missing, a figure changed, a line dropped.
+    """Yield a description of each fault, and the workspace with the fault.
 
     Args:
         files: The expected workspace.

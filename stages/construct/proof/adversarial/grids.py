@@ -1,4 +1,4 @@
-"""The tables in a view of whatever kind, and the view with one change to one of them."""
+"""Finds the tables in a view of any kind, and returns copies of the view with one table changed."""
 
 import copy
 import re
@@ -24,19 +24,19 @@ from taskdata.schema.views import (
 
 Row = tuple[Found, ...]
 _HEADER_ROWS = 15
-"""A worksheet's header is looked for among this many rows."""
+"""The header of a worksheet is searched for in this many rows."""
 _MOST_CELLS = 200_000
-"""Empty ones included: a larger table, which can be a few values far apart, is left alone."""
+"""The most cells of a table, with empty ones; larger tables may be a few values far apart."""
 _MOST_WORDS = 200
-"""Of a row that is looked for in a text."""
+"""The most characters of a row that is searched for in a text."""
 
 
 class Grid(ABC):
-    """A table of a view; every change returns the whole view, changed."""
+    """A table of a view; every method returns a changed copy of the whole view."""
 
     def __init__(self, where: str, header: Row, rows: tuple[Row, ...]) -> None:
         self.where = where
-        """Its place in the file, in words."""
+        """A description of the table's place in the file."""
         self.header = header
         self.rows = rows
         """Below the header."""
@@ -103,7 +103,7 @@ def lists_of_objects(value: Any, path: str = "") -> Iterator[tuple[str, list[Any
 
 
 _Told = Callable[[str], str]
-"""Changes a text that tells the same table, such as that of a page."""
+"""Changes a text with the same table, such as the text of a page."""
 _PutTable = Callable[[int, Table, _Told], View]
 
 
@@ -193,7 +193,7 @@ class _TextGrid(Grid):
 
 
 def _retold(text: str, before: tuple[str, ...], after: tuple[str, ...]) -> str:
-    """Return the text with the first place that tells the row telling it anew."""
+    """Return the text with the first occurrence of the row replaced by the new row."""
     words = [re.escape(word) for cell in before for word in cell.split()]
     if not 0 < len(words) <= _MOST_WORDS:
         return text
@@ -231,7 +231,7 @@ class _SheetGrid(Grid):
 
     def with_value(self, row: int, column: int, value: Found) -> View:
         address = self._lines[row][self._columns[column]]
-        # A formula stays: whoever changes its result has not written a number in its place.
+        # A formula stays a formula, because a wrong result is not a number written over it.
         changed = self._sheet.cells[address].model_copy(update={"value": value})
         return self._with(self._sheet.cells | {address: changed})
 

@@ -1,7 +1,7 @@
-"""References with one fault each: what is done to them, and which of that is asked for.
+"""Makes mutants: copies of the reference with one fault each, as in mutation testing.
 
-The faults are those of mutation testing carried over to deliverables. They are made in the views
-that renderers have read out of files, because views are all that checks look at; no file is opened.
+The faults are made in the views that renderers have read out of the reference's files: checks look
+at views only, so no file is opened.
 """
 
 import random
@@ -42,10 +42,10 @@ from taskdata.schema.views import (
 )
 
 _TRIED = 12
-"""Places at which a kind of fault is tried in one deliverable, at most."""
+"""The most places at which a kind of fault is tried in one deliverable."""
 _OTHER = "something else"
 _MOST_LETTERS = 60
-"""Of a number or name."""
+"""The longest number or name that is changed, in characters."""
 FIGURE = re.compile(r"(?<![\w.,:])(?<!\d[-/'])\d(?:[\d.,:/'-]*\d)?(?![\w])")
 """Numbers, times and dates in a text."""
 _NAME = re.compile(r"\b[A-Z][\w-]+(?: [A-Z][\w-]+){0,4}")
@@ -85,7 +85,7 @@ MOST = {
     Fault.COLUMN: 2,
     Fault.SECTION: 2,
 }
-"""Mutants of one kind for each deliverable; of the others, one."""
+"""The most mutants of each kind for one deliverable; of a kind that is not listed, one."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +96,14 @@ class Mutant:
     deliverable: str | None
     """None: the final answer."""
     what: str
-    """What was done, for a reader."""
+    """A description of the fault."""
     left: View | str | None
     """The deliverable or answer with the fault; None: it is missing."""
 
 
 @dataclass(frozen=True)
 class Mutants:
-    """Mutants of one deliverable, and how many further ones touch nothing that is named."""
+    """Mutants of one deliverable, and the number of faults that remove no named fact."""
 
     asked_for: tuple[Mutant, ...]
     not_asked_for: int
@@ -121,11 +121,11 @@ def mutants_of(
     """Return the mutants of one deliverable; equal arguments give equal mutants.
 
     Args:
-        name: Of the deliverable; None: the final answer.
-        left: What the reference left.
+        name: Name of the deliverable; None: the final answer.
+        left: The reference's deliverable or answer.
         leaves: The leaves with a check that looks at it.
-        seed: Decides the places of the faults.
-        is_file: Whether whoever solves the task could leave the file out or misname it.
+        seed: Random seed for the places of the faults.
+        is_file: Whether an agent could leave the file out or misname it.
     """
     facts = facts_of(leaves, left)
     rng = random.Random(f"{seed}/{name}")  # noqa: S311 - nothing secret depends on it
@@ -168,7 +168,7 @@ def _as_a_whole(name: str, view: View) -> Iterator[tuple[Fault, str, View | None
 
 
 def _sites(left: View | str, rng: random.Random) -> Mapping[Fault, Sequence[_Site]]:
-    """Return some places of each kind of fault, in a random order."""
+    """Return some places for each kind of fault, in random order."""
     if isinstance(left, str):
         return {Fault.FIGURE: _figures(left, left, rng), Fault.NAME: _names(left, left, rng)}
     grids = grids_of(left)
@@ -179,7 +179,7 @@ def _sites(left: View | str, rng: random.Random) -> Mapping[Fault, Sequence[_Sit
         Fault.ROW_ADDED: _some(_more_rows(grids), rng),
         Fault.COLUMN: _some(_columns(grids), rng),
         Fault.SHEET: _some(_sheets(left), rng),
-        # In tables and data, values are swapped one by one.
+        # The values of tables and data are swapped one by one instead.
         Fault.FIGURE: _figures(left, text, rng),
         Fault.NAME: _names(left, text, rng),
         Fault.SECTION: _some([_made(what, view) for what, view in sections(left)], rng),
@@ -228,7 +228,7 @@ def _values(grids: Sequence[Grid], rng: random.Random) -> Iterator[_Site]:
 
 
 def other_value(value: Found, others: Sequence[Found]) -> Found:
-    """Return a value that is wrong in the place of this one: of the column, or another number."""
+    """Return a wrong value for this place: another value of the column, or another number."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
@@ -241,12 +241,12 @@ def other_value(value: Found, others: Sequence[Found]) -> Found:
 
 
 def other_figure(text: str) -> str:
-    """Return the number or time with another first digit: one that is at least a tenth off."""
+    """Return the number or time with another first digit, so that it is at least 10 % off."""
     return _DIGIT.sub(lambda d: "1" if d[0] == "9" else str(int(d[0]) + 1), text, count=1)
 
 
 def _json_values(view: View, rng: random.Random) -> Iterator[_Site]:
-    """Yield values of a JSON document that are in no list of objects."""
+    """Yield changes of values in a JSON document that are not in a list of objects."""
     if not isinstance(view, JsonView):
         return
     listed = bool(grids_of(view))
@@ -289,7 +289,7 @@ def _more_rows(grids: Sequence[Grid]) -> Iterator[_Site]:
 
 
 def _extra(value: Found, index: int) -> Found:
-    """Return what stands in an added row at the place of a value of the last one."""
+    """Return the value of an added row, derived from the same column's value in the last row."""
     if isinstance(value, str) and index == 0:
         return f"{value} extra"
     return other_value(value, ()) if isinstance(value, float) else value
@@ -317,7 +317,7 @@ def _sheets(view: View) -> Iterator[_Site]:
 
 
 def _figures(left: View | str, text: str, rng: random.Random) -> list[_Site]:
-    """Return numbers, times and dates of a text, changed wherever they stand."""
+    """Return changes of a number, time or date at all its places in a text."""
     return [
         _everywhere(
             left,
@@ -330,7 +330,7 @@ def _figures(left: View | str, text: str, rng: random.Random) -> list[_Site]:
 
 
 def _names(left: View | str, text: str, rng: random.Random) -> list[_Site]:
-    """Return names in a text, changed wherever they stand."""
+    """Return changes of a name at all its places in a text."""
     return [
         _everywhere(left, re.compile(rf"\b{re.escape(name)}\b"), name, _OTHER.title())
         for name in _some(_short(_NAME.findall(text)), rng)

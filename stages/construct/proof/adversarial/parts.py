@@ -1,4 +1,4 @@
-"""Parts of views left out: a section, a chart, the content, everything."""
+"""Returns copies of a view without a part: a section, the charts, its content, or all of it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ def with_text_changed(view: View, change: Callable[[str], str]) -> View:
 
 
 def sections(view: View) -> Iterator[tuple[str, View]]:
-    """Yield, for each part that a reader would miss, its name and the view without it."""
+    """Yield for each part of the view a description and the view without the part."""
     match view:
         case TextView():
             for what, text in _text_sections(view.text):
@@ -172,7 +172,7 @@ def blank(view: View) -> View | None:
 
 
 def skeleton(view: View) -> View | None:
-    """Return what is left of a document without its content; None for pictures and sound."""
+    """Return a document's headings, sheets and columns only; None for pictures and sound."""
     match view:
         case TextView():
             return TextView(text="\n\n".join(_HEADING.findall(view.text)))

@@ -1,4 +1,4 @@
-"""Scores mutants and cheats by the task's tree, without a judge, and says what came of them."""
+"""Scores cheats and mutants with the checks of a task's tree, without judge and programs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from taskdata.schema.views import UnreadableView, View
 
 _ROUNDING = 1e-6
 _MANY = 30
-"""Survivors that are kept of one task."""
+"""The most unnoticed mutants that are kept for one task."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class Played:
 async def resistance_of(
     task: Task, inputs: Mapping[str, View], reference: Played | None
 ) -> Resistance:
-    """Return how the task's tree takes cheats, and faults in what its reference left.
+    """Return the scores of cheats, and which faults in the reference the task's tree notices.
 
-    Leaves that only a judge or a program of the task can score keep what the reference got, so no
-    mutant is noticed by them and no cheat is paid by them.
+    Leaves that only a judge or a program can score notice no mutant, because they keep the
+    reference's score, and pay no cheat, because they are unscored.
 
     Args:
         task: The task.
-        inputs: Views of its files by path, as far as they can be read.
-        reference: With the full score; None: only cheats are played.
+        inputs: Views of the task's readable files by path.
+        reference: A reference with the full score; None: only cheats are tried.
 
     Raises:
         BadTaskData: a check of the task is not valid.
@@ -134,7 +134,7 @@ async def _paid(task: Task, cheat: Cheat) -> CheatScore:
 
 
 def _unplayed(leaf: Checkpoint) -> LeafScore:
-    """Return the score of a leaf that no check decides: who copies the inputs has read them."""
+    """Return a cheat's score of a leaf without a check; a cheat has called the reading tools."""
     if isinstance(leaf.verifier, ToolResultCheck):
         return LeafScore(leaf_id=leaf.id, score=10.0, verifier="cheat:read@1", reason="read")
     return LeafScore(

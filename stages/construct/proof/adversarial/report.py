@@ -1,4 +1,4 @@
-"""What adversarial proof has found about one task."""
+"""The results of adversarial proof for one task."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +13,7 @@ _ROUNDING = 1e-6
 
 
 class Survivor(Value):
-    """A fault in the reference that removed what a requirement names, and cost nothing."""
+    """A fault that removed what a requirement names without lowering the root score."""
 
     fault: str
     deliverable: str | None
@@ -41,18 +41,18 @@ class CheatScore(Value):
 
     @property
     def is_paid(self) -> bool:
-        """Whether the work earns more than it may."""
+        """Whether the work earns more than `MOST_FOR_CHEATS`."""
         return self.score is not None and self.score > MOST_FOR_CHEATS + _ROUNDING
 
 
 class Resistance(Value):
-    """How a checkpoint tree takes faults and cheats."""
+    """Which faults a checkpoint tree notices, and what it gives cheats."""
 
     faults: tuple[FaultCount, ...] = ()
-    """By kind; empty: there is no reference with the full score that could get a fault."""
+    """Counts by kind of fault; empty if no reference reaches the full score."""
     survivors: tuple[Survivor, ...] = ()
     not_asked_for: int = Field(default=0, ge=0)
-    """Faults in what no requirement names; nothing follows from whether they are noticed."""
+    """Number of faults in content that no requirement names; they do not count."""
     cheats: tuple[CheatScore, ...] = ()
 
     @property
@@ -67,13 +67,13 @@ class Resistance(Value):
 
     @property
     def paid(self) -> tuple[CheatScore, ...]:
-        """The cheats that earn more than they may, the best paid first."""
+        """The cheats that earn more than `MOST_FOR_CHEATS`, the highest score first."""
         found = [cheat for cheat in self.cheats if cheat.is_paid]
         return tuple(sorted(found, key=lambda cheat: -(cheat.score or 0.0)))
 
     @property
     def best_cheat(self) -> float | None:
-        """The most that a cheat earns; None: none could be scored."""
+        """The highest score of a cheat; None if no cheat could be scored."""
         scores = [cheat.score for cheat in self.cheats if cheat.score is not None]
         return max(scores, default=None)
 
@@ -84,7 +84,7 @@ class Resistance(Value):
 
     @property
     def overpaid(self) -> tuple[str, ...]:
-        """A sentence for each cheat that earns more than it may."""
+        """A sentence for each cheat that earns more than `MOST_FOR_CHEATS`."""
         return tuple(
             f"{cheat.name} earns {cheat.score:.2f}, more than {MOST_FOR_CHEATS:g}"
             for cheat in self.paid
@@ -92,11 +92,11 @@ class Resistance(Value):
 
 
 def mutation_score(found: Iterable[Resistance]) -> float | None:
-    """Return the share (0-1) of mutants that are noticed, of those that remove what is named.
+    """Return the share (0-1) of noticed mutants among those that remove what is named.
 
-    It is killed / (mutants - not asked for), the mutation score of DeMillo, Lipton and Sayward
-    (Hints on test data selection, 1978), where equivalent mutants are left out; here those are
-    faults in what no requirement names. None: there are no mutants.
+    The formula is killed / (mutants - not asked for), the mutation score of DeMillo, Lipton and
+    Sayward (Hints on test data selection, 1978). Faults in content that no requirement names take
+    the place of their equivalent mutants. None: there are no mutants.
     """
     every: Sequence[Resistance] = list(found)
     tried = sum(one.tried for one in every)

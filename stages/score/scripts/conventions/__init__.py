@@ -1,1 +1,1 @@
-"""How the programs of a format are run, and how they say their verdict: one module per format."""
+"""How the programs of a format are run, and how their verdict is read: one module per format."""

@@ -1,4 +1,4 @@
-"""What a format has to say about the programs that score its tasks."""
+"""The interface by which a format says how the programs that score its tasks are run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,37 +14,37 @@ from taskdata.schema.checkpoint import ScriptCheck
 from taskdata.schema.task import Task
 
 Files = Mapping[str, bytes]
-"""Contents by relative path."""
+"""Content of files by relative path."""
 
 
 @dataclass(frozen=True)
 class Staged:
-    """What a program finds in its sandbox."""
+    """The files that a program finds in its sandbox."""
 
     input: Files
-    """Below `/workspace/input`; read-only."""
+    """Files below `/workspace/input`, which are read-only."""
     begun: Files = field(default_factory=dict)
-    """Below `/workspace/output`; may be changed."""
+    """Files below `/workspace/output`, which the program may change."""
 
 
 class Convention(Protocol):
-    """A format's way to run a program over what was left of a task."""
+    """A format's way to run a program over what an agent left."""
 
     @property
     def places(self) -> Sequence[Place]:
-        """Where its programs see folders of the workspace, if the task has an image of its own."""
+        """Paths under which programs in a task's own image see folders of the workspace."""
         ...
 
     def staged(self, task: Task, left: Left, artifacts: ArtifactStore) -> Staged:
         """Return the files for a program's sandbox; blocks.
 
         Raises:
-            NightshiftError: the artifact store has no longer one of the files.
+            NightshiftError: the artifact store no longer has one of the files.
         """
         ...
 
     def make_ready(self, workspace: Workspace) -> None:
-        """Add what a program finds besides files; the sandbox is opened next."""
+        """Add what a program needs besides files, before the sandbox is opened."""
         ...
 
     def command(
@@ -67,6 +67,6 @@ class Convention(Protocol):
         """Return the verdict on each leaf that the program scores; blocks.
 
         Raises:
-            ScriptBroken: the program was stopped, failed, or said nothing that is a verdict.
+            ScriptBroken: the program was stopped, failed, or gave no valid verdict.
         """
         ...

@@ -1,4 +1,4 @@
-"""The conventions by what tells them apart; adding one is one module and one line here."""
+"""Chooses the convention of a program; a new convention is one module and one line here."""
 
 from stages.score.scripts.conventions.base import Convention
 from stages.score.scripts.conventions.harbor import HarborConvention
@@ -10,5 +10,5 @@ _BY_VERDICT: dict[str, Convention] = {"reward_file": HarborConvention()}
 
 
 def convention_of(script: ScriptCheck) -> Convention:
-    """Return how the program is run: as Toolathlon's are, which ours are too, or as Harbor's."""
+    """Return the program's convention: Harbor's, or Toolathlon's, which other tasks use, too."""
     return _BY_VERDICT.get(script.verdict, _TOOLATHLON)

@@ -1,7 +1,8 @@
 """Harbor's verifiers: `tests/test.sh` in the task's image, which writes its reward into a file.
 
-The workspace is what the agent left, at the task's working folder. `/tests` is there only now, and
-`/logs` is a folder of this run alone. Neither the exit code nor the output is the verdict.
+The workspace holds what the agent left, at the path of the task's working folder. `/tests` exists
+in this sandbox only, and `/logs` belongs to this run only. Neither the exit code nor the output is
+the verdict.
 """
 
 import json
@@ -27,7 +28,7 @@ from taskdata.schema.checkpoint import ScriptCheck
 from taskdata.schema.task import Resources, Task
 
 REWARDS = ("reward.txt", "reward.json")
-"""Files below /logs/verifier; the first that is there counts."""
+"""Names of the reward file below /logs/verifier; the first existing one counts."""
 
 _TESTS, _LOGS = "tests", "logs"
 _REWARD_KEY = "reward"
@@ -39,7 +40,7 @@ _LACKING = re.compile(
     r"|Network is unreachable)",
     re.MULTILINE,
 )
-"""What a shell and programs say that miss a program, or a network."""
+"""Messages of shells and programs that miss a program or the network."""
 
 
 class HarborConvention:
@@ -51,7 +52,7 @@ class HarborConvention:
     )
 
     def staged(self, task: Task, left: Left, artifacts: ArtifactStore) -> Staged:
-        """Return the tests, and what was left as the workspace; blocks."""
+        """Return the tests, and what the agent left as the workspace; blocks."""
         tests = task.environment.evaluation if task.environment else ()
         return Staged(
             {file.path: artifacts.read_bytes(file.sha256) for file in tests},
@@ -59,7 +60,7 @@ class HarborConvention:
         )
 
     def make_ready(self, workspace: Workspace) -> None:
-        """Make the folder for the reward, and let files be run: no mode is kept of a file."""
+        """Make the folder for the reward, and all files executable, as their modes are unknown."""
         logs = workspace.root / _LOGS
         for folder in (logs, logs / "verifier", logs / "agent"):
             folder.mkdir()
@@ -90,27 +91,27 @@ class HarborConvention:
 
 
 def shell_program(workdir: str, path: str) -> list[str]:
-    """Return the command line of a shell program below the root, started in that folder."""
+    """Return the command line that starts the shell program at `/path` in the working folder."""
     return ["/bin/bash", "-c", _IN_FOLDER, "bash", workdir, path]
 
 
 def missing_in(output: str) -> str | None:
-    """Return what a task's shell program lacked here, by what it wrote; None if that is nothing."""
+    """Return the program or network that a shell program missed by its output, None if none."""
     found = _LACKING.search(output)
     return found and (found["program"] or "a network")
 
 
 def read_reward(script: ScriptCheck, completed: Completed, rewards: Files) -> Verdict:
-    """Return the verdict that the reward is: 1 is the full score.
+    """Return the reward as a verdict; a reward of 1 is the full score.
 
     Args:
         script: The program.
-        completed: How it ended; its output is the evidence.
-        rewards: The reward files that it left, by name.
+        completed: How the program ended; its output is the evidence.
+        rewards: The reward files that the program left, by name.
 
     Raises:
-        ScriptDoubted: it missed a program or a network, and gave less than the full reward.
-        ScriptBroken: it left no reward, or one that is no number from 0 to 1.
+        ScriptDoubted: the program missed a program or a network and gave less than 1.
+        ScriptBroken: the program left no reward, or one that is no number from 0 to 1.
     """
     output = said_by(completed)
     missing = missing_in(output)
@@ -139,7 +140,7 @@ def _number(content: bytes, name: str) -> float | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(value, dict):
-        # Some programs add what the reward is made of.
+        # Some verifiers add the parts of the reward under other keys.
         value = value.get(_REWARD_KEY, *(value.values() if len(value) == 1 else ()))
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and math.isfinite(value) else None

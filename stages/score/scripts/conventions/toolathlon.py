@@ -1,4 +1,4 @@
-"""Programs as Toolathlon's are run: with options that name folders, all of them read-only."""
+"""Runs programs as Toolathlon does: with options that name folders, all of them read-only."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -30,16 +30,16 @@ _LAUNCHER = "environments.scripts.launch"
 
 
 class ToolathlonConvention:
-    """Runs Python and shell programs, of Toolathlon's pools and of our own tasks."""
+    """Runs the Python and shell programs of Toolathlon's pools and of Nightshift's own tasks."""
 
     places: Sequence[Place] = ()
 
     def staged(self, task: Task, left: Left, artifacts: ArtifactStore) -> Staged:
-        """Return the programs, the ground truth, and all that was left; blocks."""
+        """Return the programs, the ground truth, and everything that the agent left; blocks."""
         return Staged(staged(task, left.files, left.answer, left.transcript, artifacts))
 
     def make_ready(self, workspace: Workspace) -> None:
-        """Make the folders that are there even if nothing is in them."""
+        """Make the folders that must exist even if they are empty."""
         for folder in FOLDERS:
             (workspace.input / folder).mkdir(mode=0o755, exist_ok=True)
 
@@ -70,7 +70,7 @@ class ToolathlonConvention:
         completed: Completed,
         workspace: Workspace,
     ) -> Mapping[str, Verdict]:
-        """Return what the exit code, the last line or `result.json` says; blocks."""
+        """Return the verdict from the exit code, the last line or `result.json`; blocks."""
         result = _result(workspace) if script.verdict == "json_file" else None
         return read_verdicts(script, leaf_ids, ScriptRun(completed, result))
 

@@ -70,7 +70,7 @@ def test_the_turns_of_a_simulated_user_are_told_apart_with_what_they_cost():
     )
     (entry,) = entries(transcript(turn), CAPS[0])
     assert (entry["who"], entry["title"]) == ("simulated_user", "gpt-5-mini")
-    assert entry["facts"] == "1.5 s · $0.0200, not the agent's · ends the talk"
+    assert entry["facts"] == "1.5 s · $0.0200, not in the agent's cost · ends the talk"
     assert entry["parts"] == [["", "<b>Done.</b>"]]
 
 

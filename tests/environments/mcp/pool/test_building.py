@@ -85,7 +85,7 @@ def test_the_cause_of_a_failed_build_is_what_tells_it():
     reason = _reason(Completed(1, b"", said, 1.0), b"", ["files.example:443"])
     assert reason.startswith("code 1: code E404 404 Not Found - a-1.1.5.tgz")
     assert "`--relock` takes the newest that fits" in reason
-    assert "it wanted to reach files.example:443 (`--allow-host HOST` allows it)" in reason
+    assert "it tried to reach files.example:443 (`--allow-host HOST` allows a host)" in reason
     long = b"x " * 900 + b"the cause"
     assert _reason(Completed(2, b"", long, 1.0), b"", []).endswith("x the cause")
     assert (

@@ -1,4 +1,4 @@
-"""Text that runs out of its shape or off the slide is told, other text is not."""
+"""The renderer reports text that runs out of its shape or off the slide, and no other text."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ LINE = "A line about the trams of the town and its stops"
 
 @pytest.fixture
 def overflowing(tmp_path: Path):
-    """Return what is told of a slide that the given function fills."""
+    """Return the overflowing texts of a slide that the given function fills."""
 
     def look(fill) -> tuple[str, ...]:
         presentation = Presentation()

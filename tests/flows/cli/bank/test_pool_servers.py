@@ -82,7 +82,7 @@ def test_a_server_that_cannot_be_built_costs_neither_the_bank_nor_its_other_serv
     said = taken()
     assert "Bank club@1: 6 tasks imported" in said
     assert "MCP server 'ledger' of the pool cannot be built: it locks its libraries" in said
-    assert "Another try at those that are not: nightshift mcp install --bank club" in said
+    assert "To try the others again, run: nightshift mcp install --bank club" in said
     with pytest.raises(typer.Exit) as ended:
         install(["ledger"], bank="club")
     assert ended.value.exit_code == 1
@@ -97,9 +97,9 @@ def test_a_server_that_the_pool_does_not_bring_is_named_with_those_that_it_does(
 def test_a_pool_without_its_dump_names_the_servers_that_need_it(taken, pool, lacking):
     (pool / "db/init.sql").unlink()
     taken(install=False)
-    assert "put db/init.sql.gz in its place" in lacking()["database", "postgresql"]
+    assert "put db/init.sql.gz into the pool" in lacking()["database", "postgresql"]
 
 
 def test_options_of_builds_are_for_the_servers_of_a_bank():
-    with pytest.raises(Misuse, match="name it with --bank"):
+    with pytest.raises(Misuse, match="add --bank NAME"):
         install(["time"], relock=True)

@@ -53,7 +53,7 @@ def test_cheats_and_faults_are_tried_and_the_mutation_score_is_said(home, capsys
 
     prove("starter", task=["harvest-pie"], sandbox=None)
     said = " ".join(capsys.readouterr().out.split())
-    assert f"{report['noticed']} of {tried} faults in what requirements name are noticed" in said
+    assert f"notice {report['noticed']} of {tried} faults in what requirements name" in said
 
     prove("starter", task=["harvest-pie"], sandbox=None, mutants=False, as_json=True)
     assert json.loads(capsys.readouterr().out)["proofs"][0]["resistance"] is None

@@ -1,4 +1,4 @@
-"""What code can say against a proposed request."""
+"""The faults that code finds in proposed requests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Seeds are discovered over the real client, by the scripted model and by worse ones."""
+"""Seeds are discovered over the real client, with the scripted model and with faulty ones."""
 
 import json
 from functools import partial
@@ -81,7 +81,7 @@ def test_requests_of_three_difficulties_become_seeds_that_say_where_they_come_fr
     assert made.prompts == ("discover@1", "reflect@1")
     assert (result.rounds, result.mended, result.ended_by) == (1, 2, "")
     assert result.tally.calls == len(scripted.seen) == 2
-    # The model mended what code had found: a tool's name, somebody's address.
+    # The model corrected the faults that code had found: a tool's name, a person's address.
     shown = scripted.seen[1].body["messages"][1]["content"]
     assert "it names the tool ReadCSV" in shown
     assert "personal data ('d.osei@harbourmuseum.org')" in shown
@@ -151,7 +151,8 @@ def test_a_model_that_praises_its_own_faults_is_not_believed(wire, found, store)
     reasons = [proposal.reason for proposal in result.dropped]
     assert reasons[0].startswith("it repeats seed ")
     assert "speaks to the model" in reasons[1]
-    assert reasons[2] == "the model keeps it and says that its result cannot be verified"
+    said = "the model kept it although its review says that its result cannot be verified"
+    assert reasons[2] == said
     assert "it has 14 characters" in reasons[3]
 
 

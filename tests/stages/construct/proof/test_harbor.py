@@ -1,4 +1,4 @@
-"""Tasks of Harbor's format prove themselves: a solution passes, the beginning does not."""
+"""Proof of tasks in Harbor's format: the solution passes, the initial workspace does not."""
 
 import shutil
 import subprocess

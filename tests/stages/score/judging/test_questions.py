@@ -1,4 +1,4 @@
-"""Leaves of which all are required are asked about in one question; all others one by one."""
+"""Leaves of one `all_required` node share a question; every other leaf has its own."""
 
 import json
 from dataclasses import replace
@@ -85,7 +85,7 @@ def test_a_group_is_one_question_with_a_verdict_on_each_leaf(scored, wire):
     evidence, _, asked = question.partition("\nEND UNTRUSTED ")
     assert "1. Requirement: one holds." in asked
     assert "2. Requirement: two holds." in asked
-    # What comes before the requirements is the same for every question about the trial.
+    # All questions about the trial are equal up to the requirements.
     assert {said(seen).partition("\nEND UNTRUSTED ")[0] for seen in wire.seen} == {evidence}
     (body,) = [seen.body for seen in wire.seen if said(seen) == question]
     assert body["response_format"]["json_schema"]["schema"]["required"] == ["1", "2"]

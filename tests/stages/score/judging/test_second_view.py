@@ -1,4 +1,4 @@
-"""What may speak to the judge adds at most a point: the trial is judged without it, too."""
+"""Sentences that may address the judge add at most a point, because of the second view."""
 
 import asyncio
 import json
@@ -61,7 +61,7 @@ def obeys(high: int, low: int | None) -> Callable[[str], int | None]:
 def test_a_demand_that_no_rule_knows_adds_nothing_to_the_score():
     found, (whole, second) = judged(f"{PLAIN} {DEMAND}", obeys(9, 2))
     assert found.score == 2
-    assert found.reason.startswith("2 without sentences that may speak to the judge, 9 with them")
+    assert found.reason.startswith("2 without sentences that may address the judge, 9 with them")
     assert DEMAND in whole
     assert PLAIN in second
     assert DEMAND not in second
@@ -90,7 +90,7 @@ def test_a_verdict_that_there_is_only_with_them_does_not_count():
 def test_what_nobody_doubts_or_cannot_have_gained_is_asked_about_once(new_task):
     assert len(judged(PLAIN, obeys(9, 9))[1]) == 1
     assert len(judged(f"{PLAIN} {DEMAND}", obeys(1, 0))[1]) == 1
-    # The published judge is asked once.
+    # The published judge saw every trial once only.
     published = judged(f"{PLAIN} {DEMAND}", obeys(9, 2), profile="gta2-published")
     assert (published[0].score, len(published[1])) == (9, 1)
     # A word of the task is expected in the work.
@@ -108,7 +108,7 @@ def test_no_held_out_demand_moves_a_judge_that_obeys_them_all():
 
 
 def test_doubts_are_as_many_as_the_docs_say():
-    """As of docs/scoring.md: who changes the figures changes them there."""
+    """These figures are in docs/scoring.md: change both together."""
     groups = (wordings.LATER_INJECTIONS, wordings.LAST_INJECTIONS, wordings.LATER_HONEST)
     assert [len(group) for group in groups] == [36, 24, 28]
     doubtful = [sum(is_doubtful(text, frozenset()) for text in group) for group in groups]

@@ -1,4 +1,4 @@
-"""What a reward file says, and what a verifier lacked that gave none, or one that means nothing."""
+"""How reward files are read, and why a verifier gave no reward or a meaningless one."""
 
 import os
 

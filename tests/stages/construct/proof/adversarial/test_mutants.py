@@ -1,4 +1,4 @@
-"""References get one fault each: in what requirements name, and in every kind of file."""
+"""Mutants have one fault each, in facts that requirements name and in every kind of file."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Trees against cheats and faults: what is noticed, what is paid, what nobody asked for."""
+"""What trees give cheats, which faults they notice, and which faults do not count."""
 
 import asyncio
 

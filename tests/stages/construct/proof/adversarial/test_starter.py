@@ -1,4 +1,4 @@
-"""The starter bank under adversarial proof, at length."""
+"""Adversarial proof of the whole starter bank."""
 
 import pytest
 
