@@ -16,21 +16,20 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from statistics import median
 
 import yaml
 from load.model_server import model_server
-from load.planning import agent_of, new_store
+from load.planning import agent_of, new_store, store_run
 
 from environments.mcp import install
 from environments.mcp.servers import server
 from stages.execute import work
 from stages.release.importing import import_bank
 from taskdata.banks.found import find_bank
-from taskdata.schema.run import OutcomeStatus, Run, RunConfig, RunStatus, Trial, TrialOutcome
+from taskdata.schema.run import OutcomeStatus, RunConfig, TrialOutcome
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript
 from taskdata.store import Store
@@ -189,32 +188,8 @@ def _plan(
         workers=1,
         trials_per_worker=in_flight,
     )
-    store.add_run(
-        Run(
-            id=run_id,
-            status=RunStatus.RUNNING,
-            config=config,
-            release_hash=release.hash,
-            code_version="benchmark",
-            created_at=datetime.now(UTC),
-        )
-    )
     numbered = ((task, number) for number in range(repetitions) for task in tasks)
-    planned = [
-        Trial(
-            id=Trial.make_id(run_id, agent.name, task.id, repetition, 0),
-            run_id=run_id,
-            agent=agent.name,
-            task_id=task.id,
-            task_hash=task.content_hash,
-            tier=task.tier,
-            category=task.category,
-            repetition=repetition,
-            round=0,
-        )
-        for task, repetition in islice(numbered, trials)
-    ]
-    store.plan_trials(planned)
+    planned = store_run(store, run_id, config, release.hash, islice(numbered, trials))
     return [trial.id for trial in planned]
 
 

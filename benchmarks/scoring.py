@@ -15,8 +15,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import islice
 
-from load.planning import new_store
+from load.planning import new_store, store_run
 
 from flows.config import Settings
 from flows.workers.clusters import client
@@ -28,10 +29,7 @@ from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.run import (
     Deliverable,
     OutcomeStatus,
-    Run,
     RunConfig,
-    RunStatus,
-    Trial,
     TrialOutcome,
 )
 from taskdata.schema.task import Capability, Category, DeliverableSpec, DeliverableType, Task, Tier
@@ -140,32 +138,8 @@ def plan(
         page_pictures=False,
     )
     now = datetime.now(UTC)
-    store.add_run(
-        Run(
-            id=run_id,
-            status=RunStatus.RUNNING,
-            config=config,
-            release_hash=release.hash,
-            code_version="benchmark",
-            created_at=now,
-        )
-    )
-    planned = [
-        Trial(
-            id=Trial.make_id(run_id, agent.name, task.id, repetition, 0),
-            run_id=run_id,
-            agent=agent.name,
-            task_id=task.id,
-            task_hash=task.content_hash,
-            tier=task.tier,
-            category=task.category,
-            repetition=repetition,
-            round=0,
-        )
-        for task in tasks
-        for repetition in range(_REPETITIONS)
-    ][:trials]
-    store.plan_trials(planned)
+    numbered = ((task, number) for task in tasks for number in range(_REPETITIONS))
+    planned = store_run(store, run_id, config, release.hash, islice(numbered, trials))
     made = [_deliverable(store, _workbook(number)) for number in range(files)]
     for number, trial in enumerate(planned):
         store.record_outcome(

@@ -1,9 +1,10 @@
 """A planned run in a new store: many trials of one agent over a bank of small tasks."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -60,23 +61,38 @@ def plan(
     file = InputFile(path="sales.csv", sha256=sha256, size_bytes=len(_INPUT))
     tasks = [_task(number, file, tool) for number in range(-(-trials // repetitions))]
     release = store.add_release(run_id, tasks, {})
+    config = RunConfig(
+        bank="benchmark",
+        agents=(agent,),
+        repetitions=repetitions,
+        refinement_rounds=0,
+        workers=workers,
+        trials_per_worker=in_flight,
+    )
+    numbered = ((task, number) for task in tasks for number in range(repetitions))
+    planned = store_run(store, run_id, config, release.hash, islice(numbered, trials))
+    return [trial.id for trial in planned]
+
+
+def store_run(
+    store: Store,
+    run_id: str,
+    config: RunConfig,
+    release_hash: str,
+    numbered: Iterable[tuple[Task, int]],
+) -> list[Trial]:
+    """Store a run of one agent, and plan a trial for each task and number of a repetition."""
     store.add_run(
         Run(
             id=run_id,
             status=RunStatus.RUNNING,
-            config=RunConfig(
-                bank="benchmark",
-                agents=(agent,),
-                repetitions=repetitions,
-                refinement_rounds=0,
-                workers=workers,
-                trials_per_worker=in_flight,
-            ),
-            release_hash=release.hash,
+            config=config,
+            release_hash=release_hash,
             code_version="benchmark",
             created_at=datetime.now(UTC),
         )
     )
+    (agent,) = config.agents
     planned = [
         Trial(
             id=Trial.make_id(run_id, agent.name, task.id, repetition, 0),
@@ -89,11 +105,10 @@ def plan(
             repetition=repetition,
             round=0,
         )
-        for task in tasks
-        for repetition in range(repetitions)
-    ][:trials]
+        for task, repetition in numbered
+    ]
     store.plan_trials(planned)
-    return [trial.id for trial in planned]
+    return planned
 
 
 def _task(number: int, file: InputFile, tool: str) -> Task:

@@ -8,12 +8,12 @@ UNKNOWN = "–"
 
 
 def bank(name: str) -> str:
-    """Return what a bank is called: a folder by its own name, for its path tells readers little."""
+    """Return the name of a bank for readers: of a bank in a folder, the folder's name alone."""
     return Path(name).name or name if "/" in name else name
 
 
 def banks(names: Sequence[str]) -> Sequence[str]:
-    """Return what banks are called; as they are where that would tell none from another."""
+    """Return the names of banks for readers; with full paths where short names would be equal."""
     called = [bank(name) for name in names]
     return called if len(set(called)) == len(set(names)) else names
 
