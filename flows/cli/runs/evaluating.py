@@ -95,7 +95,7 @@ def _begin(settings: "Settings", run_id: str, config: "RunConfig", workers: Exit
     from flows.workers.clusters import cluster
     from quality.gates import still_holds
     from quality.loading import load_great_expectations
-    from quality.suites.tasks import TASKS
+    from taskdata.schema.gate import TASKS
     from taskdata.store import Store
 
     importlib.import_module("flows.nightly")
