@@ -47,6 +47,7 @@ TASK_COLUMNS = (
     "depth",
     "weightless_nodes",
     "checkable_share",
+    "has_a_figure",
     "deliverables",
     "unseen_deliverables",
     "misnamed_deliverables",
@@ -73,7 +74,7 @@ class TaskRules:
     min_checkable_share: float = 0.0
     """Least share (0-1) of a workflow task's weight that code can verify."""
     needs_check: bool = False
-    """Something of every task can be verified without a judge."""
+    """Every task gets a figure without a judge."""
     needs_files: bool = False
     needs_reference: bool = False
     may_reach_private_addresses: bool = False
@@ -131,8 +132,8 @@ def _of_a_run(rules: TaskRules) -> list["Expectation"]:
     if rules.quarantines:
         expected = quarantining(expected)
     if rules.needs_check:
-        says = "without a judge, some leaf of every task can be verified by code"
-        expected.append(between("checkable_share", says, 0, above_low=True))
+        says = "without a judge, code can verify some leaf of every task, or compare its steps"
+        expected.append(one_of("has_a_figure", says, [True]))
     return expected
 
 
@@ -167,6 +168,7 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
             if not any(child.weight for child in node.children) and not task.provenance.as_published
         ),
         "checkable_share": task.checkpoints.checkable_share(),
+        "has_a_figure": _has_a_figure(task),
         "deliverables": len(asked) + len(task.state_files),
         "unseen_deliverables": _listed(asked - _looked_at(leaves, asked)),
         "misnamed_deliverables": _listed(
@@ -189,6 +191,15 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
     if task.is_decided_by_program:
         return row | dict.fromkeys(_OF_PROGRAMS)
     return row | dict.fromkeys(_OF_FORM) if task.provenance.as_published else row
+
+
+def _has_a_figure(task: Task) -> bool:
+    """Return whether a run without a judge says anything of the task.
+
+    The metrics of the atomic tier compare steps and answer with those of the reference.
+    """
+    is_compared = task.reference is not None and task.answer is not None
+    return is_compared or task.checkpoints.checkable_share() > 0
 
 
 def _named_to_user(task: Task, tools: set[str]) -> set[str]:

@@ -17,6 +17,7 @@ from taskdata.schema.task import (
     ReferenceSolution,
     ReferenceStep,
     Resources,
+    SubjectiveAnswer,
     Task,
     TaskEnvironment,
 )
@@ -208,6 +209,13 @@ def test_without_a_judge_a_task_that_only_a_judge_can_score_is_stopped(make_task
     assert gate(task, rules=TaskRules()).success
     (failure,) = gate(task, rules=TaskRules(needs_check=True)).failures
     assert failure.expectation.startswith("without a judge")
+    answered = make_task(
+        tier="atomic",
+        checkpoints=JUDGED,
+        deliverables=ONE_FILE,
+        answer=SubjectiveAnswer(texts=("There is one cat.",)),
+    )
+    assert gate(answered, rules=TaskRules(needs_check=True)).success
 
 
 def test_a_task_of_a_users_bank_that_does_not_pass_is_left_out_by_itself(make_task: MakeTask):
