@@ -213,7 +213,7 @@ def test_without_a_judge_a_task_that_only_a_judge_can_score_is_stopped(make_task
         tier="atomic",
         checkpoints=JUDGED,
         deliverables=ONE_FILE,
-        answer=SubjectiveAnswer(texts=("There is one cat.",)),
+        answer=SubjectiveAnswer(references=("One cat.", "There is one.", "A single cat.")),
     )
     assert gate(answered, rules=TaskRules(needs_check=True)).success
 
