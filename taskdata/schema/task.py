@@ -130,6 +130,8 @@ Answer = Annotated[
 ]
 
 
+UNKNOWN_LICENCE = "unknown"
+"""The licence of a task whose origin states none."""
 GTA_WORKFLOW = "gta-workflow"
 """The source of tasks that were published as GTA-Workflow."""
 

@@ -164,7 +164,7 @@ def _foreign(found: _Item) -> Task:
         checkpoints=tree,
         answer=answer,
         reference=found.dialog.reference,
-        provenance=Provenance(source=source.format, license="not stated"),
+        provenance=Provenance(source=source.format, license=source.licence_of(notes)),
         extras=source.extras(notes),
     )
 

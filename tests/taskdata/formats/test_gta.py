@@ -165,7 +165,7 @@ def test_a_workflow_item_becomes_a_judged_tree(read, workflow_folder, item):
     )
     assert [child.id for child in second.children] == ["2-1", "2-2"]
     assert task.extras["gta-workflow"]["sub_tasks.1.0.id"] == "2.1"
-    filled_in = {"category": 1, "title": 1, "human_minutes": 1, "deliverables": 1}
+    filled_in = {"category": 1, "title": 1, "human_minutes": 1, "deliverables": 1, "licence": 1}
     assert result.source.assumed == filled_in
 
 
