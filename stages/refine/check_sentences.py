@@ -118,7 +118,6 @@ TOLD: Mapping[str, Told] = {
 """What is said about each check of the library that has a safe sentence."""
 
 _SHORTCOMINGS: Mapping[Shortcoming, str] = {
-    Shortcoming.NO_SHEET: "a sheet that is looked for is not there",
     Shortcoming.NO_TABLE: "there is no table",
     Shortcoming.NO_COLUMN: "a column that is looked for is not there",
     Shortcoming.NO_ROWS: "there are no rows",
@@ -176,10 +175,18 @@ def _said(check: Check, finding: CheckFinding, policy: Policy) -> str:
     if not any(said):
         said = [told.fault]
     sheet = str(check.args.get("sheet") or "")
-    if sheet and Shortcoming.NO_SHEET not in finding.shortcomings and any(said):
-        named = f"sheet {sheet}" if policy.may_name(sheet) else "the sheet"
-        said = [f"{named} is there", *said]
+    if sheet and (any(said) or Shortcoming.NO_SHEET in finding.shortcomings):
+        said = [*_on_sheet(sheet, finding, policy), *said]
     return "; ".join(filter(None, said))
+
+
+def _on_sheet(sheet: str, finding: CheckFinding, policy: Policy) -> Iterator[str]:
+    """Yield that a sheet is there or not; its name is told only where the task states it."""
+    named = f"sheet {sheet}" if policy.may_name(sheet) else ""
+    if Shortcoming.NO_SHEET not in finding.shortcomings:
+        yield f"{named or 'the sheet'} is there"
+    else:
+        yield f"{named or 'a sheet that is looked for'} is not there"
 
 
 def _count(told: Told, finding: CheckFinding, policy: Policy) -> str:

@@ -34,6 +34,7 @@ HIDDEN = "[…]"
 """Stands for what is left out of a requirement."""
 _STATEMENTS = frozenset({"all", "none"})
 """Arguments of checks with what is to be stated, or not."""
+_STATED = _STATEMENTS | {"expected"}
 _EXPECTED = _STATEMENTS | {"expected", "values", "rows", "cells"}
 """Arguments of checks whose values are to be found out; the others name places and forms."""
 _SHORTEST = 3
@@ -71,6 +72,9 @@ _NUMBER_WORDS: Mapping[str, int] = {
     "eighty": 80,
     "ninety": 90,
     "hundred": 100,
+    "thousand": 1000,
+    "million": 1_000_000,
+    "dozen": 12,
 }
 _SEVERAL_HIDDEN = re.compile(rf"{re.escape(HIDDEN)}(?: {re.escape(HIDDEN)})+")
 _PUNCTUATION = "\"'`.,;:!?()[]{}"
@@ -94,8 +98,9 @@ class Policy:
         # An answer may be one of several that the query names, and is one all the same.
         own = _longest_first({*_expected(leaf, _STATEMENTS), *self._untold(_expected(leaf))})
         text = _without(self._texts, _without(own, leaf.requirement, re.IGNORECASE))
-        figures = frozenset(_figures_in(_arguments(leaf)))
-        words = (self._without_figure(word, figures) for word in text.split())
+        figures = frozenset(_figures_in([*_arguments(leaf), *_expected(leaf, _STATED)]))
+        stated = frozenset(_figures_in(_expected(leaf, _STATED)))
+        words = (self._without_figures(word, figures, stated) for word in text.split())
         return _SEVERAL_HIDDEN.sub(HIDDEN, " ".join(words))
 
     def quote(self, text: str) -> str:
@@ -104,8 +109,10 @@ class Policy:
 
     def may_name(self, text: str) -> bool:
         """Return whether the task itself states this text."""
-        whole = rf"(?<!\w){re.escape(text.casefold())}(?!\w)"
-        return bool(text) and re.search(whole, self._told) is not None
+        folded = text.casefold()
+        if not folded or folded not in self._told:
+            return False
+        return re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", self._told) is not None
 
     def count(self, right: int, asked: int) -> str:
         """Return how many of the parts asked for are right, such as `2 of 5` or `most of the`.
@@ -165,13 +172,23 @@ class Policy:
     def _untold(self, texts: Iterable[str]) -> Iterator[str]:
         return (text for text in texts if not self.may_name(text))
 
-    def _without_figure(self, word: str, own: frozenset[str]) -> str:
+    def _without_figures(self, word: str, own: frozenset[str], stated: frozenset[str]) -> str:
+        """Return a word without numbers, in figures and in words.
+
+        `own` are the numbers of the leaf's verifier, and `stated` those that are its answer.
+        """
         bare = word.strip(_PUNCTUATION)
-        number = _NUMBER_WORDS.get(bare.casefold())
-        is_number = number is not None and (number > _COMMON or str(number) in own)
-        is_figure = is_number or any(c.isdigit() for c in bare)
-        told = bare.casefold() in self._told_words
-        return word.replace(bare, HIDDEN) if is_figure and not told else word
+        told = bare.casefold() in self._told_words and not stated & {*_figures_in([bare])}
+        if told:
+            return word
+        if any(char.isnumeric() for char in bare):
+            return word.replace(bare, HIDDEN)
+        # Twenty-one is one number, so one of its words hides the other.
+        parts = [match.casefold() for match in _WORD.findall(bare)]
+        numbers = [_NUMBER_WORDS[part] for part in parts if part in _NUMBER_WORDS]
+        if not any(number > _COMMON or str(number) in own for number in numbers):
+            return word
+        return _WORD.sub(lambda m: HIDDEN if m[0].casefold() in _NUMBER_WORDS else m[0], word)
 
     def _quoted(self, figure: str) -> str:
         is_long = sum(c.isdigit() for c in figure) >= _LONG_FIGURE
