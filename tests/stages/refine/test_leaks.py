@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
+from typing import get_args
 
 import pytest
 
@@ -29,7 +30,7 @@ from tests.soak import at_length_only
 from tests.stages.diagnose.played import NOON
 from tests.stages.refine.planting import Planter, leaks
 
-ARMS: tuple[Feedback, ...] = ("none", "coarse", "checkpoint", "diagnosis")
+ARMS: tuple[Feedback, ...] = get_args(Feedback)
 BANKS = ("starter", "starter-closed-loop")
 NOT_PLANTED = {
     ("pptx_text_size", "scope"),
