@@ -68,7 +68,7 @@ class RunOptions:
         int | None, typer.Option("--rounds", help="Refinement rounds after the first; default: 1.")
     ] = None
     feedback: Annotated[
-        str | None, typer.Option(help="checkpoint or coarse; default: checkpoint.")
+        str | None, typer.Option(help="none, coarse, checkpoint or diagnosis; default: checkpoint.")
     ] = None
     sandbox: Annotated[
         str | None, typer.Option(help="bubblewrap or docker; default: bubblewrap.")
