@@ -165,6 +165,8 @@ class TaskBrief(Value):
     services: tuple[ServiceBrief, ...] = ()
     feedback: str | None = None
     """Feedback on the previous attempt, in refinement rounds."""
+    plan: str = ""
+    """What the agent's own model planned for the task."""
     one_workspace: bool = False
     """The files lie in `output/`, where the agent works, and may be changed."""
     system_prompt: str = ""

@@ -68,7 +68,7 @@ def _agent(recorded: RecordedTrial) -> dict[str, Any]:
             "tool_definitions": [_definition(spec) for spec in recorded.transcript.tools] or None,
             "extra": _known(
                 {
-                    "harness": recorded.agent.harness,
+                    "harness": recorded.agent.way_of_working,
                     "prompt_version": recorded.outcome.prompt_version,
                     "temperature": recorded.agent.temperature,
                 }
