@@ -75,9 +75,18 @@ class Plan(Value):
     """None: it was not to be refined, or there was nothing to refine, or no budget for it."""
 
     @property
+    def calls(self) -> tuple[tuple[Literal["draft", "refined"], PlanReply], ...]:
+        """The model calls in order, each with the version that it was for."""
+        refined = self.refined.replies if self.refined is not None else ()
+        return (
+            *(("draft", reply) for reply in self.draft.replies),
+            *(("refined", reply) for reply in refined),
+        )
+
+    @property
     def replies(self) -> tuple[PlanReply, ...]:
         """The model calls in order."""
-        return (*self.draft.replies, *(self.refined.replies if self.refined else ()))
+        return tuple(reply for _, reply in self.calls)
 
     @property
     def followed(self) -> PlanVersion:

@@ -7,7 +7,7 @@ from environments.ports import ModelClient
 from stages.execute.assignment import Assignment, Harness
 from stages.execute.dialogue.budget import HarnessBudget
 from stages.execute.dialogue.inputs import shown_inputs
-from stages.execute.planning.planner import MOST_CALLS, PLAN_PROMPT, REFINE_PROMPT, Planner
+from stages.execute.planning.planner import PLAN_PROMPT, REFINE_PROMPT, Planner, most_plan_calls
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, Budget
 from taskdata.schema.task import TaskBrief
@@ -61,7 +61,7 @@ class PlanFirst:
         if agent.model is None:
             raise Misuse(f"agent {agent.name!r}: it has no model that could be asked for a plan")
         # One more than there can be, so that turns never end a trial here.
-        calls = agent.budget.model_copy(update={"max_turns": MOST_CALLS + 1})
+        calls = agent.budget.model_copy(update={"max_turns": most_plan_calls(agent) + 1})
         meter = HarnessBudget(calls, price=price_of(agent.model))
         tools = assignment.tools.specs if self._plans_with_tools else ()
         planner = Planner(agent, self._planner, meter, journal, tools, self._refines)

@@ -26,13 +26,17 @@ PLAN_PROMPT = "plan_v1"
 REFINE_PROMPT = "plan_refine_v1"
 ASKED_AT_MOST = 2
 """How often a version of the plan is asked for: once more if the first reply cannot be read."""
-MOST_CALLS = 2 * ASKED_AT_MOST
-"""Model calls of a trial's planning."""
 
 _AGAIN = (
     "This plan could not be read: {fault}. Write it once more, as one JSON object in the form that "
     "was asked for, with nothing before or after it."
 )
+
+
+def most_plan_calls(agent: AgentSpec) -> int:
+    """Return the most model calls that planning takes in one trial of the agent."""
+    versions = {"direct": 0, "plan_first": 1, "plan_refine": 2}
+    return versions[agent.planning] * ASKED_AT_MOST
 
 
 @dataclass(frozen=True)

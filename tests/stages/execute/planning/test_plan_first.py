@@ -7,7 +7,7 @@ import pytest
 from stages.execute import work
 from stages.execute.harness import in_mode, require_agent
 from stages.prepare import work as preparing
-from taskdata.errors import Misuse
+from taskdata.errors import Misuse, StoreUnavailable
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.transcript import Ending
 
@@ -238,3 +238,63 @@ def test_the_way_of_planning_is_part_of_the_name():
         AgentSpec.parse("react+plan_first:openai/m", planning="plan_refine")
     with pytest.raises(Misuse, match="step by step"):
         require_agent(in_mode(agent, "step-by-step"))
+
+
+def test_a_draft_that_failed_is_asked_for_by_the_next(
+    evaluated, task, planning_agent, planning_wire
+):
+    draft = planning_wire.replies["draft"]
+    planning_wire.then(planning_wire.waits(0.2, planning_wire.fails(401, "no")))
+    agents = (planning_agent("react+plan_first"), planning_agent("react+plan_refine"))
+    planning_wire.replies["draft"] = draft
+    found = evaluated(task, *agents)
+    assert sorted(outcome.status for outcome, _ in found.values()) == ["finished", "infrastructure"]
+    assert planning_wire.asked()["draft"] == 2
+
+
+def test_a_trial_whose_worker_dies_is_planned_once(
+    store, new_run, task, planning_agent, planning_wire, tmp_path, monkeypatch
+):
+    run = new_run(task, agents=(planning_agent("react+plan_refine"),), refinement_rounds=0)
+    preparing.do(store, run.id)
+
+    def dies(outcome):
+        raise StoreUnavailable("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "record_outcome", dies)
+        with pytest.raises(StoreUnavailable, match="killed"):
+            work.do(store, run.id, 0, tmp_path / "home")
+    asked = planning_wire.asked()
+    work.do(store, run.id, 0, tmp_path / "home")
+    (result,) = store.results(run.id)
+    assert result.outcome.final_answer == "2"
+    assert planning_wire.asked() == asked == {"draft": 1, "refine": 1, "work": 1}
+    plan = store.transcript(result.trial.id).plan
+    assert [reply.cached for reply in plan.replies] == [False, False]
+
+
+def test_a_program_finds_the_plan_in_its_task(evaluated, task, planning_agent, planning_wire):
+    planning_wire.replies["draft"] = planning_wire.says(
+        '{"steps": [{"purpose": "Read the notes", "tool": null}]}', input_tokens=90
+    )
+    line = "grep '1. Read' TASK.md"
+    agent = planning_agent("command+plan_first", label="my-script", command=("/bin/sh", "-c", line))
+    outcome, transcript = evaluated(task, agent)["my-script"]
+    assert outcome.final_answer == "1. Read the notes"
+    assert "brings tools of its own" in planning_wire.seen[0].body["messages"][0]["content"]
+    assert transcript.plan.usage.input_tokens == outcome.usage.input_tokens == 90
+
+
+def test_what_a_plan_took_is_gone_for_a_loop_of_its_own(
+    evaluated, task, planning_agent, planning_wire
+):
+    planning_wire.replies["work"] = planning_wire.says("2", input_tokens=10, output_tokens=5)
+    limits = {"max_reply_tokens": 100, "max_tokens": 1_000_000}
+    agent = planning_agent("pydantic_ai+plan_first", budget=limits)
+    outcome, _ = evaluated(task, agent)[agent.name]
+    assert (outcome.final_answer, outcome.usage.total) == ("2", 135)
+    assert STEPS in told(planning_wire)
+    tight = planning_agent("pydantic_ai+plan_first", budget=limits | {"max_tokens": 150})
+    outcome, _ = evaluated(task, tight)[tight.name]
+    assert (outcome.ending, planning_wire.asked()["work"]) == ("out_of_tokens", 1)
