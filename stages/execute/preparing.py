@@ -92,8 +92,7 @@ async def prepared(
         harness = PlanFirst(
             harness,
             _planner(attempt, agent),
-            # The same for all trials of the run, whenever they begin: they share the draft.
-            task.brief(attempt.due.trial.feedback, shared.worker.run.created_at),
+            system_prompt=task.brief(launched=shared.worker.run.created_at).system_prompt,
             refines=agent.planning == "plan_refine",
             plans_with_tools=not kind.is_program,
         )

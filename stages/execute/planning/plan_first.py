@@ -10,7 +10,6 @@ from stages.execute.dialogue.inputs import shown_inputs
 from stages.execute.planning.planner import PLAN_PROMPT, REFINE_PROMPT, Planner, most_plan_calls
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, Budget
-from taskdata.schema.task import TaskBrief
 from taskdata.schema.transcript import Transcript
 
 
@@ -25,8 +24,8 @@ class PlanFirst:
         self,
         harness: Harness,
         planner: ModelClient,
-        brief: TaskBrief,
         *,
+        system_prompt: str,
         refines: bool,
         plans_with_tools: bool,
     ) -> None:
@@ -35,13 +34,14 @@ class PlanFirst:
         Args:
             harness: Does the work.
             planner: Answers as the agent's model; equal requests of other trials share its replies.
-            brief: The task as the plan is made for it.
+            system_prompt: The task's own, as the plan is made for it: the same for all trials that
+                share a draft, though it may tell each agent when its trial began.
             refines: Whether the plan is improved once before the work.
             plans_with_tools: Whether the agent uses our tools, which the plan is then made of.
         """
         self._harness = harness
         self._planner = planner
-        self._brief = brief
+        self._system_prompt = system_prompt
         self._plans_with_tools = plans_with_tools
         self._refines = refines
 
@@ -65,7 +65,8 @@ class PlanFirst:
         meter = HarnessBudget(calls, price=price_of(agent.model))
         tools = assignment.tools.specs if self._plans_with_tools else ()
         planner = Planner(agent, self._planner, meter, journal, tools, self._refines)
-        ending = await planner.plan(self._brief, await shown_inputs(assignment))
+        brief = assignment.brief.model_copy(update={"system_prompt": self._system_prompt})
+        ending = await planner.plan(brief, await shown_inputs(assignment))
         ending = ending or meter.exhausted()
         if ending is not None:
             return journal.close(ending)
@@ -73,9 +74,9 @@ class PlanFirst:
         if assignment.proxy is not None:
             used_seconds = agent.budget.max_seconds - meter.seconds_left
             assignment.proxy.budget.spend_before(meter.spent, used_seconds)
-        brief = assignment.brief.model_copy(update={"plan": plan})
         rest = agent.model_copy(update={"budget": _rest(agent, meter)})
-        return await self._harness.run(replace(assignment, brief=brief, agent=rest))
+        planned = assignment.brief.model_copy(update={"plan": plan})
+        return await self._harness.run(replace(assignment, brief=planned, agent=rest))
 
 
 def _rest(agent: AgentSpec, meter: HarnessBudget) -> Budget:
