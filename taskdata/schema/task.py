@@ -165,8 +165,6 @@ class TaskBrief(Value):
     services: tuple[ServiceBrief, ...] = ()
     feedback: str | None = None
     """Feedback on the previous attempt, in refinement rounds."""
-    plan: str = ""
-    """What the agent's own model planned for the task."""
     one_workspace: bool = False
     """The files lie in `output/`, where the agent works, and may be changed."""
     system_prompt: str = ""
@@ -175,6 +173,8 @@ class TaskBrief(Value):
     domain_rules: tuple[DomainRule, ...] = ()
     is_talk: bool = False
     """Whether a simulated user answers at the end of the agent's turn."""
+    plan: str = ""
+    """What the agent's own model planned for the task."""
 
 
 class Task(GrowingValue):

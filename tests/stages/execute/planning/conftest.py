@@ -26,7 +26,7 @@ def kind_of(seen) -> str:
     messages = seen.body["messages"]
     if not messages[0]["content"].startswith("You plan office work"):
         return "work"
-    newest = messages[-1]["content"]
+    newest = str(messages[-1]["content"])
     if newest.startswith("This plan could not be read"):
         return "again"
     return "refine" if newest.startswith("Now examine") else "draft"

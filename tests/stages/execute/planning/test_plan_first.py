@@ -1,6 +1,7 @@
 """Agents that plan before they work, against a scripted provider."""
 
 import json
+from hashlib import sha256
 
 import pytest
 
@@ -9,6 +10,7 @@ from stages.execute.harness import in_mode, require_agent
 from stages.prepare import work as preparing
 from taskdata.errors import Misuse, StoreUnavailable
 from taskdata.schema.agent import AgentSpec
+from taskdata.schema.environment import LAUNCH_TIME
 from taskdata.schema.transcript import Ending
 
 PROSE = "First I would look at the notes."
@@ -298,3 +300,44 @@ def test_what_a_plan_took_is_gone_for_a_loop_of_its_own(
     tight = planning_agent("pydantic_ai+plan_first", budget=limits | {"max_tokens": 150})
     outcome, _ = evaluated(task, tight)[tight.name]
     assert (outcome.ending, planning_wire.asked()["work"]) == ("out_of_tokens", 1)
+
+
+def test_a_draft_is_shared_though_each_agent_is_told_when_it_began(
+    evaluated, new_answer_task, planning_agent, planning_wire
+):
+    task = new_answer_task(
+        tools=("read_file", "finish"), environment={"system_prompt": f"It is {LAUNCH_TIME}."}
+    )
+    agents = (planning_agent("react+plan_first"), planning_agent("react+plan_refine"))
+    evaluated(task, *agents)
+    assert planning_wire.asked() == {"draft": 1, "refine": 1, "work": 2}
+    assert "It is 2" in planning_wire.seen[0].body["messages"][0]["content"]
+
+
+def test_a_plan_for_another_attempt_knows_the_feedback(
+    evaluate, task, planning_agent, planning_wire
+):
+    evaluate(planning_agent("react+plan_first"), task, feedback="The total is missing.")
+    draft, work = (seen.body["messages"][1]["content"] for seen in planning_wire.seen)
+    assert "The total is missing." in draft
+    assert work.index("The total is missing.") < work.index(STEPS)
+
+
+def test_files_that_a_provider_turns_down_do_not_prevent_the_plan(
+    evaluate, new_answer_task, planning_agent, planning_wire, store
+):
+    picture = b"\x89PNG\r\n\x1a\n" + b"pixels"
+    store.artifacts.put_bytes(picture)
+    file = {"path": "a.png", "sha256": sha256(picture).hexdigest(), "size_bytes": len(picture)}
+    task = new_answer_task(tools=("read_file", "finish"), files=(file,))
+
+    def respond(seen):
+        has_picture = "image_url" in json.dumps(seen.body["messages"])
+        return planning_wire.fails(400, "no pictures") if has_picture else known(seen)
+
+    known, planning_wire.respond = planning_wire.respond, respond
+    agent = planning_agent("react+plan_first", native_inputs=("image",))
+    outcome, transcript = evaluate(agent, task)
+    assert outcome.final_answer == "2"
+    assert transcript.plan.draft.text == STEPS
+    assert planning_wire.asked() == {"draft": 2, "work": 2}
