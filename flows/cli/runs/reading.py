@@ -8,7 +8,7 @@ import typer
 from flows.cli import console
 from flows.cli.options import JsonOption
 from flows.cli.runs.details import write_detail
-from flows.cli.runs.failures import write_failures
+from flows.cli.runs.failures import GROUPINGS, write_failures
 from flows.cli.runs.verdicts import (
     FailUnderOption,
     require_comparable,
@@ -46,8 +46,14 @@ def results(
     ] = False,
     failures: Annotated[
         bool,
-        typer.Option("--failures", help="Show only why trials failed: labels by agent."),
+        typer.Option("--failures", help="Show only why trials failed: causes, then labels."),
     ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help=f"With --failures, count labels by {', '.join(GROUPINGS)}; default agent."
+        ),
+    ] = None,
     fail_under: FailUnderOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -60,9 +66,11 @@ def results(
 
     if failures and (wide or detail or fail_under is not None):
         raise Misuse("--failures shows labels only; leave out --wide, --detail and --fail-under")
+    if by is not None and not failures:
+        raise Misuse("--by is for --failures: add it")
     _settings, store, run = opened(run_id)
     if failures:
-        write_failures(store, run, as_json=as_json)
+        write_failures(store, run, by=by, as_json=as_json)
         store.close()
         return
     require_comparable(run.config.agents, fail_under)
