@@ -26,7 +26,12 @@ def failures_of(
         results: Of its trials, of all rounds; None: they are read from the store.
         tasks: Its tasks by content hash; None: they are read from the store.
     """
-    from quality.breakdowns.failures import counted, failures_by_group
+    from quality.breakdowns.failures import (
+        counted,
+        failures_by_group,
+        groups_of_agents,
+        groups_of_tasks,
+    )
     from quality.clusters.grouping import failure_clusters
     from stages.diagnose.infrastructure import infrastructure_label
     from stages.diagnose.levels import requirement_level
@@ -54,11 +59,15 @@ def failures_of(
             one.result.trial.id: tuple(level for level, rate in one.requirements.items() if rate.n)
             for one in trials
         }
-        controls = [agent.name for agent in run.config.agents if agent.is_control]
+        names = [agent.name for agent in run.config.agents]
+        agents, of_tasks = groups_of_agents(run.config.agents), groups_of_tasks(tasks.values())
+        controls = [name for name in names if name not in agents]
         return RunFailures(
             clusters=failure_clusters(first, tasks, without=controls, alike=compared_by_meaning),
-            groups=failures_by_group(trials, run.config.agents, tasks),
-            failed_levels={trial: names for trial, names in failed_levels.items() if names},
+            groups=failures_by_group(trials, names, agents, of_tasks),
+            failed_levels={trial: failed for trial, failed in failed_levels.items() if failed},
+            agents=agents,
+            tasks=of_tasks,
         )
 
 

@@ -36,6 +36,10 @@ def level_rates(
     return {level: FailureShare.of_all(failed[level]) for level in RequirementLevel}
 
 
+Groups = dict[Grouping, tuple[str, ...]]
+"""The groups that an agent or a task is in."""
+
+
 class CountedTrial(NamedTuple):
     """A first attempt as it is counted."""
 
@@ -106,8 +110,35 @@ def group_failures(group: str, trials: Sequence[CountedTrial]) -> GroupFailures:
     )
 
 
+def groups_of_agents(agents: Iterable[AgentSpec]) -> dict[str, Groups]:
+    """Return the model and harness of each agent that competes; some have no model."""
+    return {
+        agent.name: {
+            Grouping.MODEL: () if agent.model is None else (str(agent.model),),
+            Grouping.HARNESS: (agent.harness,),
+        }
+        for agent in agents
+        if not agent.is_control
+    }
+
+
+def groups_of_tasks(tasks: Iterable[Task]) -> dict[str, Groups]:
+    """Return by its id each task's category, deliverable types, and size of its tree."""
+    return {
+        task.id: {
+            Grouping.CATEGORY: tuple(by_category(task)),
+            Grouping.DELIVERABLE_TYPE: tuple(sorted(by_deliverable_type(task))),
+            Grouping.LEAVES: tuple(by_leaves(task)),
+        }
+        for task in tasks
+    }
+
+
 def failures_by_group(
-    trials: Sequence[CountedTrial], agents: Sequence[AgentSpec], tasks: Mapping[str, Task]
+    trials: Sequence[CountedTrial],
+    agents: Sequence[str],
+    agent_groups: Mapping[str, Groups],
+    task_groups: Mapping[str, Groups],
 ) -> dict[Grouping, tuple[GroupFailures, ...]]:
     """Return the distributions by agent, model, harness, and by groups of tasks.
 
@@ -116,35 +147,26 @@ def failures_by_group(
 
     Args:
         trials: The first attempts of a run.
-        agents: Its agents, in its order.
-        tasks: Its tasks by content hash.
+        agents: Names of its agents, in its order.
+        agent_groups: As `groups_of_agents` returns them.
+        task_groups: As `groups_of_tasks` returns them.
     """
-    competing = {agent.name: agent for agent in agents if not agent.is_control}
-    others = [one for one in trials if one.result.trial.agent in competing]
-    by_agent: dict[str, list[CountedTrial]] = {agent.name: [] for agent in agents}
+    by_agent: dict[str, list[CountedTrial]] = {agent: [] for agent in agents}
+    members: dict[Grouping, dict[str, list[CountedTrial]]] = {by: {} for by in Grouping}
     for one in trials:
-        by_agent[one.result.trial.agent].append(one)
-    found = {Grouping.AGENT: tuple(group_failures(name, own) for name, own in by_agent.items())}
-    groupings: dict[Grouping, Callable[[CountedTrial], Iterable[str]]] = {
-        Grouping.MODEL: lambda one: _model(competing[one.result.trial.agent]),
-        Grouping.HARNESS: lambda one: (competing[one.result.trial.agent].harness,),
-        Grouping.CATEGORY: lambda one: by_category(tasks[one.result.trial.task_hash]),
-        Grouping.DELIVERABLE_TYPE: lambda one: by_deliverable_type(
-            tasks[one.result.trial.task_hash]
-        ),
-        Grouping.LEAVES: lambda one: by_leaves(tasks[one.result.trial.task_hash]),
-    }
-    for grouping, names_of in groupings.items():
-        members: dict[str, list[CountedTrial]] = defaultdict(list)
-        for one in others:
-            for name in names_of(one):
-                members[name].append(one)
-        found[grouping] = tuple(group_failures(n, members[n]) for n in in_order(members))
-    return found
-
-
-def _model(agent: AgentSpec) -> tuple[str, ...]:
-    return () if agent.model is None else (str(agent.model),)
+        trial = one.result.trial
+        by_agent[trial.agent].append(one)
+        if trial.agent in agent_groups:
+            for by, names in (
+                *agent_groups[trial.agent].items(),
+                *task_groups[trial.task_id].items(),
+            ):
+                for name in names:
+                    members[by].setdefault(name, []).append(one)
+    return {
+        by: tuple(group_failures(name, own[name]) for name in in_order(own))
+        for by, own in members.items()
+    } | {Grouping.AGENT: tuple(group_failures(name, own) for name, own in by_agent.items())}
 
 
 def _tool_use(diagnosis: Diagnosis) -> Iterator[str]:

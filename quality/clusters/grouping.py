@@ -4,12 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from quality.clusters.causes import Cause, cause_of, error_cause
-from taskdata.schema.night import FailureCluster
+from taskdata.schema.night import INFRASTRUCTURE, FailureCluster
 from taskdata.schema.run import TrialResult
 from taskdata.schema.task import Task
 
-INFRASTRUCTURE = "infrastructure"
-"""The stage of clusters of trials that were lost for a reason outside their agent."""
 NEAR = 0.8
 """Causes of equal evidence whose texts have at least this cosine similarity are one cluster."""
 _COMPARED = 200

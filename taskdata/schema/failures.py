@@ -83,3 +83,7 @@ class RunFailures(Value):
     """Controls are among the agents and in no other group."""
     failed_levels: dict[str, tuple[RequirementLevel, ...]]
     """By trial, the levels at which a requirement does not hold; left out where all hold."""
+    agents: dict[str, dict[Grouping, tuple[str, ...]]]
+    """By name of a competing agent, its groups."""
+    tasks: dict[str, dict[Grouping, tuple[str, ...]]]
+    """By id of a task, its groups."""

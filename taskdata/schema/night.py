@@ -14,6 +14,9 @@ from pydantic import Field
 from taskdata.schema.base import GrowingValue, Sha256, Value
 from taskdata.schema.summary import Estimate
 
+INFRASTRUCTURE = "infrastructure"
+"""The stage of clusters of trials that were lost for a reason outside their agent."""
+
 
 class NightSettings(Value):
     """What two nights must share to be compared; the fields are named where they differ."""

@@ -183,6 +183,7 @@ def _write_page(settings: "Settings", store: "Store", run: "Run") -> Path:
     from dashboards.gate_docs import write_gate_docs
     from dashboards.run_folder import write_run_folder
     from flows.agreement.cards import listed_judges
+    from flows.failures import failures_of
     from flows.summaries import summary_of
 
     results = store.results(run.id)
@@ -191,15 +192,19 @@ def _write_page(settings: "Settings", store: "Store", run: "Run") -> Path:
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
     morning = store.find_morning(run.id)
     cards = listed_judges(settings, store, run.id)
-    return write_run_folder(folder, site, store, summary, data_docs, morning, results, cards)
+    found = failures_of(store, run, results)
+    return write_run_folder(folder, site, store, summary, data_docs, morning, results, cards, found)
 
 
 def _write_one_file(store: "Store", run: "Run", page: Path) -> None:
     """Write the dashboard as a file of the user's own choice, which links to no Data Docs."""
     from dashboards.build import build
+    from flows.failures import failures_of
     from flows.summaries import summary_of
 
     results = store.results(run.id)
     summary = summary_of(store, run.id, results)
     morning = store.find_morning(run.id)
-    page.write_text(build(store, summary, (), morning, results), encoding="utf-8")
+    found = failures_of(store, run, results)
+    html = build(store, summary, (), morning, results, run_failures=found)
+    page.write_text(html, encoding="utf-8")

@@ -2,7 +2,14 @@ from collections.abc import Callable
 
 import pytest
 
-from quality.breakdowns.failures import counted, failures_by_group, group_failures, level_rates
+from quality.breakdowns.failures import (
+    counted,
+    failures_by_group,
+    group_failures,
+    groups_of_agents,
+    groups_of_tasks,
+    level_rates,
+)
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.diagnosis import (
@@ -103,9 +110,12 @@ def by_group(make_task: Callable[..., Task], make_result: MakeResult):
         for agent in agents
         for task in (small, larger)
     ]
-    tasks = {task.content_hash: task for task in (small, larger)}
-    trials = counted(results, {}, lambda *_: C, 7.0)
-    return failures_by_group(trials, agents, tasks)
+    return failures_by_group(
+        counted(results, {}, lambda *_: C, 7.0),
+        [agent.name for agent in agents],
+        groups_of_agents(agents),
+        groups_of_tasks((small, larger)),
+    )
 
 
 def test_failures_are_counted_by_agent_model_harness_and_groups_of_tasks(by_group):
