@@ -15,7 +15,7 @@ STUCK = "no reply could be read as a tool call"
 
 CHECKS: Mapping[str, str] = {
     "answer_contains": "does not state what was asked for",
-    "answer_number": "does not state the right number",
+    "answer_number": "does not state what was asked for",
     "text_contains": "lacks facts that were asked for",
     "text_matches": "lacks wording that was asked for",
     "text_length": "is too long or too short",

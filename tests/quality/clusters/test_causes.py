@@ -63,7 +63,9 @@ def test_the_check_that_cost_most_says_what_is_wrong_with_which_file(title):
         title({"sheets": "1 of 3 expected sheets; found: A"})
         == "The XLSX file lacks sheets that were asked for"
     )
-    assert title({"answer": "the answer states 3"}) == "The answer does not state the right number"
+    assert (
+        title({"answer": "the answer states 3"}) == "The answer does not state what was asked for"
+    )
     assert title({"tone": "dull"}) == "The DOCX file does not satisfy the judge"
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from flows.failures import compared_by_meaning
 from quality.clusters.grouping import NEAR, error_causes, failure_clusters
 
 DOWN = "no reply in 30 s"
@@ -84,3 +85,15 @@ def test_no_encoder_is_asked_for_where_no_texts_differ(results):
 
     rows, tasks = results
     assert failure_clusters(rows, tasks, alike=never)
+
+
+def test_the_threshold_parts_what_the_light_encoder_takes_for_one_meaning_and_for_two():
+    alike = compared_by_meaning()
+    if alike is None:
+        pytest.skip("the extra `similarity` is not installed")
+    slow = "no reply in <n> s"
+    assert alike(slow, "no answer within <n> s") >= NEAR
+    assert alike("expected <n> rows, found <n>", "<n> rows expected but got <n>") >= NEAR
+    assert alike(slow, "connection refused by <address>") < NEAR
+    assert alike("docker could not start", "bubblewrap could not start") < NEAR
+    assert alike("[FAIL] total is <n>, expected <n>", "[FAIL] no header row") < NEAR
