@@ -8,6 +8,7 @@ from taskdata.schema.task import Task
 from taskdata.store import Store
 
 if TYPE_CHECKING:
+    from quality.breakdowns.failures import CountedTrial
     from quality.clusters.grouping import Alike
     from taskdata.schema.failures import RunFailures
 
@@ -26,15 +27,8 @@ def failures_of(
         results: Of its trials, of all rounds; None: they are read from the store.
         tasks: Its tasks by content hash; None: they are read from the store.
     """
-    from quality.breakdowns.failures import (
-        counted,
-        failures_by_group,
-        groups_of_agents,
-        groups_of_tasks,
-    )
+    from quality.breakdowns.failures import failures_by_group, groups_of_agents, groups_of_tasks
     from quality.clusters.grouping import failure_clusters
-    from stages.diagnose.infrastructure import infrastructure_label
-    from stages.diagnose.levels import requirement_level
     from taskdata.garbage import collected_after
     from taskdata.schema.failures import RunFailures
 
@@ -42,19 +36,7 @@ def failures_of(
         results = store.results(run.id, 0) if results is None else results
         tasks = store.tasks_of_run(run.id) if tasks is None else tasks
         first = [result for result in results if result.trial.round == 0]
-        levels = {
-            (task_hash, leaf.id): requirement_level(leaf)
-            for task_hash, task in tasks.items()
-            for leaf in task.checkpoints.leaves()
-        }
-        found = {result.trial.id: infrastructure_label(result) for result in first}
-        lost_to = {trial: label.name for trial, label in found.items() if label is not None}
-        trials = counted(
-            first,
-            lost_to,
-            lambda task_hash, leaf_id: levels.get((task_hash, leaf_id)),
-            run.config.threshold,
-        )
+        trials = _counted(first, tasks, run.config.threshold)
         failed_levels = {
             one.result.trial.id: tuple(level for level, rate in one.requirements.items() if rate.n)
             for one in trials
@@ -69,6 +51,25 @@ def failures_of(
             agents=agents,
             tasks=of_tasks,
         )
+
+
+def _counted(
+    first: Sequence[TrialResult], tasks: Mapping[str, Task], threshold: float
+) -> "list[CountedTrial]":
+    from quality.breakdowns.failures import counted
+    from stages.diagnose.infrastructure import infrastructure_label
+    from stages.diagnose.levels import requirement_level
+
+    levels = {
+        (task_hash, leaf.id): requirement_level(leaf)
+        for task_hash, task in tasks.items()
+        for leaf in task.checkpoints.leaves()
+    }
+    found = {result.trial.id: infrastructure_label(result) for result in first}
+    lost_to = {trial: label.name for trial, label in found.items() if label is not None}
+    return counted(
+        first, lost_to, lambda task_hash, leaf_id: levels.get((task_hash, leaf_id)), threshold
+    )
 
 
 def compared_by_meaning() -> "Alike | None":

@@ -87,31 +87,10 @@ def _causes(history: History) -> Drawing:
             trials[cluster.key, place] = _LINK.cluster(night.run_id, cluster)
     if not counts:
         return Drawing(title, empty("No failure has a label."), Table((), ()))
-    last = len(history.nights) - 1
+    nights, last = history.nights, len(history.nights) - 1
     keys = sorted(counts, key=lambda key: (-counts[key].get(last, 0), -sum(counts[key].values())))
     shown = keys[:_MOST_CLUSTERS]
-    nights = history.nights
-    heat = {
-        "type": "heatmap",
-        # Positions, not days or names: two nights may share a day, two long titles a label.
-        "x": list(range(len(nights))),
-        "y": list(range(len(shown))),
-        "z": [[counts[key].get(place) for place in range(len(nights))] for key in shown],
-        "xgap": 1,
-        "ygap": 2,
-        "colorscale": _COLOURS,
-        "zmin": 0,
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "title": {"text": "trials"}},
-        "customdata": [
-            [
-                [f"{label(night.run_id)}<br>{label(titles[key], 80)}", trials.get((key, place))]
-                for place, night in enumerate(nights)
-            ]
-            for key in shown
-        ],
-        "hovertemplate": "%{customdata[0]}<br>%{z} trials<extra></extra>",
-        "hoverongaps": False,
-    }
+    heat = _heat(nights, shown, counts, titles, trials)
     step = max(1, len(nights) // 12)
     ticks = list(range(len(nights) - 1, -1, -step))
     figure = drawn(
@@ -133,6 +112,36 @@ def _causes(history: History) -> Drawing:
     return Drawing(
         title, figure, _causes_table(history, {key: counts[key] for key in shown}, titles), note
     )
+
+
+def _heat(
+    nights: Sequence[NightRow],
+    shown: Sequence[str],
+    counts: Mapping[str, Mapping[int, int]],
+    titles: Mapping[str, str],
+    trials: Mapping[tuple[str, int], str],
+) -> dict[str, Any]:
+    return {
+        "type": "heatmap",
+        # Positions, not days or names: two nights may share a day, two long titles a label.
+        "x": list(range(len(nights))),
+        "y": list(range(len(shown))),
+        "z": [[counts[key].get(place) for place in range(len(nights))] for key in shown],
+        "xgap": 1,
+        "ygap": 2,
+        "colorscale": _COLOURS,
+        "zmin": 0,
+        "colorbar": {"thickness": 10, "outlinewidth": 0, "title": {"text": "trials"}},
+        "customdata": [
+            [
+                [f"{label(night.run_id)}<br>{label(titles[key], 80)}", trials.get((key, place))]
+                for place, night in enumerate(nights)
+            ]
+            for key in shown
+        ],
+        "hovertemplate": "%{customdata[0]}<br>%{z} trials<extra></extra>",
+        "hoverongaps": False,
+    }
 
 
 def _causes_table(

@@ -131,8 +131,9 @@ def _with_reason(cause: Cause, why: tuple[str, ...]) -> Cause:
 def _why(diagnosis: Diagnosis, outcome: TrialOutcome) -> tuple[str, ...]:
     """Return evidence of why nothing came of it, the words for it last; empty: nothing says so."""
     if outcome.tool_calls == 0 and outcome.turns is not None:
-        stuck = outcome.ending is Ending.STUCK
-        return ("no_call", sentences.STUCK if stuck else sentences.NO_CALL)
+        if outcome.ending is Ending.STUCK:
+            return ("stuck", sentences.STUCK)
+        return ("no_call", sentences.NO_CALL)
     labels = {label.name: label for label in diagnosis.labels}
     for name, words in sentences.WHY.items():
         if name in labels:
@@ -230,6 +231,8 @@ def _files(leaf: Checkpoint) -> tuple[str, ...]:
 
 def _kind(name: str, task: Task) -> str:
     """Return the type of a deliverable by its name."""
+    if service_of(name, task.services) is not None:
+        return sentences.STATE
     types = {spec.name: spec.type.value for spec in task.deliverables}
     return types.get(name) or PurePosixPath(name).suffix.lower().lstrip(".") or "unnamed"
 

@@ -110,6 +110,12 @@ ENDINGS: Mapping[str, str] = {
 MOST_CALLS_FAILED = "most tool calls failed"
 
 
+STATE = "state"
+"""The type of what a service of the task holds in the end."""
+
+
 def subject(kind: str | None) -> str:
     """Return what a sentence is about: a file of that type; None: the final answer."""
+    if kind == STATE:
+        return "The final state of a service"
     return "The answer" if kind is None else f"The {kind.upper()} file"

@@ -133,6 +133,21 @@ def test_a_tasks_own_program_says_what_it_misses(make_task, make_result, failed,
     )
 
 
+def test_causes_that_read_differently_have_different_keys(make_task, make_result, failed):
+    task = make_task()
+    low = {leaf.id: 0.0 for leaf in task.checkpoints.leaves()}
+
+    def cause(**outcome):
+        result = make_result(task=task, leaves=low)
+        fields = {"tool_calls": 0, "turns": 2} | outcome
+        ended = result.outcome.model_copy(update=fields)
+        return cause_of(failed(result.model_copy(update={"outcome": ended}), "plan"), task)
+
+    found = [cause(), cause(ending=Ending.STUCK), cause(tool_calls=4), cause(turns=None)]
+    assert len({one.key for one in found}) == len({one.title for one in found}) == 3
+    assert found[1].title == "No file was delivered: no reply could be read as a tool call"
+
+
 def test_a_trial_that_did_not_fail_has_no_cause(make_task, make_result):
     task = make_task()
     assert cause_of(make_result(task=task), task) is None
