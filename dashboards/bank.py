@@ -82,6 +82,7 @@ def _context(
         "fates": Counter(_fate(candidate) for candidate in candidates).most_common(),
         "left": [candidate for candidate in candidates if candidate.status in _LEFT],
         "rewriting": rewriting,
+        "withdrawn": list(store.withdrawn_of_release(notes.release_hash).values()),
         "gates": store.bank_gates(refresh_id or notes.bank),
         "data_docs": data_docs,
         "stages": store.refresh_stages(refresh_id) if refresh_id else [],

@@ -85,8 +85,9 @@ def _tasks(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
     from environments.tool_runtime.catalogue import catalogue
     from stages.score.library import check_library
 
-    config = store.run(run_id).config
-    tasks = list(store.tasks_of_run(run_id).values())
+    run = store.run(run_id)
+    config, withdrawn = run.config, store.withdrawn_of_release(run.release_hash)
+    tasks = [task for h, task in store.tasks_of_run(run_id).items() if h not in withdrawn]
     return [
         (tasks_suite(rules_for(config)), task_rows(tasks, list(catalogue()), list(check_library())))
     ]

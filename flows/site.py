@@ -121,4 +121,4 @@ def _records(store: Store, run_id: str) -> "dict[str, TaskRecord]":
         gates = {run_id: store.gates(run_id), **gates}
         tasks = store.tasks_of_run(run_id)
     provenances = {key: task.provenance for key, task in tasks.items()}
-    return task_records(night, provenances, notes, gates)
+    return task_records(night, provenances, notes, gates, store.withdrawals())

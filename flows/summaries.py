@@ -17,13 +17,15 @@ def summary_of(
     from flows.config import load_settings
     from quality.summary import summarise
 
+    run = store.run(run_id)
     with collected_after():
         summary = summarise(
-            store.run(run_id),
+            run,
             store.results(run_id) if results is None else results,
             store.tasks_of_run(run_id),
             store.gates(run_id),
             store.stages(run_id),
+            store.withdrawn_of_release(run.release_hash).values(),
         )
     notice = judge_notice(store, run_id, load_settings().agreement)
     return summary.model_copy(update={"judge_notice": notice})

@@ -52,6 +52,7 @@ from taskdata.schema.summary import (
     StepAccuracy,
 )
 from taskdata.schema.task import Task
+from taskdata.schema.withdrawal import Withdrawal, WithdrawnTask
 
 _CAUSE_LENGTH = 160
 
@@ -62,6 +63,7 @@ def summarise(
     tasks: Mapping[str, Task],
     gates: Sequence[GateResult] = (),
     stages: Sequence[StageReport] = (),
+    withdrawals: Iterable[Withdrawal] = (),
 ) -> RunSummary:
     """Return the summary of `run` over the trials of all its rounds; `tasks` by content hash."""
     by_agent = {
@@ -95,8 +97,16 @@ def summarise(
             _comparison(first, second, by_agent) for first, second in combinations(by_agent, 2)
         ),
         gates=tuple(gates),
+        withdrawn=_withdrawn(withdrawals, results),
         stages=tuple(stages),
     )
+
+
+def _withdrawn(
+    withdrawals: Iterable[Withdrawal], results: Sequence[TrialResult]
+) -> tuple[WithdrawnTask, ...]:
+    trials = Counter(result.trial.task_hash for result in results)
+    return tuple(WithdrawnTask(withdrawal=w, trials=trials[w.task_hash]) for w in withdrawals)
 
 
 def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:

@@ -8,6 +8,7 @@ from taskdata.schema.gate import GateFailure, GateResult
 from taskdata.schema.night import Night
 from taskdata.schema.release import Lineage, ReleaseNotes
 from taskdata.schema.task import Provenance
+from taskdata.schema.withdrawal import Withdrawal
 
 _MOST_RELEASES = 10
 _MOST_FINDINGS = 10
@@ -38,6 +39,8 @@ class TaskRecord(NamedTuple):
     releases: tuple[Release, ...] = ()
     """Newest first."""
     gates: tuple[TaskGate, ...] = ()
+    withdrawal: Withdrawal | None = None
+    """Its tombstone, if the task was withdrawn."""
 
 
 def task_records(
@@ -45,25 +48,30 @@ def task_records(
     provenances: Mapping[str, Provenance],
     notes: Sequence[ReleaseNotes],
     gates: Mapping[str, Sequence[GateResult]],
+    withdrawals: Mapping[str, Withdrawal],
 ) -> dict[str, TaskRecord]:
-    """Return what is on record of the tasks of a night, by task id.
+    """Return what is on record of the tasks of a night and of withdrawn ones, by task id.
 
     Args:
         night: The latest one.
         provenances: By content hash of the task.
         notes: Of releases, newest first.
         gates: Results by what they are of: a run's id, or the name of a release.
+        withdrawals: Tombstones by content hash of the task.
     """
     releases: dict[str, list[Release]] = defaultdict(list)
     for note in notes:
         for entry in note.lineage:
             releases[entry.task_hash].append(Release(note.bank, str(note.version), entry))
     findings = {of: [_findings(result, night) for result in own] for of, own in gates.items()}
-    return {
+    # The latest night has no trial of a withdrawn task, whose page stays.
+    tombstones = {w.task_id: TaskRecord(withdrawal=w) for w in withdrawals.values()}
+    return tombstones | {
         task.task_id: TaskRecord(
             provenances.get(task.task_hash),
             tuple(releases[task.task_hash][:_MOST_RELEASES]),
             tuple(_gates_of(task.task_id, releases[task.task_hash], gates, findings)),
+            withdrawals.get(task.task_hash),
         )
         for task in night.tasks
     }

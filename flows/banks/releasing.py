@@ -7,7 +7,7 @@ from flows.config import Settings
 from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.verdict import ProofVerdict, TaskProof
 from stages.release.changes import rewriting_table
-from stages.release.release import Composition, release
+from stages.release.release import Composition, release, without_withdrawn
 from taskdata.errors import GateFailed
 from taskdata.schema.construct import CandidateStatus, RefreshStatus
 from taskdata.schema.release import Proof, ReleaseNotes
@@ -28,6 +28,7 @@ def release_composition(
         Misuse: if there is nothing to release.
         StageFailed: if the bank was released by somebody else meanwhile.
     """
+    composition = without_withdrawn(store, composition)
     proofs = prove_bank(store, composition.tasks, composition.files, sandbox, home=settings.home)
     _require_played(composition, proofs)
     hold_bank_gate(store, composition, proofs)

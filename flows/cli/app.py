@@ -18,6 +18,7 @@ from flows.cli.bank import (
     releases,
     reviews,
     seeds,
+    withdrawing,
 )
 from flows.cli.runs import (
     compare,
@@ -66,6 +67,7 @@ banks.app.command("check")(checking.check)
 banks.app.command("prove")(proving.prove)
 banks.app.command("diff")(releases.diff)
 banks.app.command("release")(releases.release)
+banks.app.command("withdraw")(withdrawing.withdraw)
 app.add_typer(banks.app, name="bank", help="Look at, exchange and release task banks.")
 seeds.app.command("discover")(discovering.discover)
 app.add_typer(seeds.app, name="seeds", help="Take in seed queries, look at them.")

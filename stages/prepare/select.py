@@ -29,7 +29,8 @@ def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None
     is noted on a new run.
 
     Raises:
-        Misuse: if the bank or one of its tasks is unknown, or limits would apply to no provider.
+        Misuse: if the bank or one of its tasks is unknown, a task that `config.tasks` names was
+            withdrawn, or limits would apply to no provider.
         BadTaskData: if a task is malformed.
     """
     known = store.find_run(run_id)
@@ -54,12 +55,24 @@ def chosen_tasks(store: Store, config: RunConfig) -> list[Task]:
     """Return the tasks that a run of that configuration would evaluate; stores nothing.
 
     Raises:
-        Misuse: if the bank or one of its tasks is unknown.
+        Misuse: if the bank or one of its tasks is unknown, or a task that is named was withdrawn.
         BadTaskData: if a task is malformed.
     """
     bank = find_bank(store, config.bank, config.tasks)
     tasks = bank.bank.tasks if isinstance(bank, LoadedBank) else list(bank.tasks(config.tasks))
-    return sampled(tasks, config.sample)
+    _require_valid(store, tasks, config)
+    withdrawn = store.withdrawals()
+    return sampled([task for task in tasks if task.content_hash not in withdrawn], config.sample)
+
+
+def _require_valid(store: Store, tasks: Sequence[Task], config: RunConfig) -> None:
+    """Raise `Misuse` if a task that the configuration names was withdrawn."""
+    withdrawn = store.withdrawals() if config.tasks else {}
+    for task in tasks if withdrawn else ():
+        if (tombstone := withdrawn.get(task.content_hash)) is not None:
+            raise Misuse(
+                f"task {task.id!r} of bank {config.bank!r} was withdrawn on {tombstone.told}"
+            )
 
 
 def _with_version(config: RunConfig, bank: FoundBank) -> RunConfig:
@@ -72,12 +85,26 @@ def _release_hash(store: Store, config: RunConfig, bank: FoundBank) -> str:
     if isinstance(bank, LoadedBank):
         if not bank.bank.tasks:
             raise Misuse(f"bank {config.bank!r} holds no task")
-        tasks = sampled(bank.bank.tasks, config.sample)
+        _require_valid(store, bank.bank.tasks, config)
+        tasks = sampled(_open_to_sampling(store, config, bank.bank.tasks), config.sample)
         return store.add_release(bank.bank.name, tasks, bank.bank.files).hash
     if not config.tasks and config.sample is None:
         return bank.release.hash
-    tasks = sampled(list(bank.tasks(config.tasks)), config.sample)
+    chosen = list(bank.tasks(config.tasks))
+    _require_valid(store, chosen, config)
+    tasks = sampled(_open_to_sampling(store, config, chosen), config.sample)
     return store.add_release(bank.release.bank, tasks, {}).hash
+
+
+def _open_to_sampling(store: Store, config: RunConfig, tasks: Sequence[Task]) -> Sequence[Task]:
+    """Return the tasks a sample may take: withdrawn ones have no trial, and would shrink it.
+
+    Without a sample the release stays what it is, so that runs of it can be compared.
+    """
+    if config.sample is None:
+        return tasks
+    withdrawn = store.withdrawals()
+    return [task for task in tasks if task.content_hash not in withdrawn]
 
 
 def sampled(tasks: Sequence[Task], of_each: int | None) -> list[Task]:

@@ -29,9 +29,11 @@ from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import AskedAgain, Check
 from taskdata.schema.run import RunConfig, StageReport, Trial
 from taskdata.schema.task import Task
+from taskdata.schema.withdrawal import Withdrawal
 from taskdata.store import Store
 
 HOME = Path(".nightshift")
+_NAMED = 5
 
 
 def require(config: RunConfig) -> None:
@@ -134,7 +136,14 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
     if run.config.rescores:
         return copy_trials(store, run)
     left_out = store.quarantined_tasks(run_id)
-    tasks = {h: t for h, t in store.tasks_of_run(run_id).items() if t.id not in left_out}
+    withdrawn = store.withdrawn_of_release(run.release_hash)
+    tasks = {
+        task_hash: task
+        for task_hash, task in store.tasks_of_run(run_id).items()
+        if task.id not in left_out and task_hash not in withdrawn
+    }
+    if withdrawn and not tasks:
+        raise Misuse(f"bank {run.config.bank!r}: every task that could run was withdrawn")
     for task in tasks.values():
         require_usable(task)
     trials = [
@@ -158,6 +167,7 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
         done=len(trials),
         seconds=time.monotonic() - started,
         note=f"{new} trials planned over {len(tasks)} tasks"
+        + _withdrawn(withdrawn.values())
         + _not_played(tasks.values(), run.config)
         + _not_talked(tasks.values(), run.config)
         + _not_shown(tasks.values(), run.config)
@@ -178,6 +188,15 @@ def can_play(agent: AgentSpec, task: Task) -> bool:
 def is_given(agent: AgentSpec, task: Task, config: RunConfig) -> bool:
     """Return whether the run gives the agent this task."""
     return agent.name not in config.only or task.id in config.only[agent.name]
+
+
+def _withdrawn(withdrawals: Collection[Withdrawal]) -> str:
+    """Return which tasks of the release are left out because they were withdrawn."""
+    if not withdrawals:
+        return ""
+    first = [withdrawal.task_id for withdrawal in withdrawals][:_NAMED]
+    more = ", ..." if len(withdrawals) > _NAMED else ""
+    return f"; {len(withdrawals)} withdrawn and left out: {', '.join(first)}{more}"
 
 
 def _not_played(tasks: Collection[Task], config: RunConfig) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from taskdata.schema.release import Lineage, ReleaseName, ReleaseNotes, TaskChan
 from taskdata.schema.seed import QuarantinedRow
 from taskdata.schema.statistics import BankStatistics
 from taskdata.schema.task import BankRelease, Category, Task
+from taskdata.schema.withdrawal import Withdrawal
 from taskdata.store import Store
 from taskdata.store.bank import Row, release_of, task_row
 
@@ -86,7 +87,7 @@ def import_bank(
     with (
         tempfile.TemporaryDirectory(prefix="nightshift-import-") as folder,
         tempfile.TemporaryDirectory(prefix="nightshift-import-") as scratch,
-        _spool(Path(folder)) as spool,
+        _spool(Path(folder), store.withdrawals()) as spool,
     ):
         is_stored = store.artifacts.__contains__
         source = Source(format, path, category, licence, is_stored, Path(scratch))
@@ -138,8 +139,9 @@ class _Entry:
 class _Spool:
     """Tasks on disk between reading and storing, so that memory does not grow with the bank."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, withdrawn: Mapping[str, Withdrawal]) -> None:
         self.folder = folder
+        self._withdrawn = withdrawn
         self._tasks = (folder / "spool").open("w+b")
         self._rejected = (folder / "rejected").open("w+b")
         self.entries: list[_Entry] = []
@@ -168,13 +170,18 @@ class _Spool:
                 reason = f"the task id {task.id!r} is that of row {first}"
                 self._reject(quarantined(item.origin, raw, "id", reason, None))
                 continue
-            self._write(task)
+            text = task.canonical_json().encode()
+            content_hash = hashlib.sha256(text).hexdigest()
+            if (tombstone := self._withdrawn.get(content_hash)) is not None:
+                reason = f"the task was withdrawn on {tombstone.told}"
+                raw = RawRow(item.row, task.id, task.query)
+                self._reject(quarantined(item.origin, raw, "id", reason, None))
+                continue
+            self._write(task, text, content_hash)
             self.files.update(item.files)
             yield task
 
-    def _write(self, task: Task) -> None:
-        text = task.canonical_json().encode()
-        content_hash = hashlib.sha256(text).hexdigest()
+    def _write(self, task: Task, text: bytes, content_hash: str) -> None:
         outlined = outline(task, content_hash).model_dump_json().encode()
         start = self._tasks.tell()
         self._tasks.write(text + outlined)
@@ -217,8 +224,8 @@ class _Spool:
 
 
 @contextmanager
-def _spool(folder: Path) -> Iterator[_Spool]:
-    spool = _Spool(folder)
+def _spool(folder: Path, withdrawn: Mapping[str, Withdrawal]) -> Iterator[_Spool]:
+    spool = _Spool(folder, withdrawn)
     try:
         yield spool
     finally:

@@ -1,7 +1,7 @@
 """Releases: their content, the origin of each task, and the changes since the last one."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction, Refresh
 from taskdata.schema.release import Lineage, Proof, ReleaseNotes, TaskChange
 from taskdata.schema.task import Task
+from taskdata.schema.withdrawal import Withdrawal
 from taskdata.store import Store
 
 BASE = "base"
@@ -33,6 +34,8 @@ class Composition:
     refresh_id: str | None = None
     previous_hash: str | None = None
     """The bank's newest release when this composition was made, which it builds on."""
+    withdrawn: tuple[Withdrawal, ...] = ()
+    """Tombstones of tasks that are left out for them."""
 
 
 def compose(store: Store, refresh: Refresh) -> Composition:
@@ -91,6 +94,19 @@ def compose_bank(name_or_path: str) -> Composition:
     )
 
 
+def without_withdrawn(store: Store, composition: Composition) -> Composition:
+    """Return the composition without the tasks that were withdrawn."""
+    withdrawn = store.withdrawals()
+    out = {e.candidate_id for e in composition.lineage if e.task_hash in withdrawn}
+    return replace(
+        composition,
+        tasks=tuple(t for t in composition.tasks if t.content_hash not in withdrawn),
+        lineage=tuple(e for e in composition.lineage if e.task_hash not in withdrawn),
+        candidates=tuple(c for c in composition.candidates if c not in out),
+        withdrawn=tuple(withdrawn.values()),
+    )
+
+
 def release(
     store: Store, composition: Composition, proofs: Mapping[str, Proof] | None = None
 ) -> ReleaseNotes:
@@ -140,7 +156,7 @@ def _notes(
         version=1,
         previous_hash=previous.release_hash if previous else None,
         snapshot_sha256=store.artifacts.put_bytes(snapshot(composition.tasks)),
-        changes=changes(before, composition.tasks, lineage),
+        changes=changes(before, composition.tasks, lineage, composition.withdrawn),
         statistics=bank_statistics(composition.tasks),
         lineage=lineage,
         refresh_id=composition.refresh_id,
@@ -166,15 +182,22 @@ def snapshot(tasks: Sequence[Task]) -> bytes:
 
 
 def changes(
-    before: Sequence[Task], after: Sequence[Task], lineage: Sequence[Lineage]
+    before: Sequence[Task],
+    after: Sequence[Task],
+    lineage: Sequence[Lineage],
+    withdrawn: Iterable[Withdrawal] = (),
 ) -> tuple[TaskChange, ...]:
     """Return the differences between two sets of tasks, by task id, with known reasons."""
     old, new = {t.id: t for t in before}, {t.id: t for t in after}
     origin = {entry.task_id: entry for entry in lineage}
+    tombstones = {tombstone.task_hash: tombstone for tombstone in withdrawn}
     found = []
     for task_id in sorted(old.keys() | new.keys()):
         if task_id not in new:
+            tombstone = tombstones.get(old[task_id].content_hash)
             why = "no longer in the bank it came from"
+            if tombstone is not None:
+                why = f"withdrawn on {tombstone.told}"
             found.append(TaskChange(task_id=task_id, kind="removed", why=why))
         elif task_id not in old:
             why = _why(origin.get(task_id))
@@ -197,6 +220,7 @@ def diff(store: Store, first: str, second: str) -> tuple[TaskChange, ...]:
         tuple(store.tasks_of_release(one.release_hash).values()),
         tuple(store.tasks_of_release(two.release_hash).values()),
         two.lineage,
+        store.withdrawals().values(),
     )
 
 

@@ -1,9 +1,10 @@
 """What must be known beside the scores of a run to read them right."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from taskdata.schema.gate import TASKS
 from taskdata.schema.summary import AgentSummary, RunSummary
+from taskdata.schema.withdrawal import Withdrawal, WithdrawnTask
 
 _TASKS_NAMED = 5
 
@@ -31,6 +32,7 @@ def _of_run(summary: RunSummary) -> Iterator[str]:
                 f"and had no trial: {', '.join(left_out[:_TASKS_NAMED])}{more}. The run's page "
                 "says which rule each breaks."
             )
+    yield from _of_withdrawn(summary.withdrawn)
     apart = summary.disagreement
     if apart is not None:
         interval = "" if apart.ci95 is None else " ({:.2f} to {:.2f})".format(*apart.ci95)
@@ -39,6 +41,26 @@ def _of_run(summary: RunSummary) -> Iterator[str]:
             f"{interval} apart on a leaf, over {_count(apart.n, 'leaf', 'leaves')} of first "
             "attempts."
         )
+
+
+def _of_withdrawn(tasks: Sequence[WithdrawnTask]) -> Iterator[str]:
+    left_out = [task.withdrawal for task in tasks if not task.trials]
+    kept = [task.withdrawal for task in tasks if task.trials]
+    if left_out:
+        yield (
+            f"{_count(len(left_out), 'task was', 'tasks were')} withdrawn before this run and had "
+            f"no trial: {_tombstones(left_out)}."
+        )
+    if kept:
+        yield (
+            f"{_count(len(kept), 'task was', 'tasks were')} withdrawn since this run, whose "
+            f"figures still include them: {_tombstones(kept)}."
+        )
+
+
+def _tombstones(withdrawals: Sequence[Withdrawal]) -> str:
+    named = [f"{w.task_id} ({w.told})" for w in withdrawals[:_TASKS_NAMED]]
+    return "; ".join(named) + ("; …" if len(withdrawals) > _TASKS_NAMED else "")
 
 
 def _of_agent(agent: AgentSummary, min_coverage: float) -> Iterator[str]:

@@ -8,6 +8,7 @@ from taskdata.schema.base import Value
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import CallEffort, StageReport
 from taskdata.schema.success import SuccessRule
+from taskdata.schema.withdrawal import WithdrawnTask
 
 
 class Estimate(Value):
@@ -351,4 +352,6 @@ class RunSummary(Value):
     comparisons: tuple[AgentComparison, ...] = ()
     """Every pair of agents, in the order of the run's configuration."""
     gates: tuple[GateResult, ...] = ()
+    withdrawn: tuple[WithdrawnTask, ...] = ()
+    """Tasks of the release that were withdrawn before the run or since."""
     stages: tuple[StageReport, ...] = ()

@@ -15,6 +15,7 @@ from taskdata.store.rescoring import RescoringStore
 from taskdata.store.results import ResultStore
 from taskdata.store.runs import RunStore
 from taskdata.store.seeds import SeedStore
+from taskdata.store.withdrawals import WithdrawalStore
 
 __all__ = ["Store", "StoreAddress"]
 
@@ -32,6 +33,7 @@ class Store(
     RescoringStore,
     RunStore,
     ResultStore,
+    WithdrawalStore,
 ):
     """Everything that is recorded: seeds, tasks, runs, trials, calls, and the artifacts."""
 

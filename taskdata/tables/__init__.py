@@ -17,6 +17,7 @@ from taskdata.tables.construction import (
     ReviewRow,
     SeedLinkRow,
     SeedRow,
+    WithdrawalRow,
 )
 from taskdata.tables.evaluation import (
     DeliverableRow,
@@ -38,7 +39,7 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0015"
+REVISION = "0022"
 """The Alembic revision of these tables."""
 
 __all__ = [
@@ -73,4 +74,5 @@ __all__ = [
     "TaskRow",
     "TrialRow",
     "UtcDateTime",
+    "WithdrawalRow",
 ]

@@ -141,3 +141,14 @@ class ReleaseNotesRow(SQLModel, table=True):
     version: int
     notes: dict[str, Any] = json_column()
     created_at: datetime = time_column()
+
+
+class WithdrawalRow(SQLModel, table=True):
+    """The tombstone of a task; the task need not be stored, so no key refers to it."""
+
+    __tablename__ = "withdrawal"
+    task_hash: str = Field(primary_key=True)
+    task_id: str
+    bank: str
+    reason: str
+    withdrawn_at: datetime = time_column()

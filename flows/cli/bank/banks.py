@@ -11,13 +11,14 @@ from flows.cli.bank.trees import write_tree
 from flows.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from flows.cli.bank.pool_servers import Say
     from flows.config import Settings
     from stages.release.importing import ImportReport
     from taskdata.schema.outline import TaskFilter, TaskOutline
     from taskdata.schema.task import Task
+    from taskdata.schema.withdrawal import Withdrawal
     from taskdata.store import Store
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -54,19 +55,22 @@ def list_tasks(
     found = find_bank(store, name).outlines(wanted)
     shown = found[:limit]
     stored = [] if bank is not None else [_stored(b) for b in store.stored_banks()]
+    withdrawn = store.withdrawals()
     if as_json:
         answer = {"bank": name, "count": len(found)}
-        tasks = [task.model_dump(mode="json") for task in shown]
+        tasks = [_described(task, withdrawn.get(task.hash)) for task in shown]
         console.write_json(answer | {"tasks": tasks} | ({"stored": stored} if bank is None else {}))
         return
     console.table(
-        [_line(task) for task in shown[:_SHOWN]],
+        [_line(task, withdrawn.get(task.hash)) for task in shown[:_SHOWN]],
         title=f"Bank {name}: {len(found)} tasks",
         optional=("deliverables", "category", "by code", "leaves"),
     )
     hidden = len(found) - len(shown[:_SHOWN])
     if hidden:
         console.say(f"... and {hidden} more; --limit, the filters and --json show others")
+    for tombstone in _tombstones(found, withdrawn):
+        console.say(f"Withdrawn: {tombstone.task_id}, {tombstone.told}")
     if bank is None:
         _name_banks(name, stored)
 
@@ -85,11 +89,16 @@ def show(
     found = find_bank(store, bank, [task_id])
     (task,) = found.tasks([task_id])
     (missing,) = missing_needs(store, found, [task], bank)
+    tombstone = store.withdrawals().get(task.content_hash)
     if as_json:
         whole = task.model_dump(mode="json") | {"hash": task.content_hash}
+        if tombstone is not None:
+            whole["withdrawn"] = tombstone.model_dump(mode="json")
         console.write_json(whole | {"missing": [need.model_dump() for need in missing]})
         return
     console.say(f"{task.title} ({task.tier.value}, {task.category.value})")
+    if tombstone is not None:
+        console.say(f"Withdrawn on {tombstone.told}")
     console.say(f"Hash {task.content_hash}; about {task.human_minutes} minutes for a person\n")
     console.block(task.query, indent=0)
     console.say("Files:        " + (", ".join(f.path for f in task.files) or "none"))
@@ -235,9 +244,23 @@ def _filter(**wanted: str | None) -> "TaskFilter":
         raise Misuse(f"--{fault['loc'][0]} {fault['input']!r}: {fault['msg']}") from exc
 
 
-def _line(task: "TaskOutline") -> dict[str, str]:
+def _described(task: "TaskOutline", tombstone: "Withdrawal | None") -> dict[str, Any]:
+    fields = task.model_dump(mode="json")
+    if tombstone is not None:
+        fields["withdrawn"] = tombstone.model_dump(mode="json")
+    return fields
+
+
+def _tombstones(
+    tasks: "list[TaskOutline]", withdrawn: "Mapping[str, Withdrawal]"
+) -> "list[Withdrawal]":
+    found = [withdrawn[task.hash] for task in tasks if task.hash in withdrawn]
+    return found[:_SHOWN]
+
+
+def _line(task: "TaskOutline", tombstone: "Withdrawal | None") -> dict[str, str]:
     return {
-        "task": task.id,
+        "task": task.id + (" (withdrawn)" if tombstone else ""),
         "tier": task.tier.value,
         "category": task.category.value,
         "title": task.title,

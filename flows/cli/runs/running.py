@@ -88,12 +88,15 @@ def _carried_on(settings: "Settings", name: str, max_usd: float | None) -> "tupl
 
 def _require_ready(settings: "Settings", config: "RunConfig") -> None:
     from environments.models.registry import require_limited
+    from stages.prepare.select import chosen_tasks
     from stages.prepare.work import require
     from taskdata.banks.found import find_bank
     from taskdata.store import Store
 
     store = Store.open(settings.address)
     find_bank(store, config.bank, config.tasks)
+    if config.tasks:
+        chosen_tasks(store, config)
     store.close()
     require_limited(config.limits)
     require(config)

@@ -1,5 +1,7 @@
 """The bank that a refresh builds on: its tasks, and the tools that it offers."""
 
+from collections.abc import Iterable
+
 from environments.tool_runtime.catalogue import catalogue
 from environments.tool_runtime.states import READY, tool_state
 from environments.tool_runtime.toolbox import ALWAYS_PRESENT
@@ -21,7 +23,7 @@ def base_tasks(store: Store, base: str | None) -> tuple[Task, ...]:
     Raises:
         Misuse: if there is no such bank.
     """
-    return () if base is None else tuple(find_bank(store, base).tasks())
+    return () if base is None else _valid(store, find_bank(store, base).tasks())
 
 
 def stored_base(store: Store, base: str | None) -> tuple[Task, ...]:
@@ -35,7 +37,15 @@ def stored_base(store: Store, base: str | None) -> tuple[Task, ...]:
     bank = find_bank(store, base)
     if isinstance(bank, LoadedBank):
         store.add_release(bank.bank.name, bank.bank.tasks, bank.bank.files)
-    return tuple(bank.tasks())
+    return _valid(store, bank.tasks())
+
+
+def _valid(store: Store, tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """Return the tasks that were not withdrawn: others are no models for new ones."""
+    withdrawn = store.withdrawals()
+    if not withdrawn:
+        return tuple(tasks)
+    return tuple(task for task in tasks if task.content_hash not in withdrawn)
 
 
 def offered_tools(store: Store, config: RefreshConfig) -> tuple[ToolSpec, ...]:
