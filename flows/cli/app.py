@@ -12,7 +12,9 @@ from flows.cli.atomic import scoring
 from flows.cli.bank import (
     banks,
     checking,
+    contamination,
     discovering,
+    exporting,
     proving,
     refreshing,
     releases,
@@ -24,12 +26,12 @@ from flows.cli.runs import (
     compare,
     comparing,
     dashboard,
-    exporting,
     listing,
     reading,
     rescoring,
     running,
 )
+from flows.cli.runs import exporting as run_exporting
 from flows.cli.trials import showing
 from flows.cli.upkeep import backups, pruning
 from taskdata.errors import BadTaskData, Misuse, NightshiftError
@@ -55,7 +57,7 @@ app.command("agreement")(agreement.agreement)
 app.command("annotate")(annotating.annotate)
 app.command("report")(reading.report)
 app.command("dashboard")(dashboard.dashboard)
-app.command("export")(exporting.export)
+app.command("export")(run_exporting.export)
 app.command("score-atomic")(scoring.score_atomic)
 app.command("doctor")(doctor.doctor)
 app.command("prune")(pruning.prune)
@@ -64,7 +66,9 @@ app.command("restore")(backups.restore)
 app.command("refresh")(refreshing.refresh)
 app.command("refreshes")(refreshing.refreshes)
 banks.app.command("check")(checking.check)
+banks.app.command("check-contamination")(contamination.check_contamination)
 banks.app.command("prove")(proving.prove)
+banks.app.command("export")(exporting.export)
 banks.app.command("diff")(releases.diff)
 banks.app.command("release")(releases.release)
 banks.app.command("withdraw")(withdrawing.withdraw)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from taskdata.canary import FIELD
 from taskdata.formats.documents import document, lines
 from taskdata.formats.exporting import Fetch, replacing, target
 from taskdata.formats.files import BESIDE, Folder
@@ -43,7 +44,9 @@ def read(source: Source) -> Iterator[Imported]:
     return each(source, path.name, map(_named, lines(path)), make)
 
 
-def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> None:
+def write(
+    tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool, canary: str = ""
+) -> None:
     """Write the samples to a `.jsonl` file, or to `samples.jsonl` in a folder.
 
     Raises:
@@ -53,7 +56,10 @@ def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> No
     with replacing(place.document) as stream:
         for task in tasks:
             place.put(task.stored_files)
-            stream.write(json.dumps(_sample(task), ensure_ascii=False).encode() + b"\n")
+            sample = _sample(task)
+            if canary:
+                sample["metadata"][FIELD] = canary
+            stream.write(json.dumps(sample, ensure_ascii=False).encode() + b"\n")
 
 
 def _sample(task: Task) -> dict[str, Any]:
@@ -74,7 +80,7 @@ def _not_taken(sample: dict[str, Any], task: Task) -> Iterator[str]:
     for name in sample.keys() - {"id", "input", "metadata"}:
         if name not in ours or sample[name] != ours[name]:
             yield name
-    for name in sample["metadata"].keys() - {"task"}:
+    for name in sample["metadata"].keys() - {"task", FIELD}:
         if name not in ours["metadata"] or sample["metadata"][name] != ours["metadata"][name]:
             yield f"metadata.{name}"
 

@@ -1,9 +1,11 @@
 """Our own exchange format: one task a line as canonical JSON, its files in `files/` beside it."""
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from taskdata.canary import FIELD
 from taskdata.formats.documents import document, lines
 from taskdata.formats.exporting import Fetch, replacing, target
 from taskdata.formats.files import Folder, beside
@@ -41,6 +43,7 @@ def whole_task(value: Any, folder: Folder, source: Source, notes: RowNotes) -> M
     """
     if not isinstance(value, dict):
         raise refusal(None, "must be a mapping with the fields of a task", value)
+    value = {key: field for key, field in value.items() if key != FIELD}
     origin = value.get("provenance", {})
     if isinstance(origin, dict) and "license" not in origin:
         value = value | {"provenance": origin | {"license": source.licence_of(notes)}}
@@ -60,7 +63,9 @@ def _require_sound_tree(task: Task) -> None:
             raise refusal("checkpoints", reason, node.requirement)
 
 
-def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> None:
+def write(
+    tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool, canary: str = ""
+) -> None:
     """Write the tasks to a `.jsonl` file, or to `tasks.jsonl` in a folder.
 
     Raises:
@@ -70,7 +75,14 @@ def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> No
     with replacing(place.document) as stream:
         for task in tasks:
             place.put(task.stored_files)
-            stream.write(task.canonical_json().encode() + b"\n")
+            stream.write(_line(task, canary).encode() + b"\n")
+
+
+def _line(task: Task, canary: str) -> str:
+    if not canary:
+        return task.canonical_json()
+    fields = task.model_dump(mode="json") | {FIELD: canary}
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def _named(raw: RawRow) -> RawRow:

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taskdata.canary import FIELD
 from taskdata.errors import BadTaskData
 from taskdata.formats.documents import decode, document
 from taskdata.formats.exporting import Fetch, replacing, target
@@ -59,7 +60,7 @@ def read(source: Source) -> Iterator[Imported]:
     folder = Folder(path.parent)
 
     def make(raw: RawRow, notes: RowNotes) -> Made:
-        notes.ignored.update(raw.value.keys() - {*_PLAIN, *_NESTED, *_DERIVED})
+        notes.ignored.update(raw.value.keys() - {*_PLAIN, *_NESTED, *_DERIVED, FIELD})
         fields = {name: raw.value[name] for name in _PLAIN}
         place = first_place(fields, is_unstorable)
         if place is not None:
@@ -73,7 +74,9 @@ def read(source: Source) -> Iterator[Imported]:
     return each(source, path.name, _rows(path), make)
 
 
-def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> None:
+def write(
+    tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool, canary: str = ""
+) -> None:
     """Write the tasks to a `.parquet` file, or to `tasks.parquet` in a folder.
 
     Raises:
@@ -91,7 +94,8 @@ def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> No
         for batch in _batches(tasks, _BATCH):
             for task in batch:
                 place.put(task.stored_files)
-            writer.write_table(pa.Table.from_pylist([_row(task) for task in batch], schema))
+            rows = [_row(task) | {FIELD: canary or None} for task in batch]
+            writer.write_table(pa.Table.from_pylist(rows, schema))
 
 
 def _nested(name: str, text: Any) -> Any:
@@ -108,7 +112,7 @@ def _schema() -> "pa.Schema":
     import pyarrow as pa
 
     texts = pa.list_(pa.string())
-    kinds = dict.fromkeys((*_PLAIN, *_NESTED, *_DERIVED), pa.string()) | {
+    kinds = dict.fromkeys((*_PLAIN, *_NESTED, *_DERIVED, FIELD), pa.string()) | {
         "capabilities": texts,
         "tools": texts,
         "human_minutes": pa.int64(),

@@ -18,8 +18,13 @@ from taskdata.schema.task import Task
 class Writer(Protocol):
     """Writes tasks and their files to a path."""
 
-    def __call__(self, tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> None:
-        """Write, or raise `Misuse` if something is there and `force` is not given."""
+    def __call__(
+        self, tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool, canary: str = ""
+    ) -> None:
+        """Write, or raise `Misuse` if something is there and `force` is not given.
+
+        A canary that is not empty stands with every task; readers take it for no part of it.
+        """
 
 
 @dataclass(frozen=True)

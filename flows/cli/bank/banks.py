@@ -1,6 +1,5 @@
 """Commands that look at task banks, take them in and give them away."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ from flows.cli.bank.trees import write_tree
 from flows.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from flows.cli.bank.pool_servers import Say
     from flows.config import Settings
@@ -185,42 +184,6 @@ def _install_pool_servers(store: "Store", bank: str, say: "Say") -> None:
         return
     if not all(states.values()):
         say(f"To try the others again, run: nightshift mcp install --bank {bank}")
-
-
-@app.command()
-def export(
-    format: FormatArgument,
-    path: PathArgument,
-    bank: BankOption = "starter",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Write a bank and its files: jsonl, parquet, inspect or gta-workflow."""
-    from taskdata.banks.found import find_bank
-    from taskdata.formats.registry import writer
-
-    write = writer(format)
-    found = find_bank(_store(), bank)
-    counted = _Counted(found.tasks())
-    write(counted, path, found.fetch, force=force)
-    if as_json:
-        written = {"bank": bank, "format": format, "path": str(path), "tasks": counted.count}
-        console.write_json(written)
-        return
-    console.say(f"{counted.count} tasks of bank {bank} are in {path}")
-
-
-class _Counted:
-    """Tasks on their way out, counted."""
-
-    def __init__(self, tasks: "Iterable[Task]") -> None:
-        self._tasks = tasks
-        self.count = 0
-
-    def __iter__(self) -> "Iterator[Task]":
-        for task in self._tasks:
-            self.count += 1
-            yield task
 
 
 def _store() -> "Store":

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from taskdata.canary import FIELD
 from taskdata.formats.exporting import Fetch, Target, replacing, target
 from taskdata.formats.gta.tools import TOOLMETA
 from taskdata.formats.gta.trees import OURS
@@ -27,7 +28,9 @@ _KINDS = {
 _PUBLISHED = {"query", "files", "tools", "checkpoints"}
 
 
-def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> None:
+def write(
+    tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool, canary: str = ""
+) -> None:
     """Write `end.json`, `tasks.json`, `toolmeta.json` and the files into folder `path`.
 
     `tasks.json` has what the builder of GTA-2's eval packs takes of each task, in the form that it
@@ -44,9 +47,11 @@ def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> No
         for position, task in enumerate(tasks):
             tools |= dict.fromkeys(task.tools)
             item = _item(task, place)
+            if canary:
+                item[FIELD] = canary
             text = json.dumps(item, ensure_ascii=False)
             tree = {"prompt": task.query, "full_tree": item["sub_tasks"]}
-            packed.append({"task_id": position, **tree})
+            packed.append({"task_id": position, **tree, **({FIELD: canary} if canary else {})})
             stream.write(f'{"," if position else ""}\n"{position}": {text}'.encode())
         stream.write(b"\n}\n")
     with replacing(place.folder / FOR_PACKS) as stream:

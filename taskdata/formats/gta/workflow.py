@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from taskdata.canary import FIELD
 from taskdata.formats.documents import document, members
 from taskdata.formats.files import Folder, beside, require_same
 from taskdata.formats.gta.atomic import read_answer
@@ -115,6 +116,7 @@ def _in_one_shape(item: dict[str, Any]) -> dict[str, Any]:
     if "dialogs" not in shaped and query is not None:
         shaped["dialogs"] = [{"role": "user", "content": shaped.pop(query)}]
     shaped.pop("task_id", None)
+    shaped.pop(FIELD, None)
     return shaped
 
 

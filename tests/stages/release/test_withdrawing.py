@@ -70,7 +70,7 @@ def test_a_withdrawn_task_cannot_be_asked_for_and_is_in_no_sample(store, office)
         lambda: select(store, config("one"), "run"),
         lambda: chosen_tasks(store, config("one")),
     ):
-        with pytest.raises(Misuse, match="'one' of bank 'office' was withdrawn on .*: leaked"):
+        with pytest.raises(Misuse, match=r"'one' of bank 'office' was withdrawn on .*: leaked"):
             ask()
     assert [task.id for task in chosen_tasks(store, config())] == ["two"]
     sample = select(store, config(sample=1), "sampled")

@@ -79,6 +79,10 @@ def test_an_import_of_nothing_says_so(command, home):
         (["import", "jsonl", "x", "--category", "gardening"], "gardening"),
         (["export", "toolathlon", "x"], "cannot be written"),
         (["export", "jsonl", "x", "--bank", "nobody"], "'nobody' is unknown"),
+        (["export", "jsonl", "x", "--split", "0.3"], "add --public"),
+        (["export", "jsonl", "x", "--public", "--split", "3"], "between 0 and 1"),
+        (["export", "jsonl", "x", "--public", "--seed", "3"], "--split"),
+        (["export", "jsonl", "x", "--public", "--force"], "needs a new folder"),
         (["list", "--tier", "middling"], "middling"),
         (["list", "--bank", ""], "bank '' is unknown"),
         (["list", "--bank", "office@99999999999999999999"], "expected bank@version"),
@@ -90,3 +94,15 @@ def test_misuse_names_the_value_in_one_line(command, arguments, message):
     assert done.returncode == 2, done.stderr
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_bank_is_published_in_two_parts(command, home):
+    out = home.parent / "out"
+    arguments = ("--public", "--split", "0.3", "--seed", "7", "--json")
+    report = json.loads(command("bank", "export", "jsonl", str(out), *arguments).stdout)
+    rows = (out / "public" / "public.jsonl").read_text().splitlines()
+    assert len(rows) == report["tasks"] - report["private"] == round(0.3 * report["tasks"])
+    assert not {"checkpoints", "reference", "answer"} & json.loads(rows[0]).keys()
+    manifest = json.loads((out / "public" / "manifest.json").read_text())
+    assert (manifest["seed"], len(manifest["private"])) == (7, report["private"])
+    assert report["canary"] in rows[0]

@@ -1,0 +1,1 @@
+"""Whether text that a model was trained on, or wrote, holds tasks of a bank."""
