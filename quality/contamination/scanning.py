@@ -3,6 +3,7 @@
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO
 
@@ -84,14 +85,12 @@ def scan(paths: Iterable[Path], index: BankIndex, canary: str) -> ScanReport:
     unread: list[Unread] = []
     scanned = 0
     for path in dict.fromkeys(files_in(list(paths))):
-        try:
-            findings += _scan_file(path, index, canary)
+        found, reason = _scan_file(path, index, canary)
+        findings += found
+        if reason is None:
             scanned += 1
-        except _NotText:
-            unread.append(Unread(file=str(path), reason="it is no text; extract its text first"))
-        except (OSError, EOFError, zlib.error) as exc:
-            reason = getattr(exc, "strerror", None) or str(exc)
-            unread.append(Unread(file=str(path), reason=f"cannot be read to its end: {reason}"))
+        else:
+            unread.append(Unread(file=str(path), reason=reason))
     return ScanReport(files=scanned, findings=tuple(findings), unread=tuple(unread))
 
 
@@ -99,13 +98,20 @@ class _NotText(Exception):
     """The file holds bytes that no text has."""
 
 
-def _scan_file(path: Path, index: BankIndex, canary: str) -> list[Finding]:
+def _scan_file(path: Path, index: BankIndex, canary: str) -> tuple[list[Finding], str | None]:
+    """Return what was found, and why the file was not read to its end; None if it was."""
     finder = OverlapFinder(index)
     canaries: dict[str, int] = {}
-    for line, piece in _pieces(path):
-        for match in PATTERN.findall(piece):
-            canaries.setdefault(match.lower(), line)
-        finder.feed(line, piece)
+    reason = None
+    try:
+        for line, piece in _pieces(path):
+            for match in PATTERN.findall(piece):
+                canaries.setdefault(match.lower(), line)
+            finder.feed(line, piece)
+    except _NotText:
+        reason = "it is no text; extract its text first"
+    except (OSError, EOFError, zlib.error) as exc:
+        reason = f"cannot be read to its end: {getattr(exc, 'strerror', None) or exc}"
     marked = [
         Finding(file=str(path), line=at, task=None, canary=c, is_own_canary=c == canary)
         for c, at in canaries.items()
@@ -120,11 +126,13 @@ def _scan_file(path: Path, index: BankIndex, canary: str) -> list[Finding]:
         )
         for overlap in by_task(index.texts, finder.found)
     ]
-    return marked + shared
+    return marked + shared, reason
 
 
 def _pieces(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the text with line numbers; a line of any length comes in pieces that cut no word."""
+    if not path.is_file():
+        raise _NotText
     with path.open("rb") as raw:
         is_packed = raw.read(2) == _GZIP
         raw.seek(0)
@@ -138,8 +146,6 @@ def _pieces(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _lines(stream: IO[bytes], encoding: str) -> Iterator[tuple[int, str]]:
-    from io import TextIOWrapper
-
     text = TextIOWrapper(stream, encoding=encoding, errors="replace", newline=None)
     number, rest = 1, ""
     try:

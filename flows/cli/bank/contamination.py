@@ -77,7 +77,12 @@ def _write(findings: "tuple[Finding, ...]", total: int, files: int, bank: str) -
 def _row(finding: "Finding") -> dict[str, str]:
     if finding.task is None:
         whose = "canary" if finding.is_own_canary else "canary of another bank"
-        return {"task": whose, "where": f"{finding.file}:{finding.line}", "query": "", "requirements": ""}
+        return {
+            "task": whose,
+            "where": f"{finding.file}:{finding.line}",
+            "query": "",
+            "requirements": "",
+        }
     return {
         "task": finding.task,
         "where": f"{finding.file}:{finding.line}",
