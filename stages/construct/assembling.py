@@ -3,6 +3,7 @@
 from pydantic import ValidationError
 
 from taskdata.banks.loader import describe
+from taskdata.canary import canary_of
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import Candidate, TaskDraft
 from taskdata.schema.task import UNKNOWN_LICENCE, InputFile, Provenance, Task
@@ -48,6 +49,8 @@ def assembled(store: Store, candidate: Candidate, draft: TaskDraft | None = None
         raise BadTaskData(f"candidate {candidate.id!r} has no draft yet")
     files = available_files(store, candidate)
     try:
-        return draft.as_task(candidate.task_id, candidate.tier, files, provenance(store, candidate))
+        task = draft.as_task(candidate.task_id, candidate.tier, files, provenance(store, candidate))
     except ValidationError as exc:
         raise BadTaskData(f"task {candidate.task_id!r}: {describe(exc)}") from exc
+    bank = store.refresh(candidate.refresh_id).config.bank
+    return task.model_copy(update={"canary": canary_of(bank)})

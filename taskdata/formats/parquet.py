@@ -42,6 +42,7 @@ _NESTED = (
     "environment",
     "extras",
     "package",
+    "canary",
 )
 _DERIVED = ("hash", "source", "leaves", "depth", "checkable_share")
 """For those who filter; made anew from the rest on the way back."""

@@ -184,7 +184,9 @@ class TaskBrief(Value):
 class Task(GrowingValue):
     """A benchmark-ready item; `content_hash` identifies it in every measurement."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"environment", "extras", "package"})
+    added_later: ClassVar[frozenset[str]] = frozenset(
+        {"environment", "extras", "package", "canary"}
+    )
 
     id: Slug
     tier: Tier
@@ -207,6 +209,8 @@ class Task(GrowingValue):
     """Fields of the format it was imported from that have no other place here."""
     package: TaskPackage | None = None
     """Role, domain rules, the simulated user, family and difficulty."""
+    canary: str = Field(default="", max_length=200)
+    """A string that stands nowhere else, from the construction of the task; no agent sees it."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

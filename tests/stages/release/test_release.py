@@ -11,6 +11,7 @@ from stages.release.release import (
     release,
 )
 from stages.release.review import approve_all
+from taskdata.canary import canary_of
 from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.construct import CandidateStatus
 from taskdata.schema.release import Lineage
@@ -39,6 +40,7 @@ def test_an_approved_candidate_is_released_with_the_way_it_took(store, waiting):
     assert store.candidate(candidate.id).status is CandidateStatus.RELEASED
     (task,) = store.tasks_of_release(notes.release_hash).values()
     assert task.provenance.seed_id == candidate.seed_id
+    assert task.canary == canary_of("office")
 
 
 def test_a_release_that_came_out_meanwhile_is_not_overruled(store, waiting, new_task):

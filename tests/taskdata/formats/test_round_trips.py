@@ -199,6 +199,7 @@ def tasks(draw):
         environment=environment,
         extras=draw(mappings),
         package=draw(st.none() | packages),
+        canary=draw(st.just("") | texts),
     )
     return task, contents
 
