@@ -17,6 +17,7 @@ from taskdata.schema.base import Value
 _PIECE = 1 << 20
 _HEAD = 8_192
 _LONGEST_WORD = 4_096
+_CANARY_AT_MOST = 100
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _GZIP = b"\x1f\x8b"
 
@@ -109,7 +110,8 @@ def _scan_file(path: Path, index: BankIndex, canary: str) -> tuple[list[Finding]
                 canaries.setdefault(match.lower(), line)
             finder.feed(line, piece)
     except _NotText:
-        reason = "it is no text; extract its text first"
+        reason = "it is no text: only canaries were looked for; extract its text first"
+        canaries = dict.fromkeys(_canaries_in_bytes(path), 1)
     except (OSError, EOFError, zlib.error) as exc:
         reason = f"cannot be read to its end: {getattr(exc, 'strerror', None) or exc}"
     marked = [
@@ -129,10 +131,22 @@ def _scan_file(path: Path, index: BankIndex, canary: str) -> tuple[list[Finding]
     return marked + shared, reason
 
 
+def _canaries_in_bytes(path: Path) -> set[str]:
+    """Return the canaries in metadata that stands in the file as it is."""
+    found: set[str] = set()
+    rest = ""
+    with path.open("rb") as stream:
+        while piece := stream.read(_PIECE):
+            text = rest + piece.decode("latin-1")
+            found.update(match.lower() for match in PATTERN.findall(text))
+            rest = text[-_CANARY_AT_MOST:]
+    return found
+
+
 def _pieces(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the text with line numbers; a line of any length comes in pieces that cut no word."""
     if not path.is_file():
-        raise _NotText
+        raise OSError("it is no regular file")
     with path.open("rb") as raw:
         is_packed = raw.read(2) == _GZIP
         raw.seek(0)

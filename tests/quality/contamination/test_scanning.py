@@ -97,14 +97,18 @@ def test_files_that_are_no_text_or_cut_short_are_named_and_the_others_scanned(tm
         f"{QUERY}\n".encode() + random.Random(0).randbytes(50_000).hex().encode()
     )
     (tmp_path / "cut.gz").write_bytes(packed[:-9_000])
-    (tmp_path / "image.png").write_bytes(b"\x89PNG\0\0\0")
+    (tmp_path / "image.png").write_bytes(b"\x89PNG\0\0\0" + b"x" * (1 << 20) + CANARY.encode())
     (tmp_path / "text.txt").write_text(QUERY)
     report = scan([tmp_path], index, CANARY)
     assert report.files == 1
-    assert [f.file.rpartition("/")[2] for f in report.findings] == ["cut.gz", "text.txt"]
+    assert [f.file.rpartition("/")[2] for f in report.findings] == [
+        "cut.gz",
+        "image.png",
+        "text.txt",
+    ]
     reasons = {unread.file.rpartition("/")[2]: unread.reason for unread in report.unread}
     assert "cannot be read to its end" in reasons["cut.gz"]
-    assert "no text" in reasons["image.png"]
+    assert "only canaries were looked for" in reasons["image.png"]
 
 
 def test_a_path_that_is_not_there_is_misuse(tmp_path, index):

@@ -14,6 +14,7 @@ from taskdata.formats.parts import public_ids
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.outline import outline
 from taskdata.schema.package import SimulatedUser, TaskPackage
+from taskdata.schema.public import PublicTask
 from taskdata.schema.task import (
     Category,
     InputFile,
@@ -185,13 +186,19 @@ def test_a_public_export_has_one_format_and_a_split_two_parts(store, bank, tmp_p
 
 def test_every_task_of_the_starter_loses_its_answers(store, tmp_path):
     export_public(store, "starter", "jsonl", tmp_path / "out")
-    written = {
-        hashlib.sha256(p.read_bytes()).hexdigest() for p in (tmp_path / "out/files").iterdir()
-    }
     from taskdata.banks.loader import load_bank
 
     tasks = load_bank("starter").tasks
-    assert written == {file.sha256 for task in tasks for file in task.files}
+    lines = (tmp_path / "out/public.jsonl").read_text().splitlines()
+    public = [PublicTask.model_validate_json(line) for line in lines]
+    assert [[f.path for f in p.files] for p in public] == [[f.path for f in t.files] for t in tasks]
+    given = [file for task in public for file in task.files]
+    files = {p.name: p.read_bytes() for p in (tmp_path / "out/files").iterdir()}
+    assert files.keys() == {file.sha256 for file in given}
+    assert all(hashlib.sha256(content).hexdigest() == name for name, content in files.items())
+    canary = canary_of("starter").encode()
+    plain = {file.path for file in given if canary not in files[file.sha256]}
+    assert {path.rpartition(".")[2] for path in plain} == {"csv", "json", "md", "txt"}
     rows = (tmp_path / "out/public.jsonl").read_text()
     for task in tasks:
         for leaf in task.checkpoints.leaves():
