@@ -14,9 +14,9 @@ without a step toward any of the deliverables.
 failing calls or at a limit of its budget with a deliverable missing.
 - handoff: work was done but did not arrive. Deliverables that are missing, misnamed or unreadable
 cost at least half of the points.
-- refine: most leaves hold, but finer requirements do not.
-- reason: the work was done and most of it arrived, but most of its content is wrong: content that
-arrived cost at least half of the points.
+- refine: more than half of the leaves hold, but finer requirements do not.
+- reason: most of what was asked for arrived, but its content is wrong: content that arrived cost at
+least half of the points.
 - undetermined: none of these fits.
 
 The tool calls of a program or of an imported result are unknown. Such a trial is never labelled not
@@ -35,7 +35,7 @@ from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, Fa
 from taskdata.schema.success import TrialVerdict
 from taskdata.schema.transcript import Ending
 
-LABELLER = "rules@3"
+LABELLER = "rules@4"
 """Trials with labels of an earlier version are due again."""
 _QUOTED = 3
 
@@ -150,7 +150,7 @@ def _did_not_arrive(signals: Signals) -> str | None:
 
 def _nearly_right(signals: Signals) -> str | None:
     held = sum(leaf.holds for leaf in signals.leaves)
-    if 2 * held < len(signals.leaves):
+    if 2 * held <= len(signals.leaves):
         return None
     return f"{held} of {len(signals.leaves)} scored leaves hold, the finer ones do not"
 
@@ -166,8 +166,8 @@ def _wrong_content(signals: Signals) -> str | None:
         return None
     held = sum(leaf.holds for leaf in signals.leaves)
     return (
-        f"the work was done and most of it delivered, but only {held} of {len(signals.leaves)} "
-        f"scored leaves hold; wrong content cost {content:.1f} of the {lost:.1f} points lost"
+        f"most of what was asked for was delivered, but only {held} of {len(signals.leaves)} scored "
+        f"leaves hold; wrong content cost {content:.1f} of the {lost:.1f} points lost"
     )
 
 

@@ -10,15 +10,18 @@ from pathlib import PurePosixPath
 
 from stages.diagnose.parameters import parameter_labels
 from stages.diagnose.record import Call, Record, label, of_call
-from stages.diagnose.signals import LeafSignal
+from stages.diagnose.signals import LeafSignal, one_line
 from taskdata.schema.checkpoint import Check, Judge, ToolResultCheck
 from taskdata.schema.diagnosis import Evidence, Label, Taxonomy
 from taskdata.schema.self_verification import VISIBLE, SelfVerification, verification_of
 from taskdata.schema.tool import ToolErrorKind
-from taskdata.schema.transcript import Ending
+from taskdata.schema.transcript import Ending, MessageEvent
 
 _TEXT_WRITER, _TEXT_READER = "write_file", "read_file"
 _BINARY = frozenset({".docx", ".pptx", ".xlsx", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp"})
+_NO_READERS = frozenset({_TEXT_WRITER, "list_files", "Calculator", "Solver"})
+"""Tools that read no content of a file, whatever their arguments."""
+_NAMED_FILES = 3
 _REPEATED_FAILURES = 3
 _FACT, _LIKELY, _CONCLUDED = 1.0, 0.9, 0.7
 _FAULTS = {
@@ -73,12 +76,19 @@ def _wrong_tools(record: Record) -> tuple[Label, ...]:
 
 
 def _missing_tools(record: Record) -> tuple[Label, ...]:
-    """Return the label if a leaf asks for a tool's result and no such tool was called.
+    """Return the label if a necessary call was never made.
 
-    An agent that tried nothing gets no such label: its stage is `not_attempted` already.
+    Such a call is one whose result a leaf asks for, and, for an agent that ended its work itself,
+    one that reads an input file. An agent that tried nothing gets no such label: its stage is
+    `not_attempted` already.
     """
     if record.signals.tried_nothing:
         return ()
+    asked = _label("missing_essential_tool", _LIKELY, _results_not_asked_for(record))
+    return asked or _label("missing_essential_tool", _CONCLUDED, _unread_inputs(record))
+
+
+def _results_not_asked_for(record: Record) -> list[Evidence]:
     called = {call.event.call.tool for call in record.calls}
     found = []
     for leaf in record.signals.leaves:
@@ -87,7 +97,27 @@ def _missing_tools(record: Record) -> tuple[Label, ...]:
             continue
         told = f"none of {', '.join(verifier.tools)} was called"
         found.append(Evidence(says=told, leaf=leaf.checkpoint.id))
-    return _label("missing_essential_tool", _LIKELY, found)
+    return found
+
+
+def _unread_inputs(record: Record) -> list[Evidence]:
+    """Return the last turn if the agent ended its work and no call can have read an input file."""
+    files = [PurePosixPath(file.path).name for file in record.task.files]
+    was_shown = any(
+        isinstance(event, MessageEvent) and event.shown for event in record.transcript.events
+    )
+    if not files or was_shown or record.transcript.ending is not Ending.FINISHED:
+        return []
+    for call in record.calls:
+        names_one = any(name in call.written for name in files)
+        if names_one or not (call.event.error or _reads_nothing(call.event.call.tool)):
+            return []
+    told = f"the work ended, and no call read any of {', '.join(files[:_NAMED_FILES])}"
+    return [Evidence(says=one_line(told), turn=len(record.turns) or None)]
+
+
+def _reads_nothing(tool: str) -> bool:
+    return tool in _NO_READERS or tool.endswith("FileGenerator")
 
 
 def _same_failed_plan(record: Record) -> tuple[Label, ...]:
