@@ -166,8 +166,8 @@ def _wrong_content(signals: Signals) -> str | None:
         return None
     held = sum(leaf.holds for leaf in signals.leaves)
     return (
-        f"most of what was asked for was delivered, but only {held} of {len(signals.leaves)} scored "
-        f"leaves hold; wrong content cost {content:.1f} of the {lost:.1f} points lost"
+        f"most of what was asked for was delivered, but only {held} of {len(signals.leaves)} "
+        f"scored leaves hold; wrong content cost {content:.1f} of the {lost:.1f} points lost"
     )
 
 
