@@ -74,7 +74,7 @@ def _repeats_at_the_end(record: Record) -> list[Evidence]:
         or _key(calls[0]) != _key(calls[1])
     ):
         return []
-    return [of_call(calls[1], "called again with the same result, then a limit was reached")]
+    return [of_call(calls[1], "called again with the same arguments and result, then a limit was reached")]
 
 
 def _key(call: Call) -> tuple[str, str, str]:
