@@ -66,15 +66,17 @@ def _loops(record: Record) -> tuple[Label, ...]:
 
 
 def _repeats_at_the_end(record: Record) -> list[Evidence]:
-    """Return the last call if the agent had just repeated it when a limit ended the run."""
+    """Return the last call if the last turn had just repeated it when a limit ended the run."""
     calls = record.calls[-2:]
     if (
         record.transcript.ending not in _BUDGETS
         or len(calls) < 2
         or _key(calls[0]) != _key(calls[1])
+        or calls[1].turn != (len(record.turns) or None)
     ):
         return []
-    return [of_call(calls[1], "called again with the same arguments and result, then a limit was reached")]
+    told = "called again with the same arguments and result, then a limit was reached"
+    return [of_call(calls[1], told)]
 
 
 def _key(call: Call) -> tuple[str, str, str]:
