@@ -9,7 +9,7 @@ execution cannot be judged.
 - not attempted: no tool was called, no file left and no answer given. A call that only reads is an
 attempt.
 - plan: the work was not begun. No tool was called, or no call was well formed, or the trial ended
-without a step toward any of the deliverables.
+without a step toward any of the files that were asked for.
 - execute: tools were used, and the work broke down there. Most calls failed, or the trial ended on
 failing calls or at a limit of its budget with a deliverable missing.
 - handoff: work was done but did not arrive. Deliverables that are missing, misnamed or unreadable
@@ -30,7 +30,7 @@ not hold. B (composition): some inner node does not hold though most of its leav
 from collections.abc import Callable
 
 from stages.diagnose.failure_types import costliest_type, leaf_type
-from stages.diagnose.signals import LeafSignal, Signals, one_line
+from stages.diagnose.signals import ANSWER, LeafSignal, Signals, one_line
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
 from taskdata.schema.success import TrialVerdict
 from taskdata.schema.transcript import Ending
@@ -116,8 +116,9 @@ def _never_set_about(signals: Signals) -> str | None:
             f"none of {_count(signals.calls, 'tool call')} named a known tool with readable "
             f"arguments, first: {signals.first_error}"
         )
-    nothing_delivered = set(signals.missing) == set(signals.asked)
-    if nothing_delivered and not signals.writing_calls and not signals.failed_calls:
+    # Whatever is read for an answer is a step toward it.
+    no_files = signals.asked != (ANSWER,) and set(signals.missing) == set(signals.asked)
+    if no_files and not signals.writing_calls and not signals.failed_calls:
         return (
             f"{_count(signals.calls, 'tool call')}, none of them toward {', '.join(signals.asked)}"
         )
@@ -134,7 +135,7 @@ def _broke_down(signals: Signals) -> str | None:
     if signals.failures_at_end:
         return f"the last {_count(signals.failures_at_end, 'tool call')} failed, {first}"
     if signals.ending is not Ending.FINISHED:
-        missing = ", ".join(signals.undelivered)
+        missing = ", ".join(_with_article(name) for name in signals.undelivered)
         return f"the trial ended {signals.ending.replace('_', ' ')} without {missing}"
     return None
 
@@ -185,7 +186,10 @@ def _levels(signals: Signals) -> tuple[FailureLevels, list[str]]:
             f"{_count(signals.unanswered, 'leaf', 'leaves')} got no verdict, which leaves the root "
             f"score between {signals.lower:.1f} and {signals.upper:.1f}"
         )
-    findings += [f"deliverable {name} is missing" for name in signals.missing]
+    findings += [
+        "no final answer was given" if name == ANSWER else f"deliverable {name} is missing"
+        for name in signals.missing
+    ]
     findings += [
         f"{one_line(name)} was delivered, of the type of a missing one"
         for name in signals.misnamed[:_QUOTED]
@@ -203,6 +207,10 @@ def _levels(signals: Signals) -> tuple[FailureLevels, list[str]]:
 def _leaf_sentence(leaf: LeafSignal) -> str:
     requirement = one_line(leaf.checkpoint.requirement)
     return f"leaf {leaf.checkpoint.id} scored {leaf.score:.1f} of 10: {requirement}"
+
+
+def _with_article(name: str) -> str:
+    return f"a {name}" if name == ANSWER else name
 
 
 def _count(number: int, noun: str, plural: str = "") -> str:

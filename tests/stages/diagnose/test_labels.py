@@ -277,7 +277,10 @@ def test_an_answer_that_was_not_given_is_no_wrong_extraction(see: See, trip_task
     looked = diagnose("t1", see(**silent, calls=[READ], ending=Ending.OUT_OF_TURNS))
 
     assert (idle.stage, idle.type) == ("not_attempted", "not_attempted")
-    assert (looked.stage, looked.type) == (FailureStage.PLAN, "not_attempted")
+    # Reading is a step toward an answer; the limit ended the work before it was given.
+    assert (looked.stage, looked.type) == (FailureStage.EXECUTE, "not_attempted")
+    assert looked.evidence[0] == "the trial ended out of turns without a final answer"
+    assert "no final answer was given" in looked.evidence
 
 
 def test_the_final_state_of_a_service_is_no_work_of_the_agents(see: See, trip_task: Task):
