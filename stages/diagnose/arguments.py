@@ -32,7 +32,8 @@ _CONFIDENCE = {
 }
 _ASKS = re.compile(
     r"\b(please|could you|can you|would you)( please)? (provide|share|upload|specify|clarify|send|"
-    r"tell me|give me|confirm|attach)\b|\bi need (more|further|additional) (information|details)\b|"
+    r"tell me|give me|confirm|attach|ensure|make sure)\b|"
+    r"\bi need (more|further|additional) (information|details)\b|"
     r"\bwhich .{1,80} (do|would) you (want|mean|prefer)\b",
     re.IGNORECASE,
 )

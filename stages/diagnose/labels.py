@@ -30,7 +30,7 @@ not hold. B (composition): some inner node does not hold though most of its leav
 from collections.abc import Callable
 
 from stages.diagnose.failure_types import costliest_type, leaf_type
-from stages.diagnose.signals import ANSWER, LeafSignal, Signals, one_line
+from stages.diagnose.signals import ANSWER, ANY_FILE, LeafSignal, Signals, one_line
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
 from taskdata.schema.success import TrialVerdict
 from taskdata.schema.transcript import Ending
@@ -38,6 +38,7 @@ from taskdata.schema.transcript import Ending
 LABELLER = "rules@4"
 """Trials with labels of an earlier version are due again."""
 _QUOTED = 3
+_ABSENT = {ANSWER: "no final answer was given", ANY_FILE: "no file was left"}
 
 
 def diagnose(trial_id: str, signals: Signals) -> Diagnosis:
@@ -117,8 +118,13 @@ def _never_set_about(signals: Signals) -> str | None:
             f"arguments, first: {signals.first_error}"
         )
     # Whatever is read for an answer is a step toward it.
-    no_files = signals.asked != (ANSWER,) and set(signals.missing) == set(signals.asked)
-    if no_files and not signals.writing_calls and not signals.failed_calls:
+    files = set(signals.asked) - {ANSWER}
+    if (
+        files
+        and files == set(signals.missing)
+        and not signals.writing_calls
+        and not signals.failed_calls
+    ):
         return (
             f"{_count(signals.calls, 'tool call')}, none of them toward {', '.join(signals.asked)}"
         )
@@ -186,10 +192,7 @@ def _levels(signals: Signals) -> tuple[FailureLevels, list[str]]:
             f"{_count(signals.unanswered, 'leaf', 'leaves')} got no verdict, which leaves the root "
             f"score between {signals.lower:.1f} and {signals.upper:.1f}"
         )
-    findings += [
-        "no final answer was given" if name == ANSWER else f"deliverable {name} is missing"
-        for name in signals.missing
-    ]
+    findings += [_ABSENT.get(name, f"deliverable {name} is missing") for name in signals.missing]
     findings += [
         f"{one_line(name)} was delivered, of the type of a missing one"
         for name in signals.misnamed[:_QUOTED]

@@ -55,6 +55,7 @@ def test_a_reply_that_could_not_be_used_has_the_label_of_its_fault(
     [
         ("7", None),
         ("Please provide the picture, so that I can read it.", "asks_user"),
+        ("Please ensure that the picture can be read.", "asks_user"),
         ("7\nAction: OCR\nAction Input: {}", "wrong_final_format"),
     ],
 )

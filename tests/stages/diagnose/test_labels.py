@@ -6,11 +6,11 @@ from stages.diagnose.failure_types import FACT_CHECKS, FORM_CHECKS
 from stages.diagnose.labels import diagnose
 from stages.diagnose.signals import Signals
 from stages.score.library import check_library
-from taskdata.schema.checkpoint import Check, Checkpoint
+from taskdata.schema.checkpoint import Check, Checkpoint, ScriptCheck
 from taskdata.schema.diagnosis import Diagnosis, FailureStage, FailureType
 from taskdata.schema.scores import Unscored
 from taskdata.schema.service import FOLDER, PostgresqlService
-from taskdata.schema.task import Task, TaskEnvironment
+from taskdata.schema.task import InputFile, Task, TaskEnvironment
 from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.transcript import Ending
 
@@ -281,6 +281,32 @@ def test_an_answer_that_was_not_given_is_no_wrong_extraction(see: See, trip_task
     assert (looked.stage, looked.type) == (FailureStage.EXECUTE, "not_attempted")
     assert looked.evidence[0] == "the trial ended out of turns without a final answer"
     assert "no final answer was given" in looked.evidence
+
+
+@pytest.mark.parametrize(
+    ("files", "calls", "stage", "says"),
+    [
+        ([], [READ, READ], "plan", "2 tool calls, none of them toward any file"),
+        ([], [READ, ("python_execute", None)], "execute", "ended out of turns without any file"),
+        (["clean.csv"], [READ], "reason", "only 0 of 1 scored leaves hold"),
+    ],
+)
+def test_where_only_a_program_knows_the_files_any_file_may_be_meant(
+    see: See, trip_task: Task, files: list[str], calls: list, stage: str, says: str
+):
+    leaf = Checkpoint(id="root", requirement="r", verifier=ScriptCheck(entry="main.py"))
+    guests = InputFile(path="guests.csv", sha256="a" * 64, size_bytes=1)
+    changes = {"deliverables": (), "checkpoints": leaf, "files": (guests,)}
+    task = trip_task.model_copy(update=changes)
+    # The input lies in the output folder, and the agent did not change it.
+    there = {"task": task, "files": ["guests.csv", *files], "ending": Ending.OUT_OF_TURNS}
+
+    found = diagnose("t1", see({"root": 0.0}, calls=calls, answer="", **there))
+
+    assert found.stage == stage
+    assert says in found.evidence[0]
+    assert ("no file was left" in found.evidence) is (not files)
+    assert (found.type == "not_attempted") is (not files)
 
 
 def test_the_final_state_of_a_service_is_no_work_of_the_agents(see: See, trip_task: Task):
