@@ -75,7 +75,7 @@ class GivenLabels(Value):
     """None: not judged."""
     labels: tuple[GivenLabel, ...] = ()
     debatable: tuple[str, ...] = ()
-    """Labels (`loop`), and `stage` or `type`, about which people may disagree: they do not count."""
+    """Labels (`loop`), and `stage` or `type`, on which people may disagree: they do not count."""
 
 
 class StoredTrial(Value):

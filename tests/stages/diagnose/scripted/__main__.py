@@ -1,9 +1,12 @@
 """Make the scripted transcripts again, or those whose names are given.
 
-python -m tests.stages.diagnose.scripted [NAME ...] [--into FOLDER]
+python -m tests.stages.diagnose.scripted [NAME ...] [--into FOLDER] [--home HOME]
+
+HOME is a state folder, where the MCP servers of some tasks are installed.
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 from tests.stages.diagnose.labelled import FOLDER, load
@@ -16,17 +19,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--into", type=Path, default=FOLDER)
+    parser.add_argument("--home", type=Path)
     given = parser.parse_args()
     wanted = [one for one in SCRIPTS if not given.names or one.name in given.names]
-    with stage_set() as (store, wire, home):
+    with stage_set() as (store, wire, folder):
         for script in wanted:
-            trial = play(script, store, wire, home)
-            made = load(write(script, store, trial, given.into))
+            trial = play(script, store, wire, given.home or folder)
+            try:
+                made = load(write(script, store, trial, given.into))
+            except ValueError as error:
+                sys.stdout.write(f"{error}\n")
+                continue
             score = made.result.root_score
             said = "lost" if score is None else f"{score:.1f}"
             outcome = made.stored.outcome
             ended = outcome and (outcome.error or outcome.ending)
-            print(f"{script.half:8} {script.name:34} {said:>4}  {ended}")
+            sys.stdout.write(f"{script.half:8} {script.name:34} {said:>4}  {ended}\n")
 
 
 if __name__ == "__main__":

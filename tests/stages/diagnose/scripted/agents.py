@@ -1,6 +1,7 @@
 """Scripted agents: a model whose replies are written down, on a real harness, task and sandbox."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class Script:
     half: str
     """`written` or `held_out`."""
     task: "str | Task | Given"
-    """`BANK/ID` of a bundled task, or a task with its files."""
+    """`BANK/ID` of a bundled task, `pool/ID` of a small foreign pool, or a task with its files."""
     replies: Sequence[Reply | Behaviour]
     about: str
     stage: str | None = None
@@ -52,6 +53,10 @@ class Script:
     config: Mapping[str, Any] = field(default_factory=dict)
     longest: int = 1_500
     """Characters that are kept of a text."""
+    breaks: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Breaks something outside the agent while its trial runs."""
+    results: Mapping[str, str] | None = None
+    """Of harness `import`: the files of the result, and `final.txt`."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,13 @@ class Given:
 
     task: Task
     files: Mapping[str, Path]
+
+
+def varied(name: str, **changes: Any) -> Given:
+    """Return a bundled task with other fields."""
+    given = bundled(name)
+    fields = given.task.model_dump(mode="json") | changes
+    return Given(Task.model_validate(fields), given.files)
 
 
 def bundled(name: str) -> Given:

@@ -13,9 +13,13 @@ from typing import Any
 import yaml
 
 from environments.models.keys import PAIRS_VARIABLE, pair_keys
+from environments.mcp.install import install, is_installed
+from environments.mcp.servers import PackagedServer, server
 from stages.execute import work as execute
 from stages.prepare.work import first_trial
+from stages.release.importing import import_bank
 from stages.score import work as score
+from taskdata.banks.found import find_bank
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.diagnosis import LABELS
 from taskdata.schema.run import Run, RunConfig, RunStatus, Trial
@@ -26,45 +30,42 @@ from tests.stages.diagnose.labelled import FOLDER
 from tests.stages.diagnose.scripted.agents import Given, Reply, Script, behaviour, bundled
 from tests.wire_server import WireServer, running_wire_server
 
+POOL = Path(__file__).parents[3] / "pool"
 _MOST_LINES = 3
 
 
 @contextmanager
 def stage_set() -> Iterator[tuple[Store, WireServer, Path]]:
-    """Yield a new store, a provider that plays scripts, and a state folder."""
-    logging.getLogger("stages").setLevel(logging.ERROR)
+    """Yield a new store, a provider that plays scripts, and a folder for the trials' files."""
+    logging.disable(logging.WARNING)
     os.environ.setdefault(PAIRS_VARIABLE, "")
-    with tempfile.TemporaryDirectory() as home, running_wire_server() as wire:
+    os.environ.setdefault("OPENAI_API_KEY", "none")
+    with tempfile.TemporaryDirectory() as folder, running_wire_server() as wire:
         pair_keys({name: [wire.url] for name in ("openai", "anthropic", "compatible")})
         address = StoreAddress(
-            database_url=f"sqlite:///{home}/nightshift.db", artifacts_url=f"file://{home}/artifacts"
+            database_url=f"sqlite:///{folder}/nightshift.db",
+            artifacts_url=f"file://{folder}/artifacts",
         )
         store = Store.open(address)
         try:
-            yield store, wire, Path(home)
+            yield store, wire, Path(folder)
         finally:
             store.close()
 
 
 def play(script: Script, store: Store, wire: WireServer, home: Path) -> Trial:
     """Run the script's trial through execute and score; returns the trial."""
-    given = script.task
-    if isinstance(given, str):
-        given = bundled(given)
-    elif isinstance(given, Task):
-        given = Given(given, {})
-    has_model = ":" in script.agent
-    agent = AgentSpec.parse(
-        script.agent,
-        base_url=wire.openai_url if has_model else None,
-        budget=dict(script.budget),
-        **script.settings,
-    )
+    given = _given(script, store)
+    agent = _agent(script, wire, home)
+    _install_servers(given.task, home)
+    config = dict(script.config)
+    if "tool_model" in config:
+        config["tool_model_base_url"] = wire.openai_url
     run = Run(
         id=script.name,
         status=RunStatus.RUNNING,
         config=RunConfig.model_validate(
-            {"bank": "transcripts", "agents": [agent], "page_pictures": False, **script.config}
+            {"bank": "transcripts", "agents": [agent], "page_pictures": False, **config}
         ),
         release_hash=store.add_release(script.name, (given.task,), given.files).hash,
         code_version="scripted",
@@ -80,9 +81,42 @@ def play(script: Script, store: Store, wire: WireServer, home: Path) -> Trial:
             for turn, reply in enumerate(script.replies, start=1)
         )
     )
-    execute.do(store, run.id, 0, home)
-    score.do(store, run.id, 0, home=home)
+    with script.breaks():
+        execute.do(store, run.id, 0, home)
+        score.do(store, run.id, 0, home=home)
     return trial
+
+
+def _given(script: Script, store: Store) -> Given:
+    if isinstance(script.task, Given):
+        return script.task
+    bank, _, name = script.task.partition("/")
+    if bank != "pool":
+        return bundled(script.task)
+    import_bank(store, "club", "toolathlon", POOL)
+    (task,) = find_bank(store, "club", [f"toolathlon-{name}"]).tasks([f"toolathlon-{name}"])
+    return Given(task, {})
+
+
+def _agent(script: Script, wire: WireServer, home: Path) -> AgentSpec:
+    settings = dict(script.settings)
+    if script.results is not None:
+        folder = home / "results" / script.name
+        for name, text in script.results.items():
+            path = folder / bundled(str(script.task)).task.id / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        settings |= {"label": "bought", "results": str(folder)}
+    if ":" in script.agent:
+        settings["base_url"] = wire.openai_url
+    return AgentSpec.parse(script.agent, budget=dict(script.budget), **settings)
+
+
+def _install_servers(task: Task, home: Path) -> None:
+    names = task.environment.servers if task.environment else ()
+    for known in (server(name, home) for name in names):
+        if isinstance(known, PackagedServer) and not is_installed(known, home):
+            install(known, home)
 
 
 def write(script: Script, store: Store, trial: Trial, corpus: Path = FOLDER) -> Path:
@@ -129,8 +163,11 @@ def _places(text: str, lines: Sequence[str], script: Script) -> list[dict[str, A
     if kind in ("leaf", "deliverable"):
         return [{kind: name}]
     wanted = json.dumps(text, ensure_ascii=False)[1:-1]
+    if not lines:
+        return []
     # What the agent was told before its first reply is never the evidence.
-    first = next(n for n, line in enumerate(lines) if line.startswith('{"kind": "model"'))
+    replies = (n for n, line in enumerate(lines) if line.startswith('{"kind": "model"'))
+    first = next(replies, 0)
     found = [n for n, line in enumerate(lines, start=1) if wanted in line and n > first]
     if not found:
         raise ValueError(f"{script.name}: no line of its transcript holds {text!r}")
