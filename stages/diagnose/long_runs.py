@@ -7,9 +7,9 @@ from itertools import groupby
 
 from stages.diagnose.parameters import CUT_OFF
 from stages.diagnose.record import Call, Record, Turn, label, of_call
-from stages.diagnose.signals import one_line
+from stages.diagnose.signals import ANSWER, ANY_FILE, one_line
 from taskdata.schema.diagnosis import Evidence, Label, Taxonomy
-from taskdata.schema.tool_use import FINISH, OVERLONG_CHARS
+from taskdata.schema.tool_use import ENDS_TRIAL, OVERLONG_CHARS
 from taskdata.schema.transcript import Ending
 
 _REPEATS = 3
@@ -129,7 +129,11 @@ def _early_end(record: Record) -> tuple[Label, ...]:
         said = Evidence(says=one_line(_around(match)), turn=last)
         return _label("handed_back", _CONCLUDED, [said])
     missing = [
-        Evidence(says="the agent ended its work without it", turn=last, deliverable=name)
+        Evidence(
+            says=f"the agent ended its work without {name}",
+            turn=last,
+            deliverable=None if name in (ANSWER, ANY_FILE) else name,
+        )
         for name in record.signals.missing
         if not record.signals.misnamed
     ]
@@ -173,7 +177,7 @@ def _wasted_budget(record: Record) -> tuple[Label, ...]:
 
 
 def _brought_nothing(turn: Turn) -> bool:
-    own = [call.event for call in turn.calls if call.event.call.tool != FINISH]
+    own = [call.event for call in turn.calls if call.event.call.tool not in ENDS_TRIAL]
     return all(event.error is not None for event in own)
 
 

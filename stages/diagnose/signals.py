@@ -17,6 +17,7 @@ from taskdata.schema.service import service_of
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.task import Task
 from taskdata.schema.tool import ToolErrorKind
+from taskdata.schema.tool_use import ENDS_TRIAL
 from taskdata.schema.transcript import Ending, ToolEvent, Transcript
 from taskdata.schema.views import RenderedDeliverable, UnreadableView
 
@@ -65,7 +66,7 @@ class Signals:
     ending: Ending
     turns: int
     calls: int
-    """Tool calls other than finish."""
+    """Tool calls other than those that end the trial."""
     failed_calls: int
     malformed_calls: int
     """Calls of a tool that does not exist, or with arguments that could not be read."""
@@ -125,7 +126,7 @@ def observe(
     root = score.root
     if root.score is None or root.lower is None or root.upper is None:
         raise NightshiftError(f"trial {score.trial_id} has no scored leaf to learn from")
-    calls = [event for event in transcript.tool_events if event.call.tool != "finish"]
+    calls = [event for event in transcript.tool_events if event.call.tool not in ENDS_TRIAL]
     failed = [event for event in calls if event.error is not None]
     missing, misnamed = _missing(task, outcome)
     unreadable = tuple(r.name for r in rendered if isinstance(r.view, UnreadableView))

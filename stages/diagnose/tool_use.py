@@ -15,7 +15,7 @@ from taskdata.schema.checkpoint import Check, Judge, ToolResultCheck
 from taskdata.schema.diagnosis import Evidence, Label, Taxonomy
 from taskdata.schema.self_verification import VISIBLE, SelfVerification, verification_of
 from taskdata.schema.tool import ToolErrorKind
-from taskdata.schema.transcript import Ending, MessageEvent
+from taskdata.schema.transcript import Ending, MessageEvent, ToolEvent
 
 _TEXT_WRITER, _TEXT_READER = "write_file", "read_file"
 _BINARY = frozenset({".docx", ".pptx", ".xlsx", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp"})
@@ -110,14 +110,15 @@ def _unread_inputs(record: Record) -> list[Evidence]:
         return []
     for call in record.calls:
         names_one = any(name in call.written for name in files)
-        if names_one or not (call.event.error or _reads_nothing(call.event.call.tool)):
+        if names_one or not _reads_nothing(call.event):
             return []
     told = f"the work ended, and no call read any of {', '.join(files[:_NAMED_FILES])}"
     return [Evidence(says=one_line(told), turn=len(record.turns) or None)]
 
 
-def _reads_nothing(tool: str) -> bool:
-    return tool in _NO_READERS or tool.endswith("FileGenerator")
+def _reads_nothing(event: ToolEvent) -> bool:
+    tool, is_unknown = event.call.tool, event.error is ToolErrorKind.UNKNOWN_TOOL
+    return is_unknown or tool in _NO_READERS or tool.endswith("FileGenerator")
 
 
 def _same_failed_plan(record: Record) -> tuple[Label, ...]:

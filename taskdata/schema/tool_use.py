@@ -10,8 +10,8 @@ from taskdata.schema.task import Capability
 from taskdata.schema.tool import ToolErrorKind, ToolSpec
 from taskdata.schema.transcript import ToolEvent, Transcript
 
-FINISH = "finish"
-"""The tool that ends a trial, whose calls are counted nowhere."""
+ENDS_TRIAL = frozenset({"finish", "claim_done"})
+"""Tools by which an agent says that it is done; their calls are counted nowhere."""
 _NAME_LENGTH = 80
 _MOST_UNKNOWN = 20
 OTHERS = "(other names)"
@@ -47,7 +47,7 @@ def tool_uses(transcript: Transcript) -> tuple[ToolUse, ...] | None:
     unknown: set[str] = set()
     for event in transcript.tool_events:
         name = event.call.tool
-        if name == FINISH:
+        if name in ENDS_TRIAL:
             continue
         if name not in categories:
             name = name[:_NAME_LENGTH]
