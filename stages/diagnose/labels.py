@@ -35,7 +35,7 @@ from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, Fa
 from taskdata.schema.success import TrialVerdict
 from taskdata.schema.transcript import Ending
 
-LABELLER = "rules@3"
+LABELLER = "rules@4"
 """Trials with labels of an earlier version are due again."""
 _QUOTED = 3
 

@@ -17,6 +17,7 @@ from taskdata.schema.service import service_of
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.task import Task
 from taskdata.schema.tool import ToolErrorKind
+from taskdata.schema.tool_use import ENDING_TOOLS
 from taskdata.schema.transcript import Ending, ToolEvent, Transcript
 from taskdata.schema.views import RenderedDeliverable, UnreadableView
 
@@ -63,7 +64,7 @@ class Signals:
     ending: Ending
     turns: int
     calls: int
-    """Tool calls other than finish."""
+    """Tool calls other than those that end the trial."""
     failed_calls: int
     malformed_calls: int
     """Calls of a tool that does not exist, or with arguments that could not be read."""
@@ -123,7 +124,7 @@ def observe(
     root = score.root
     if root.score is None or root.lower is None or root.upper is None:
         raise NightshiftError(f"trial {score.trial_id} has no scored leaf to learn from")
-    calls = [event for event in transcript.tool_events if event.call.tool != "finish"]
+    calls = [event for event in transcript.tool_events if event.call.tool not in ENDING_TOOLS]
     failed = [event for event in calls if event.error is not None]
     missing, misnamed = _missing(task, outcome)
     unreadable = tuple(r.name for r in rendered if isinstance(r.view, UnreadableView))
@@ -213,11 +214,15 @@ def _leaves(
 
 
 def _left_nothing(task: Task, outcome: TrialOutcome) -> bool:
-    # The final state of a task's services exists whatever the agent does.
+    # The final state of a task's services exists whatever the agent does, and so do the input
+    # files of a task with one workspace.
+    given = {(file.path, file.sha256) for file in task.files}
     own = [
         d
         for d in outcome.deliverables
-        if service_of(d.name, task.services) is None and not task.is_answer(d.name)
+        if service_of(d.name, task.services) is None
+        and not task.is_answer(d.name)
+        and (d.name, d.sha256) not in given
     ]
     return not (own or outcome.rejected_files or outcome.final_answer.strip())
 

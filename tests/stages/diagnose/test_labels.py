@@ -102,7 +102,7 @@ def test_stage(see: See, stage: str | None, says: str, scores: dict, seen: dict)
     assert diagnosis.stage == stage
     assert says in diagnosis.evidence[0]
     assert (diagnosis.type is None) == (stage is None)
-    assert diagnosis.labeller == "rules@3"
+    assert diagnosis.labeller == "rules@4"
 
 
 @pytest.mark.parametrize(
