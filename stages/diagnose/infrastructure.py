@@ -26,6 +26,11 @@ _BY_ERROR = {
 _RAISED = re.compile(r"^(?:[a-zA-Z_]\w*\.)*(?P<type>[A-Z]\w*)(?::|$)", re.MULTILINE)
 """The line of a traceback, or the beginning of a cause, that names the type of an exception."""
 _FOREIGN = re.compile(r"^[A-Z]\w*(Error|Exception|Timeout|Interrupt)(:|$)")
+_IN_WORDS = (
+    (TASK, re.compile(r"^(check|task|checkpoint) '[^']{0,200}':? ")),
+    (SANDBOX, re.compile(r"^bubblewrap |^the process that runs checks ")),
+    (PROVIDER, re.compile(r": HTTP \d{3}\b|: the connection failed: ")),
+)
 _STATED, _GUESSED = 1.0, 0.5
 
 
@@ -56,4 +61,7 @@ def _part(error: str, detail: str) -> str:
         # The last exception ended the trial; the ones before it are its causes.
         return _BY_ERROR.get(known[-1], OUR_BUG)
     # Errors of Nightshift's own types are recorded without the type's name, all others with it.
-    return OUR_BUG if _FOREIGN.match(error) else UNDETERMINED
+    if _FOREIGN.match(error):
+        return OUR_BUG
+    # An error of scoring has no traceback on record.
+    return next((part for part, words in _IN_WORDS if words.search(error)), UNDETERMINED)

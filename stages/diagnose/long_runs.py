@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+from stages.diagnose.lost_context import lost_context
 from stages.diagnose.parameters import CUT_OFF
 from stages.diagnose.record import Call, Record, Turn, label, of_call
 from stages.diagnose.signals import ANSWER, ANY_FILE, one_line
 from taskdata.schema.diagnosis import Evidence, Label, Taxonomy
-from taskdata.schema.tool_use import ENDS_TRIAL, OVERLONG_CHARS
+from taskdata.schema.tool_use import ENDING_TOOLS, OVERLONG_CHARS, result_chars
 from taskdata.schema.transcript import Ending
 
 _REPEATS = 3
@@ -56,6 +57,7 @@ def long_run_labels(record: Record) -> tuple[Label, ...]:
         *dropped,
         *_label("overlong_output", _FACT, _overlong(record.calls)),
         *_label("cut_off_reply", _FACT, _cut_off(record)),
+        *_label("lost_context", _CONCLUDED, lost_context(record)),
         *_wasted_budget(record),
     )
 
@@ -152,8 +154,9 @@ def _too_few(record: Record) -> Iterator[Evidence]:
 
 def _overlong(calls: Iterable[Call]) -> Iterator[Evidence]:
     for call in calls:
-        if len(call.event.text) > OVERLONG_CHARS:
-            yield of_call(call, f"a result of {len(call.event.text)} characters")
+        length = result_chars(call.event)
+        if length > OVERLONG_CHARS:
+            yield of_call(call, f"a result of {length} characters")
 
 
 def _cut_off(record: Record) -> Iterator[Evidence]:
@@ -177,7 +180,7 @@ def _wasted_budget(record: Record) -> tuple[Label, ...]:
 
 
 def _brought_nothing(turn: Turn) -> bool:
-    own = [call.event for call in turn.calls if call.event.call.tool not in ENDS_TRIAL]
+    own = [call.event for call in turn.calls if call.event.call.tool not in ENDING_TOOLS]
     return all(event.error is not None for event in own)
 
 

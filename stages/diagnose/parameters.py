@@ -50,6 +50,7 @@ _BEYOND = re.compile(
     re.IGNORECASE,
 )
 _REFERS = re.compile(r"(^|_|[a-z])(id|ids|path|file|filename|url|uri)$", re.IGNORECASE)
+_PROGRAMS = frozenset({"python_execute"})
 _NOTHING_ELSE: Registry[Any] = Registry()
 _READ_CHARS = 4_000
 _MOST_REFERENCES = 50
@@ -84,7 +85,8 @@ def _faults(call: Call, specs: Mapping[str, ToolSpec]) -> list[tuple[str, float,
     event = call.event
     if event.error is ToolErrorKind.REFUSED:
         text = event.text[:_READ_CHARS]
-        if _BEYOND.search(text):
+        # An index beyond a list in a program's traceback is no argument of the call.
+        if event.call.tool not in _PROGRAMS and _BEYOND.search(text):
             return [(RANGE, _READ, "")]
         return [(OBJECT, _READ, "")] if _NO_OBJECT.search(text) else []
     if event.error is not ToolErrorKind.BAD_ARGUMENTS or CUT_OFF in event.text[:_READ_CHARS]:

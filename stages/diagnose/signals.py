@@ -17,7 +17,7 @@ from taskdata.schema.service import service_of
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.task import Task
 from taskdata.schema.tool import ToolErrorKind
-from taskdata.schema.tool_use import ENDS_TRIAL
+from taskdata.schema.tool_use import ENDING_TOOLS
 from taskdata.schema.transcript import Ending, ToolEvent, Transcript
 from taskdata.schema.views import RenderedDeliverable, UnreadableView
 
@@ -126,7 +126,7 @@ def observe(
     root = score.root
     if root.score is None or root.lower is None or root.upper is None:
         raise NightshiftError(f"trial {score.trial_id} has no scored leaf to learn from")
-    calls = [event for event in transcript.tool_events if event.call.tool not in ENDS_TRIAL]
+    calls = [event for event in transcript.tool_events if event.call.tool not in ENDING_TOOLS]
     failed = [event for event in calls if event.error is not None]
     missing, misnamed = _missing(task, outcome)
     unreadable = tuple(r.name for r in rendered if isinstance(r.view, UnreadableView))
@@ -236,13 +236,13 @@ def _own_files(task: Task, outcome: TrialOutcome) -> list[Deliverable]:
 
     The final state of a task's services, and inputs in the output folder, are there anyway.
     """
-    given = {(PurePosixPath(file.path).name, file.sha256) for file in task.files}
+    given = {(file.path, file.sha256) for file in task.files}
     return [
         d
         for d in outcome.deliverables
         if service_of(d.name, task.services) is None
         and not task.is_answer(d.name)
-        and (PurePosixPath(d.name).name, d.sha256) not in given
+        and (d.name, d.sha256) not in given
     ]
 
 

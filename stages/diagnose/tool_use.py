@@ -5,7 +5,7 @@ these labels. Faults of parameters are in `parameters`.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 
 from stages.diagnose.parameters import parameter_labels
@@ -141,7 +141,8 @@ def _verification(record: Record) -> tuple[Label, ...]:
     The confidence is that of a conclusion, because it is unknown whether a look would have helped.
     """
     faults: dict[str, list[Evidence]] = defaultdict(list)
-    about = _leaves_by_deliverable(record.signals.leaves)
+    delivered = {file.name for file in record.outcome.deliverables}
+    about = _leaves_by_deliverable(record.signals.leaves, delivered)
     for file in record.outcome.deliverables:
         failed = [leaf for leaf in about.get(file.name, ()) if not leaf.holds]
         is_asked = any(spec.matches(file.name) for spec in record.task.deliverables)
@@ -178,7 +179,9 @@ def _fault(path: str, record: Record) -> tuple[str, Call | None] | None:
     return (_INCOMPLETE if looked else _FAULTS[level]), record.calls[changes[-1]]
 
 
-def _leaves_by_deliverable(leaves: Iterable[LeafSignal]) -> dict[str, list[LeafSignal]]:
+def _leaves_by_deliverable(
+    leaves: Iterable[LeafSignal], delivered: Collection[str]
+) -> dict[str, list[LeafSignal]]:
     about: dict[str, list[LeafSignal]] = defaultdict(list)
     for leaf in leaves:
         verifier = leaf.checkpoint.verifier
@@ -187,6 +190,8 @@ def _leaves_by_deliverable(leaves: Iterable[LeafSignal]) -> dict[str, list[LeafS
             names = (verifier.deliverable,)
         elif isinstance(verifier, Judge):
             names = verifier.deliverables
+        elif isinstance(verifier, ToolResultCheck):
+            names = tuple(name for name in verifier.contains if name in delivered)
         for name in names:
             about[name].append(leaf)
     return about

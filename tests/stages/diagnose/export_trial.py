@@ -63,8 +63,10 @@ def _write(
     tasks.mkdir(exist_ok=True)
     (folder / "trial.json").write_text(_json(stored.model_dump(mode="json")), encoding="utf-8")
     lines = [] if transcript is None else [_line(event, longest) for event in transcript.events]
+    events = folder / "transcript.jsonl"
+    events.unlink(missing_ok=True)
     if transcript is not None:
-        (folder / "transcript.jsonl").write_text("".join(lines), encoding="utf-8")
+        events.write_text("".join(lines), encoding="utf-8")
     told = task.model_copy(update={"reference": None})
     (tasks / stored.task).write_text(_json(told.model_dump(mode="json")), encoding="utf-8")
 

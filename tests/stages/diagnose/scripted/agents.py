@@ -14,7 +14,8 @@ from tests.wire_server import Behaviour, Seen, wire_reply
 
 CALLS = "function_calling:compatible/scripted"
 STEPS = "react:compatible/scripted"
-DONE = ("finish", {"answer": "Everything is done."})
+SEEING_CALLS = "function_calling:openai-chat/gpt-5.2"
+"""The same with a model that is shown pictures."""
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ SCRIPTS = [
     ),
     Script(
         name="finishes-with-a-blank",
-        half="held_out",
+        half="written",
         task="starter/offsite-plan",
         replies=[finish(" ")],
         about="The agent ends at once with a blank for an answer.",
@@ -108,7 +108,7 @@ SCRIPTS = [
     ),
     Script(
         name="writes-a-plan-and-nothing-else",
-        half="held_out",
+        half="written",
         task="starter/spring-media-plan",
         replies=[
             say("My plan: 1. clean the export. 2. convert currencies. 3. build workbook and deck."),
@@ -140,7 +140,7 @@ SCRIPTS = [
     ),
     Script(
         name="breaks-off-after-errors",
-        half="held_out",
+        half="written",
         task=_CLAIMS,
         agent=STEPS,
         replies=[
@@ -260,7 +260,7 @@ SCRIPTS = [
     ),
     Script(
         name="leaves-the-guests-as-they-were",
-        half="held_out",
+        half="written",
         task="pool/guest-list",
         replies=[python(_SORTED_BY_TABLE), call("claim_done", answer="clean.csv is written.")],
         about="The agent sorts by table instead of by name and keeps a person twice.",
@@ -320,7 +320,7 @@ SCRIPTS = [
     ),
     Script(
         name="bought-a-page-and-an-excuse",
-        half="held_out",
+        half="written",
         agent="import",
         task=_RACE,
         replies=[],

@@ -41,7 +41,7 @@ _BARE_SHEET = {
     "blocks": [{"type": "paragraph", "text": "S1, S2 and the first nine guests."}],
 }
 _MUCH = "for n in range(30_000):\n    print('reading', n, 'of the survey')\n"
-_WORSE = "print(open('input/skerry_line_summer_2026.csv').read() * 60)"
+_WORSE = "print(open('input/skerry_line_summer_2026.csv').read() * 90)"
 _FAILING = [
     "import pandas as pd\nprint(pd.read_csv('input/mat_readings.csv')['bib'].unique())",
     "import pandas as pd\nprint(pd.read_csv('input/mat_readings.csv')['Number'].unique())",
@@ -89,12 +89,11 @@ SCRIPTS = [
         task=_TOUR,
         agent=STEPS,
         replies=[
-            call("list_files", path="input"),
+            step("list_files", '{"path": "input"}'),
             *[say("I will first study the notes and then plan the tour for Margit.")] * 3,
         ],
         about=(
-            "The agent sends a native call, which its protocol does not know, and then the same "
-            "sentence three times."
+            "The agent looks at the list of files and then says the same sentence three times."
         ),
         stage="plan",
         type="not_attempted",
@@ -169,7 +168,7 @@ SCRIPTS = [
     ),
     Script(
         name="describes-the-pattern-for-the-rest",
-        half="held_out",
+        half="written",
         task=_MENU,
         replies=[
             call("ReadDOCX", path="input/recipes.docx"),
@@ -251,7 +250,7 @@ SCRIPTS = [
         debatable=["stage"],
     ),
     Script(
-        name="prints-a-timetable-60-times",
+        name="prints-a-timetable-90-times",
         half="held_out",
         task=_FERRY,
         agent=STEPS,
@@ -259,7 +258,7 @@ SCRIPTS = [
             step("python_execute", '{"code": "%s"}' % _WORSE),
             final("She takes the ship at 9:15 and returns at 17:00, 255 minutes."),
         ],
-        about="The agent prints the timetable sixty times over and then guesses the ships.",
+        about="The agent prints the timetable ninety times over and then guesses the ships.",
         stage="reason",
         levels="A",
         labels={"overlong_output": ["characters left out"]},

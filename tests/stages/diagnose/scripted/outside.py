@@ -173,7 +173,7 @@ SCRIPTS = [
     ),
     Script(
         name="our-conversation-has-a-bug",
-        half="held_out",
+        half="written",
         task=_TOYS,
         replies=[step("ReadCSV", '{"path": "input/loans_week_19.csv"}')],
         breaks=_raises(Conversation, "observe", AttributeError("no attribute 'shown'")),

@@ -103,7 +103,7 @@ SCRIPTS = [
     ),
     Script(
         name="looks-for-an-input-among-the-outputs",
-        half="held_out",
+        half="written",
         task="starter/village-hall-choice",
         replies=[
             call("ReadCSV", path="output/halls.csv"),
@@ -178,7 +178,7 @@ SCRIPTS = [
     ),
     Script(
         name="asks-for-a-doughnut",
-        half="held_out",
+        half="written",
         task="starter/harvest-pie",
         replies=[
             call("ReadCSV", path="input/harvest_2025.csv"),

@@ -1,6 +1,7 @@
 """Agents that succeed, some of them after a fault that they mend: no label fits any of them."""
 
 from tests.stages.diagnose.scripted.agents import (
+    SEEING_CALLS,
     STEPS,
     Script,
     answer_of,
@@ -39,6 +40,7 @@ SCRIPTS = [
         name="looks-mends-and-looks-again",
         half="written",
         task=_BENCH,
+        agent=SEEING_CALLS,
         replies=[*reference(_BENCH), finish(answer_of(_BENCH))],
         about="The agent sees that its caption is cut off, mends it and looks again.",
         levels="",
@@ -47,6 +49,7 @@ SCRIPTS = [
         name="mends-the-second-page",
         half="held_out",
         task=_NOTICE,
+        agent=SEEING_CALLS,
         replies=[*reference(_NOTICE), finish(answer_of(_NOTICE))],
         about="The agent sees a second page, takes the page break out and looks again.",
         levels="",
@@ -70,7 +73,7 @@ SCRIPTS = [
     ),
     Script(
         name="mends-its-json-and-succeeds",
-        half="held_out",
+        half="written",
         agent=STEPS,
         task="starter/village-hall-choice",
         replies=[
@@ -118,7 +121,7 @@ SCRIPTS = [
     ),
     Script(
         name="asks-for-no-more-and-succeeds",
-        half="held_out",
+        half="written",
         task="starter/reading-room-sign",
         replies=[
             raw("read_file", "{}"),
@@ -135,7 +138,7 @@ SCRIPTS = [
     ),
     Script(
         name="succeeds-but-for-a-detail",
-        half="held_out",
+        half="written",
         task=_TOUR,
         replies=[*reference(_TOUR)[:7], finish("The tour is in tour.json.")],
         about="Everything is right but the answer, which names neither village nor minutes.",

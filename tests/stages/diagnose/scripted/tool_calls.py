@@ -113,7 +113,7 @@ SCRIPTS = [
     ),
     Script(
         name="lists-and-guesses",
-        half="held_out",
+        half="written",
         task="starter/subject-line-winner",
         agent=STEPS,
         replies=[

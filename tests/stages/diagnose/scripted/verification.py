@@ -1,6 +1,7 @@
 """Work that is handed over without a look at it (TOBench, table 4, Self-Verification Error)."""
 
 from tests.stages.diagnose.scripted.agents import (
+    SEEING_CALLS,
     Script,
     answer_of,
     call,
@@ -26,6 +27,7 @@ SCRIPTS = [
         name="hands-over-slides-unseen",
         half="written",
         task=_SLIDES,
+        agent=SEEING_CALLS,
         replies=[*reference(_SLIDES)[:11], finish(answer_of(_SLIDES))],
         about=(
             "The agent builds the four slides, saves them and ends; the text of the second one runs "
@@ -43,6 +45,7 @@ SCRIPTS = [
         name="draws-the-caption-and-ends",
         half="held_out",
         task=_BENCH,
+        agent=SEEING_CALLS,
         replies=[*reference(_BENCH)[:3], finish(answer_of(_BENCH))],
         about=(
             "The agent looks at the input, draws a caption that is cut at the right edge, forgets "
@@ -57,6 +60,7 @@ SCRIPTS = [
         name="only-lists-the-finished-notice",
         half="written",
         task=_NOTICE,
+        agent=SEEING_CALLS,
         replies=[
             *reference(_NOTICE)[:13],
             call("list_files", path="output"),
@@ -78,15 +82,16 @@ SCRIPTS = [
         name="reads-the-sheet-but-never-looks",
         half="held_out",
         task=_TILL,
+        agent=SEEING_CALLS,
         replies=[
             *reference(_TILL)[:5],
-            call("get_workbook_metadata", path="output/week6.xlsx"),
+            call("read_range", path="output/week6.xlsx", sheet="Takings", range="A1:E8"),
             call("list_files", path="."),
             finish("week6.xlsx is done: 1,946.95 euros, and Saturday was the best day."),
         ],
         about=(
-            "The agent fills the sheet with a receipt counted twice and without its chart, asks "
-            "for facts about the file and lists it, and never looks at it."
+            "The agent fills the sheet with a receipt counted twice and without its chart, reads "
+            "the cells back and lists the file, and never looks at it."
         ),
         stage="refine",
         levels="ABC",
@@ -94,12 +99,13 @@ SCRIPTS = [
             "pseudo_verification": ["list_files"],
             "missing_essential_tool": ["leaf:looked"],
         },
-        debatable=["type", "stage", "hallucinated_tool"],
+        debatable=["type", "stage"],
     ),
     Script(
         name="draws-a-bar-over-the-bench-after-the-look",
         half="written",
         task=_BENCH,
+        agent=SEEING_CALLS,
         replies=[
             *reference(_BENCH)[:2],
             reference(_BENCH)[4],
@@ -130,17 +136,19 @@ SCRIPTS = [
         name="adds-to-the-slides-after-the-look",
         half="held_out",
         task=_SLIDES,
+        agent=SEEING_CALLS,
         replies=[
-            *reference(_SLIDES)[:4],
+            *reference(_SLIDES)[:5],
+            reference(_SLIDES)[12],
             *reference(_SLIDES)[6:10],
             call("save_presentation", **_SAVE),
-            call("view_file", path="output/bike_care.pptx", page=1, count=3),
-            *reference(_SLIDES)[4:6],
+            call("view_file", path="output/bike_care.pptx", page=1, count=4),
+            reference(_SLIDES)[5],
             call("save_presentation", **_SAVE),
             finish("The deck is ready."),
         ],
         about=(
-            "The agent looks at three slides, then adds the second one at the end, with text that "
+            "The agent looks at four sound slides, then puts long text onto the second one, which "
             "runs off the slide, and saves without another look."
         ),
         stage="refine",
@@ -170,7 +178,10 @@ SCRIPTS = [
         ),
         stage="reason",
         levels="AC",
-        labels={"no_verification": ["signs.pdf", "profile.png"]},
+        labels={
+            "no_verification": ["signs.pdf", "profile.png"],
+            "dropped_items": ["leaf:sign-halt"],
+        },
         debatable=["type"],
     ),
 ]
