@@ -112,6 +112,10 @@ def _never_set_about(signals: Signals) -> str | None:
         return None
     if signals.calls == 0:
         return f"no tool was called in {_count(signals.turns, 'turn')}"
+    if signals.malformed_calls == signals.calls == 1:
+        return (
+            f"the only tool call named no known tool with readable arguments: {signals.first_error}"
+        )
     if signals.malformed_calls == signals.calls:
         return (
             f"none of {_count(signals.calls, 'tool call')} named a known tool with readable "
@@ -134,6 +138,8 @@ def _never_set_about(signals: Signals) -> str | None:
 def _broke_down(signals: Signals) -> str | None:
     failed, calls = signals.failed_calls, signals.calls
     first = f"first: {signals.first_error}"
+    if failed == calls == 1:
+        return f"the only tool call failed: {signals.first_error}"
     if 2 * failed > calls:
         return f"{failed} of {_count(calls, 'tool call')} failed, {first}"
     if not signals.undelivered:

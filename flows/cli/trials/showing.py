@@ -242,8 +242,8 @@ def _failure(diagnosis: "Diagnosis") -> str:
     if diagnosis.type is None:
         return f"Failed at {stage}"
     is_absent = diagnosis.type == "not_attempted"
-    kind = "what was not delivered" if is_absent else f"type {_words(diagnosis.type)}"
-    return f"Failed at {stage}; most points were lost to {kind}"
+    kind = "what was not delivered" if is_absent else _words(diagnosis.type)
+    return f"Failed at {stage}; most points were lost in {kind}"
 
 
 def _show_labels(diagnosis: "Diagnosis") -> None:

@@ -51,6 +51,18 @@ ONLY_HEADINGS = NOTHING | {"headings": 10.0}
         ),
         (
             "plan",
+            "the only tool call named no known tool with readable arguments: Reader:",
+            NOTHING,
+            {"calls": [("Reader", UNKNOWN)], "files": []},
+        ),
+        (
+            "execute",
+            "the only tool call failed: ReadPDF: ReadPDF could not do it",
+            NOTHING,
+            {"calls": [("ReadPDF", REFUSED)], "files": []},
+        ),
+        (
+            "plan",
             "2 tool calls, none of them toward plan.xlsx, memo.docx",
             NOTHING,
             {"calls": [READ, READ], "files": [], "ending": Ending.OUT_OF_TURNS},

@@ -79,7 +79,10 @@ SCRIPTS = [
         about="The agent looks at the list of files and then asks the user for what is in the file.",
         stage="reason",
         levels="A",
-        labels={"asks_user": ["Which hose do you want"], "missing_essential_tool": ["leaf:terms_read"]},
+        labels={
+            "asks_user": ["Which hose do you want"],
+            "missing_essential_tool": ["leaf:terms_read"],
+        },
         debatable=["type", "stage"],
     ),
     Script(

@@ -112,7 +112,9 @@ SCRIPTS = [
         task="starter/spring-media-plan",
         replies=[
             say("My plan: 1. clean the export. 2. convert currencies. 3. build workbook and deck."),
-            say("My plan: 1. clean the export. 2. convert currencies. 3. build workbook and deck. Done."),
+            say(
+                "My plan: 1. clean the export. 2. convert currencies. 3. build workbook and deck. Done."
+            ),
         ],
         about="The agent writes down three steps of a plan and ends.",
         stage="plan",

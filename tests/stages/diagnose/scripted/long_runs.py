@@ -92,9 +92,7 @@ SCRIPTS = [
             step("list_files", '{"path": "input"}'),
             *[say("I will first study the notes and then plan the tour for Margit.")] * 3,
         ],
-        about=(
-            "The agent looks at the list of files and then says the same sentence three times."
-        ),
+        about=("The agent looks at the list of files and then says the same sentence three times."),
         stage="plan",
         type="not_attempted",
         levels="AC",
@@ -375,7 +373,9 @@ SCRIPTS = [
             step("ReadDOCX", '{"path": "input/recipes.docx"}'),
             replace(step("ReadCSV", '{"path": "input/guests.csv"}'), tokens=8_900),
             final("Could you please send me the kitchen rules and the recipes?"),
-            final("Could you please send me the kitchen rules and the recipes? I do not have them."),
+            final(
+                "Could you please send me the kitchen rules and the recipes? I do not have them."
+            ),
         ],
         about="After its context was cut the agent asks the user for the files that it had read.",
         stage="plan",
