@@ -24,6 +24,7 @@ from taskdata.schema.views import RenderedDeliverable, UnreadableView
 ANSWER = "final answer"
 """The final answer, among the names of deliverables."""
 _TEXT_LENGTH = 160
+_ROUNDING = 1e-9
 _MALFORMED = {ToolErrorKind.UNKNOWN_TOOL, ToolErrorKind.BAD_ARGUMENTS}
 _WRITERS = {"python_execute", "write_file", "Plot"}
 
@@ -35,7 +36,7 @@ class LeafSignal:
     checkpoint: Checkpoint
     score: float
     holds: bool
-    """The score is above the run's threshold."""
+    """The score is above the run's threshold, or high enough for the parent that requires it."""
     share: float
     """Share (0-1) of the root score that the leaf decides, among the scored leaves."""
     undelivered: bool
@@ -197,6 +198,7 @@ def _leaves(
     if not outcome.final_answer.strip():
         undelivered = undelivered | {ANSWER}
     absent = {name for name in undelivered if not _is_there_somehow(name, outcome, task)}
+    required = _required(task.checkpoints)
     leaves = []
     for leaf_id, leaf_score, share in _shares(score.root, 1.0):
         looked_at = _looked_at(checkpoints[leaf_id])
@@ -204,13 +206,23 @@ def _leaves(
             LeafSignal(
                 checkpoint=checkpoints[leaf_id],
                 score=leaf_score,
-                holds=leaf_score > threshold,
+                holds=leaf_score >= required[leaf_id] - _ROUNDING
+                if leaf_id in required
+                else leaf_score > threshold,
                 share=share,
                 undelivered=bool(looked_at) and looked_at <= undelivered,
                 absent=bool(looked_at) and looked_at <= absent,
             )
         )
     return tuple(leaves)
+
+
+def _required(node: Checkpoint) -> dict[str, float]:
+    """Return the least score of each leaf that its parent requires to pass."""
+    found = {name: mark for child in node.children for name, mark in _required(child).items()}
+    if node.rule == "all_required":
+        found |= {c.id: node.passes_from for c in node.children if c.verifier and c.weight}
+    return found
 
 
 def _left_nothing(task: Task, outcome: TrialOutcome) -> bool:
