@@ -46,7 +46,7 @@ _NO_OBJECT = re.compile(
 )
 _BEYOND = re.compile(
     r"there (is|are) no (page|pages|second|frame|row|slide)s? \d|out of (range|bounds)|"
-    r"exceeds the|beyond the (end|last)|indexerror",
+    r"exceeds the|beyond the (end|last)|\bis past\b|indexerror",
     re.IGNORECASE,
 )
 _REFERS = re.compile(r"(^|_|[a-z])(id|ids|path|file|filename|url|uri)$", re.IGNORECASE)

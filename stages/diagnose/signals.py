@@ -26,6 +26,7 @@ ANSWER = "final answer"
 ANY_FILE = "any file"
 """What a task asks for that names its files only in its query and in the program that scores it."""
 _TEXT_LENGTH = 160
+_ROUNDING = 1e-9
 _MALFORMED = {ToolErrorKind.UNKNOWN_TOOL, ToolErrorKind.BAD_ARGUMENTS}
 _WRITERS = {"python_execute", "write_file", "Plot"}
 
@@ -37,7 +38,7 @@ class LeafSignal:
     checkpoint: Checkpoint
     score: float
     holds: bool
-    """The score is above the run's threshold."""
+    """The score is above the run's threshold, or high enough for the parent that requires it."""
     share: float
     """Share (0-1) of the root score that the leaf decides, among the scored leaves."""
     undelivered: bool
@@ -201,6 +202,7 @@ def _leaves(
     if not outcome.final_answer.strip():
         undelivered = undelivered | {ANSWER}
     absent = {name for name in undelivered if not _is_there_somehow(name, outcome, task)}
+    required = _required(task.checkpoints)
     leaves = []
     for leaf_id, leaf_score, share in _shares(score.root, 1.0):
         looked_at = _looked_at(checkpoints[leaf_id])
@@ -208,7 +210,9 @@ def _leaves(
             LeafSignal(
                 checkpoint=checkpoints[leaf_id],
                 score=leaf_score,
-                holds=leaf_score > threshold,
+                holds=leaf_score >= required[leaf_id] - _ROUNDING
+                if leaf_id in required
+                else leaf_score > threshold,
                 share=share,
                 undelivered=bool(looked_at) and looked_at <= undelivered,
                 absent=bool(looked_at) and looked_at <= absent,
@@ -224,6 +228,14 @@ def _unnamed(task: Task) -> tuple[str, ...]:
     if not all(isinstance(leaf.verifier, ScriptCheck) for leaf in task.checkpoints.leaves()):
         return (ANSWER,)
     return () if task.services else (ANY_FILE,)
+
+
+def _required(node: Checkpoint) -> dict[str, float]:
+    """Return the least score of each leaf that its parent requires to pass."""
+    found = {name: mark for child in node.children for name, mark in _required(child).items()}
+    if node.rule == "all_required":
+        found |= {c.id: node.passes_from for c in node.children if c.verifier and c.weight}
+    return found
 
 
 def _left_nothing(task: Task, outcome: TrialOutcome) -> bool:

@@ -6,9 +6,21 @@ from pathlib import Path
 import pytest
 
 from taskdata.schema.diagnosis import LABELS, TOOL_USE, FailureStage, FailureType
+from tests.stages.diagnose.agreement_with_people import debatable_names, given_labels
+from tests.stages.diagnose.labelled import FOLDER, HALVES, LabelledTrial, load
 
 DOC = Path(__file__).parents[3] / "docs" / "failures.md"
 NAMES = {kind.value: names for kind, names in LABELS.items()}
+WITHOUT_EXAMPLE = {
+    "stage.undetermined",
+    "infrastructure.undetermined",
+    "tool_use.video_temporal_understanding",
+    "tool_use.false_positive",
+    "tool_use.mcp_issue",
+}
+EXAMPLE = re.compile(
+    r"(?P<trial>[a-z0-9-]+)(:(?P<line>\d+)|, leaf (?P<leaf>\S+)|, deliverable (?P<deliverable>\S+))?"
+)
 NAMES |= {"stage": tuple(FailureStage), "type": tuple(FailureType)}
 
 
@@ -36,3 +48,29 @@ def test_subcategories_of_tool_use_stand_under_their_category():
     rows = table("tool_use")
     told = {name: cells[0].replace(" ", "_").replace("-", "_") for name, cells in rows.items()}
     assert told == {name: category for category, names in TOOL_USE.items() for name in names}
+
+
+def trial_of(name: str) -> LabelledTrial:
+    (folder,) = [FOLDER / half / name for half in HALVES if (FOLDER / half / name).exists()]
+    return load(folder)
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_every_label_has_an_example_in_which_people_saw_it(kind: str):
+    for label, cells in table(kind).items():
+        if f"{kind}.{label}" in WITHOUT_EXAMPLE:
+            assert cells[-1] == "-"
+            continue
+        match = EXAMPLE.fullmatch(cells[-1])
+        assert match, (label, cells[-1])
+        trial = trial_of(match["trial"])
+        assert f"{kind}.{label}" in given_labels(trial) - debatable_names(trial), match["trial"]
+        assert kind not in debatable_names(trial)
+        places = [p for one in trial.given.labels if one.name == label for p in one.evidence]
+        if match["line"] and kind not in ("stage", "type"):
+            assert int(match["line"]) in {place.line for place in places}
+        elif match["line"]:
+            assert 1 <= int(match["line"]) <= len(trial.transcript.events)
+        else:
+            wanted = match["leaf"], match["deliverable"]
+            assert wanted == (None, None) or wanted in {(p.leaf, p.deliverable) for p in places}

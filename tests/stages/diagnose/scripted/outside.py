@@ -143,7 +143,10 @@ SCRIPTS = [
         name="check-of-the-task-cannot-run",
         half="written",
         task=varied(_TOYS, checkpoints=_ODD_CHECK, answer=None, reference=None),
-        replies=[_LOOK, finish("You lent 42 toys.")],
+        replies=[
+            call("read_file", path="input/loans_week_19.csv"),
+            finish("On Friday you lent 42 toys."),
+        ],
         about="The agent answers right, but the task's check has a pattern that is none.",
         labels={"broken_task": []},
     ),

@@ -6,6 +6,7 @@ from tests.stages.diagnose.scripted import (
     long_runs,
     outside,
     parameters,
+    perception,
     successes,
     tool_calls,
     verification,
@@ -19,5 +20,6 @@ SCRIPTS = [
     *atomic.SCRIPTS,
     *deliverables.SCRIPTS,
     *outside.SCRIPTS,
+    *perception.SCRIPTS,
     *successes.SCRIPTS,
 ]

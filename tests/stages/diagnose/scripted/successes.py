@@ -137,6 +137,39 @@ SCRIPTS = [
         levels="",
     ),
     Script(
+        name="draws-a-pie-at-the-second-try",
+        half="held_out",
+        task="starter/harvest-pie",
+        replies=[
+            call("Plot", path="output/harvest_2025.png", kind="pie", labels=["potatoes"]),
+            call("ReadCSV", path="input/harvest.csv"),
+            *reference("starter/harvest-pie"),
+            finish(answer_of("starter/harvest-pie")),
+        ],
+        about=(
+            "The agent's first plot has an argument that there is not, its first file is not there; "
+            "then it draws the pie."
+        ),
+        levels="",
+    ),
+    Script(
+        name="reads-the-prices-twice",
+        half="held_out",
+        agent=STEPS,
+        task="starter/hose-trade-price",
+        replies=[
+            step("ReadPDF", '{"path": "input/nordhag_trade_prices_2026.pdf", "first_page": 9}'),
+            *[step("ReadPDF", '{"path": "input/nordhag_trade_prices_2026.pdf"}')] * 2,
+            say("Let me think: 5 rolls, 4 packs, and the terms on the last page."),
+            final("The invoice will come to 998.86 EUR."),
+        ],
+        about=(
+            "The agent asks for a page that there is not, reads the list twice, thinks once without "
+            "an action, and answers right."
+        ),
+        levels="",
+    ),
+    Script(
         name="succeeds-but-for-a-detail",
         half="written",
         task=_TOUR,
