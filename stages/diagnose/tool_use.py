@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 
-from stages.diagnose.parameters import parameter_labels
+from stages.diagnose.parameters import NO_OBJECT, parameter_labels
 from stages.diagnose.record import Call, Record, label, of_call
 from stages.diagnose.signals import LeafSignal, one_line
 from taskdata.schema.checkpoint import Check, Judge, ToolResultCheck
@@ -18,7 +18,10 @@ from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.transcript import Ending, MessageEvent, ToolEvent
 
 _TEXT_WRITER, _TEXT_READER = "write_file", "read_file"
-_BINARY = frozenset({".docx", ".pptx", ".xlsx", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp"})
+_BINARY = frozenset(
+    {".docx", ".pptx", ".xlsx", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp"}
+    | {".wav", ".mp3", ".flac", ".ogg", ".mp4", ".mov", ".webm"}
+)
 _NO_READERS = frozenset({_TEXT_WRITER, "list_files", "Calculator", "Solver"})
 """Tools that read no content of a file, whatever their arguments."""
 _NAMED_FILES = 3
@@ -59,7 +62,7 @@ def _hallucinated_tools(record: Record) -> tuple[Label, ...]:
 
 
 def _wrong_tools(record: Record) -> tuple[Label, ...]:
-    """Return the label if a tool for text was used on an office file, PDF or picture."""
+    """Return the label if a tool for text was used on an office file, PDF, picture or recording."""
     broken = set(record.signals.unreadable)
     found = []
     for call in record.calls:
@@ -68,7 +71,8 @@ def _wrong_tools(record: Record) -> tuple[Label, ...]:
             continue
         name = _path(call).removeprefix("output/")
         tool, was_refused = call.event.call.tool, call.event.error is ToolErrorKind.REFUSED
-        if tool in (_TEXT_WRITER, _TEXT_READER) and was_refused:
+        is_absent = tool == _TEXT_READER and NO_OBJECT.search(call.event.text)
+        if tool in (_TEXT_WRITER, _TEXT_READER) and was_refused and not is_absent:
             found.append(of_call(call))
         elif tool == _TEXT_WRITER and name in broken:
             found.append(of_call(call, f"wrote text as {ending}; the file could not be read"))

@@ -68,6 +68,16 @@ CUT = "This call was not run: your reply was cut at its length limit while you w
             0.9,
         ),
         (
+            called("read_file", {"path": "a.wav"}, error=REFUSED, text="a.wav is not a text file."),
+            "wrong_tool_selection",
+            0.9,
+        ),
+        (
+            called("read_file", {"path": "rates.pdf"}, error=REFUSED, text="There is no file x."),
+            "parameter_object_selection_error",
+            0.9,
+        ),
+        (
             called("write_file", {"path": "output/a.xlsx"}, error=REFUSED, text="It writes text."),
             "wrong_tool_selection",
             0.9,
