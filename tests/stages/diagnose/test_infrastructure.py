@@ -58,6 +58,7 @@ def chained() -> Exception:
         (errors.ServiceFailed("mail did not start"), "tool_backend"),
         (chained(), "tool_backend"),
         (errors.BadTaskData("a file is missing"), "broken_task"),
+        (errors.NightshiftError("something else"), "undetermined"),
         (errors.BudgetExhausted("max_usd is spent"), "run_limit"),
         (f"not started: {NIGHT_DEADLINE} had passed", "run_limit"),
         (KeyError("plan"), "our_bug"),
@@ -79,3 +80,18 @@ def test_a_trial_whose_scoring_failed_is_lost_and_one_that_is_over_is_not(
     label = infrastructure_label(lost("", scoring_error="KeyError: 'x'"))
     assert (label.name, label.evidence[0].says) == ("our_bug", "KeyError: 'x'")
     assert infrastructure_label(lost("")) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        ("check 'text_matches': field args.pattern: Value error, '(42'", "broken_task"),
+        ("the process that runs checks ended with exit code 1", "sandbox"),
+        ("openai/gpt-5.2 at api.openai.com: HTTP 500 overloaded", "provider"),
+        ("no words that tell", "undetermined"),
+    ],
+)
+def test_an_error_of_scoring_is_told_by_its_words(
+    lost: Callable[..., TrialResult], error: str, name: str
+):
+    assert infrastructure_label(lost("", scoring_error=error)).name == name

@@ -76,7 +76,12 @@ def test_a_trial_that_succeeded_has_no_label(half: str):
 
 
 def test_labels_that_no_rule_gives_are_never_given():
-    given = {name.partition(".")[2] for half in HALVES for t in trials_of(half) for name in rule_labels(t)}
+    given = {
+        name.partition(".")[2]
+        for half in HALVES
+        for t in trials_of(half)
+        for name in rule_labels(t)
+    }
     assert given & NO_RULE == set()
 
 

@@ -1,5 +1,6 @@
 """Faults of long runs: loops, an early end, dropped items, too long results, wasted effort."""
 
+import json
 from dataclasses import replace
 
 from tests.stages.diagnose.scripted.agents import (
@@ -77,7 +78,9 @@ SCRIPTS = [
         ]
         * 4,
         budget={"max_turns": 12},
-        about="The agent goes through the same three looks four times, until its turns are used up.",
+        about=(
+            "The agent goes through the same three looks four times, until its turns are used up."
+        ),
         stage="plan",
         type="not_attempted",
         levels="AC",
@@ -92,9 +95,7 @@ SCRIPTS = [
             step("list_files", '{"path": "input"}'),
             *[say("I will first study the notes and then plan the tour for Margit.")] * 3,
         ],
-        about=(
-            "The agent looks at the list of files and then says the same sentence three times."
-        ),
+        about=("The agent looks at the list of files and then says the same sentence three times."),
         stage="plan",
         type="not_attempted",
         levels="AC",
@@ -175,7 +176,8 @@ SCRIPTS = [
             call(
                 "write_file",
                 path="output/allergens.json",
-                content='{"dishes": [{"dish": "S1", "contains": ["G"], "traces": []}], "guests": []}',
+                content='{"dishes": [{"dish": "S1", "contains": ["G"], "traces": []}], '
+                '"guests": []}',
             ),
             call("DocxFileGenerator", **_BARE_SHEET),
             finish(
@@ -255,7 +257,7 @@ SCRIPTS = [
         task=_FERRY,
         agent=STEPS,
         replies=[
-            step("python_execute", '{"code": "%s"}' % _WORSE),
+            step("python_execute", json.dumps({"code": _WORSE})),
             final("She takes the ship at 9:15 and returns at 17:00, 255 minutes."),
         ],
         about="The agent prints the timetable ninety times over and then guesses the ships.",
@@ -271,7 +273,8 @@ SCRIPTS = [
         replies=[
             raw(
                 "write_file",
-                '{"path": "output/season_report.html", "content": "<h1>Season report 2025/26</h1><p>We',
+                '{"path": "output/season_report.html", "content": "<h1>Season report '
+                "2025/26</h1><p>We",
                 stop="length",
             ),
             raw(
@@ -281,7 +284,9 @@ SCRIPTS = [
             ),
             finish("The report is too long for me to write."),
         ],
-        about="Two replies are cut at their length limit in the middle of a page; the agent gives up.",
+        about=(
+            "Two replies are cut at their length limit in the middle of a page; the agent gives up."
+        ),
         stage="plan",
         type="not_attempted",
         levels="AC",
@@ -353,7 +358,8 @@ SCRIPTS = [
             finish("The rulings are in the file."),
         ],
         about=(
-            "After its context was cut the agent reads the note once more and writes the same empty "
+            "After its context was cut the agent reads the note once more and writes the "
+            "same empty "
             "file once more; the letter is never written."
         ),
         stage="handoff",
@@ -375,7 +381,9 @@ SCRIPTS = [
             step("ReadDOCX", '{"path": "input/recipes.docx"}'),
             replace(step("ReadCSV", '{"path": "input/guests.csv"}'), tokens=8_900),
             final("Could you please send me the kitchen rules and the recipes?"),
-            final("Could you please send me the kitchen rules and the recipes? I do not have them."),
+            final(
+                "Could you please send me the kitchen rules and the recipes? I do not have them."
+            ),
         ],
         about="After its context was cut the agent asks the user for the files that it had read.",
         stage="plan",

@@ -70,7 +70,9 @@ def _sandbox(program: str) -> Callable[[], AbstractContextManager[object]]:
     return lambda: patch.object(bubblewrap, "_bwrap", lambda: Path(program))
 
 
-def _raises(where: Any, name: str, error: Exception) -> Callable[[], AbstractContextManager[object]]:
+def _raises(
+    where: Any, name: str, error: Exception
+) -> Callable[[], AbstractContextManager[object]]:
     return lambda: patch.object(where, name, side_effect=error)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from environments.models.keys import PAIRS_VARIABLE, pair_keys
 from environments.mcp.install import install, is_installed
 from environments.mcp.servers import PackagedServer, server
+from environments.models.keys import PAIRS_VARIABLE, pair_keys
 from stages.execute import work as execute
 from stages.prepare.work import first_trial
 from stages.release.importing import import_bank

@@ -66,11 +66,15 @@ SCRIPTS = [
         task="starter/kinopass-page-test",
         replies=[
             call("read_file", path="input/mail_leyla.txt"),
-            call("write_file", path="output/test_results.xlsx", content="Page,Orders\nA,310\nB,325\n"),
+            call(
+                "write_file", path="output/test_results.xlsx", content="Page,Orders\nA,310\nB,325\n"
+            ),
             call("write_file", path="output/readout.pptx", content="Page B has won."),
             finish("Page B has won. The files could not be written."),
         ],
-        about="The agent tries to write a workbook and slides with the tool for text, and gives up.",
+        about=(
+            "The agent tries to write a workbook and slides with the tool for text, and gives up."
+        ),
         stage="execute",
         type="not_attempted",
         levels="AC",
