@@ -79,13 +79,16 @@ def decidable() -> tuple[str, ...]:
     return tuple(names)
 
 
-def agreement(trials: Iterable[LabelledTrial]) -> Agreement:
-    """Return how the rules' labels of the trials agree with those of people."""
+def agreement(trials: Iterable[LabelledTrial], counts_debatable: bool = False) -> Agreement:
+    """Return how the rules' labels of the trials agree with those of people.
+
+    What people may disagree about is left out, unless `counts_debatable`.
+    """
     counts = {name: LabelCounts() for name in decidable()}
     confused: dict[str, Counter[tuple[str, str]]] = {STAGE: Counter(), TYPE: Counter()}
     for trial in trials:
         people, rules = given_labels(trial), rule_labels(trial)
-        undecided = debatable_names(trial)
+        undecided: set[str] = set() if counts_debatable else debatable_names(trial)
         for name in people | rules:
             if name in undecided or name.partition(".")[0] in undecided or name not in counts:
                 continue

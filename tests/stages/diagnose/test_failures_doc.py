@@ -19,7 +19,8 @@ WITHOUT_EXAMPLE = {
     "tool_use.mcp_issue",
 }
 EXAMPLE = re.compile(
-    r"(?P<trial>[a-z0-9-]+)(:(?P<line>\d+)|, leaf (?P<leaf>\S+)|, deliverable (?P<deliverable>\S+))?"
+    r"(?P<trial>[a-z0-9-]+)"
+    r"(:(?P<line>\d+)|, leaf (?P<leaf>\S+)|, deliverable (?P<deliverable>\S+))?"
 )
 NAMES |= {"stage": tuple(FailureStage), "type": tuple(FailureType)}
 

@@ -66,6 +66,7 @@ def chained() -> Exception:
         (errors.ServiceFailed("mail did not start"), "tool_backend"),
         (chained(), "tool_backend"),
         (errors.BadTaskData("a file is missing"), "broken_task"),
+        (errors.NightshiftError("something else"), "undetermined"),
         (errors.BudgetExhausted("max_usd is spent"), "run_limit"),
         (f"not started: {NIGHT_DEADLINE} had passed", "run_limit"),
         (KeyError("plan"), "our_bug"),
@@ -102,3 +103,18 @@ def test_every_own_error_of_the_environments_is_known(
     ]
     assert own
     assert {infrastructure_label(lost(kind("why"))).name for kind in own} <= KNOWN
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        ("check 'text_matches': field args.pattern: Value error, '(42'", "broken_task"),
+        ("the process that runs checks ended with exit code 1", "sandbox"),
+        ("openai/gpt-5.2 at api.openai.com: HTTP 500 overloaded", "provider"),
+        ("no words that tell", "undetermined"),
+    ],
+)
+def test_an_error_of_scoring_is_told_by_its_words(
+    lost: Callable[..., TrialResult], error: str, name: str
+):
+    assert infrastructure_label(lost("", scoring_error=error)).name == name

@@ -2,11 +2,11 @@ from collections.abc import Callable
 
 import pytest
 
-from stages.diagnose.failure_types import FACT_CHECKS, FORM_CHECKS
+from stages.diagnose.failure_types import FACT_CHECKS, FORM_CHECKS, leaf_type
 from stages.diagnose.labels import diagnose
 from stages.diagnose.signals import Signals
 from stages.score.library import check_library
-from taskdata.schema.checkpoint import Check, Checkpoint, ScriptCheck
+from taskdata.schema.checkpoint import Check, Checkpoint, ScriptCheck, ToolResultCheck
 from taskdata.schema.diagnosis import Diagnosis, FailureStage, FailureType
 from taskdata.schema.scores import Unscored
 from taskdata.schema.service import FOLDER, PostgresqlService
@@ -242,6 +242,15 @@ def test_tool_calls_that_nobody_saw_are_not_held_against_a_program(
 
     assert diagnosis.stage == stage
     assert "tool" not in diagnosis.evidence[0]
+
+
+@pytest.mark.parametrize(
+    ("tools", "kind"),
+    [(("view_file",), FailureType.FORMATTING), (("ReadCSV",), FailureType.DATA_EXTRACTION)],
+)
+def test_a_look_that_is_missing_is_about_form(tools: tuple[str, ...], kind: FailureType):
+    leaf = Checkpoint(id="a", requirement="r", verifier=ToolResultCheck(tools=tools))
+    assert leaf_type(leaf) is kind
 
 
 REFUSED_BY_JUDGE = Unscored.NO_VERDICT

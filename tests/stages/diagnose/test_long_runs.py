@@ -124,6 +124,9 @@ def test_results_that_are_too_long_and_replies_that_were_cut(failed: Failed):
         )
     )
     assert [one.turn for one in labels["overlong_output"].evidence] == [1]
+    on_record = "x" * 99_950 + "\n[cut: 100000 of 500032 characters are on record]"
+    (label,) = found(failed(called("read_file", text=on_record))).values()
+    assert label.evidence[0].says == "read_file: a result of 500032 characters"
     assert [one.turn for one in labels["cut_off_reply"].evidence] == [2]
 
 

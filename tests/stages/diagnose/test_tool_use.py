@@ -4,7 +4,7 @@ import pytest
 
 from stages.diagnose.record import Record
 from stages.diagnose.tool_use import tool_use_labels
-from taskdata.schema.checkpoint import Checkpoint, ToolResultCheck
+from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
 from taskdata.schema.task import InputFile, Task
 from taskdata.schema.transcript import Ending, ToolEvent
 from tests.stages.diagnose.played import BAD, REFUSED, UNKNOWN, called, named
@@ -210,6 +210,36 @@ def test_text_that_was_written_as_a_workbook_is_the_wrong_tool(
 def test_a_deliverable_whose_leaves_all_hold_needed_no_look(failed: Failed):
     fine = {"totals": 10.0, "sheets": 10.0}
     assert tool_use_labels(failed(WRITE, files=["plan.xlsx"], scores=fine)) == ()
+
+
+def test_a_leaf_that_asks_for_a_look_at_a_file_is_about_it(failed: Failed, trip_task: Task):
+    look = ToolResultCheck(tools=("view_file",), contains=("plan.xlsx",))
+    leaf = Checkpoint(id="looked", requirement="r", verifier=look)
+    held = Checkpoint(
+        id="sheets", requirement="r", verifier=Check(name="xlsx_sheets", deliverable="plan.xlsx")
+    )
+    root = Checkpoint(id="root", requirement="all", children=(leaf, held))
+    task = trip_task.model_copy(update={"checkpoints": root})
+    fine = {"sheets": 10.0}
+
+    found = named(tool_use_labels(failed(WRITE, task=task, files=["plan.xlsx"], scores=fine)))
+
+    assert list(found) == ["missing_essential_tool", "no_verification"]
+    assert found["no_verification"].evidence[0].leaf == "looked"
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "names"),
+    [
+        ("read_file", "a.txt has 528 characters; offset 9000 is past.", ["parameter_range_error"]),
+        ("python_execute", "IndexError: list index out of range", []),
+    ],
+)
+def test_a_value_beyond_a_file_is_no_index_in_a_program(
+    failed: Failed, tool: str, text: str, names: list[str]
+):
+    refused = called(tool, {}, text=text, error=REFUSED)
+    assert list(named(tool_use_labels(failed(refused, **NO_LOOK)))) == names
 
 
 def test_of_unknown_calls_only_the_ending_tells(failed: Failed):

@@ -9,11 +9,13 @@ _TOYS, _HALL, _MAIL = (
 )
 _READ_TOYS = '{"path": "input/loans_week_19.csv"}'
 _QUERY_OF_HALL = (
-    "Our choir thinks of the Church Room for its anniversary party. How many people does it seat, and\n"
+    "Our choir thinks of the Church Room for its anniversary party. How many "
+    "people does it seat, and\n"
     "what does it cost? It is on the list halls.csv.\n\nFiles:\ninput/halls.csv"
 )
 _QUERY_OF_MAIL = (
-    "We tried two subject lines for our bakery's newsletter on a part of our readers; the result is in\n"
+    "We tried two subject lines for our bakery's newsletter on a part of our "
+    "readers; the result is in\n"
     'test_4_may.csv. How many readers opened the one with the line "Three new breads this Friday"?'
 )
 
@@ -76,7 +78,9 @@ SCRIPTS = [
             step("list_files", '{"path": "input"}'),
             final("Which hose do you want, and could you tell me the discount that you get?"),
         ],
-        about="The agent looks at the list of files and then asks the user for what is in the file.",
+        about=(
+            "The agent looks at the list of files and then asks the user for what is in the file."
+        ),
         stage="reason",
         levels="A",
         labels={
@@ -135,7 +139,8 @@ SCRIPTS = [
             ),
             say(
                 '<tool_call>{"name": "list_files", "arguments": {}}</tool_call>\n'
-                '<tool_call>{"name": "Calculator", "arguments": {"expression": "24 + 42"}}</tool_call>'
+                '<tool_call>{"name": "Calculator", "arguments": {"expression": "24 + '
+                '42"}}</tool_call>'
             ),
             final("I do not know."),
         ],
@@ -203,7 +208,9 @@ SCRIPTS = [
             raw("read_file", '{"path": "input/test_4_may.csv"}</tool_call>'),
             finish("I have no result."),
         ],
-        about="Behind valid arguments stands a second object, then a closing tag; the agent gives up.",
+        about=(
+            "Behind valid arguments stands a second object, then a closing tag; the agent gives up."
+        ),
         stage="plan",
         type="data_extraction",
         levels="A",

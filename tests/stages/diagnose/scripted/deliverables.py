@@ -44,7 +44,8 @@ with open("output/corrie_results.csv", "w", newline="") as file:
     out = csv.writer(file)
     out.writerow(["Pos", "Bib", "Name", "Club", "Category", "Time", "Climb", "Descent", "Status"])
     for n in range(1, 72):
-        out.writerow([n, 100 + n, f"Runner {n}", "none", "M", "1:30:00", "1:00:00", "0:30:00", "OK"])
+        times = ["1:30:00", "1:00:00", "0:30:00"]
+        out.writerow([n, 100 + n, f"Runner {n}", "none", "M", *times, "OK"])
 """
 _PAGE = "<h1>Corrie Round</h1><table id='podium'><tr><td>1</td><td>Runner 1</td></tr></table>"
 _AS_ORDERED = """
@@ -113,7 +114,8 @@ SCRIPTS = [
         replies=[
             say("My plan: 1. clean the export. 2. convert currencies. 3. build workbook and deck."),
             say(
-                "My plan: 1. clean the export. 2. convert currencies. 3. build workbook and deck. Done."
+                "My plan: 1. clean the export. 2. convert currencies. 3. build workbook and "
+                "deck. Done."
             ),
         ],
         about="The agent writes down three steps of a plan and ends.",
@@ -228,10 +230,10 @@ SCRIPTS = [
             ),
             finish("The sign is written. The room is open from 9:00 to 17:30."),
         ],
-        about="The agent copies the thanks of the note onto the sign.",
+        about="The agent copies the thanks of the note onto the sign; half of its leaves hold.",
         stage="refine",
         levels="A",
-        debatable=["type"],
+        debatable=["type", "stage"],
     ),
     Script(
         name="names-the-files-its-own-way",
@@ -253,7 +255,9 @@ SCRIPTS = [
             call("list_files", path="output"),
             finish("Workbook and deck are ready: page B has won."),
         ],
-        about="A program saves plain text under the names of workbook and deck; nothing opens them.",
+        about=(
+            "A program saves plain text under the names of workbook and deck; nothing opens them."
+        ),
         stage="handoff",
         type="formatting",
         levels="AC",
@@ -330,7 +334,9 @@ SCRIPTS = [
             "final.txt": "Here is the page. You should now create the list from the readings.",
             "files/corrie_results.html": _PAGE,
         },
-        about="An agent whose work nobody saw left a page with one runner and handed the list back.",
+        about=(
+            "An agent whose work nobody saw left a page with one runner and handed the list back."
+        ),
         stage="handoff",
         levels="AC",
         labels={"handed_back": ["deliverable:corrie_results.csv"]},

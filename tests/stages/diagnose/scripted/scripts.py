@@ -9,6 +9,7 @@ from tests.stages.diagnose.scripted import (
     perception,
     successes,
     tool_calls,
+    unfinished,
     verification,
 )
 
@@ -17,6 +18,7 @@ SCRIPTS = [
     *parameters.SCRIPTS,
     *verification.SCRIPTS,
     *long_runs.SCRIPTS,
+    *unfinished.SCRIPTS,
     *atomic.SCRIPTS,
     *deliverables.SCRIPTS,
     *outside.SCRIPTS,

@@ -147,7 +147,8 @@ SCRIPTS = [
             finish(answer_of("starter/harvest-pie")),
         ],
         about=(
-            "The agent's first plot has an argument that there is not, its first file is not there; "
+            "The agent's first plot has an argument that there is not, its first file is "
+            "not there; "
             "then it draws the pie."
         ),
         levels="",
@@ -164,7 +165,8 @@ SCRIPTS = [
             final("The invoice will come to 998.86 EUR."),
         ],
         about=(
-            "The agent asks for a page that there is not, reads the list twice, thinks once without "
+            "The agent asks for a page that there is not, reads the list twice, thinks "
+            "once without "
             "an action, and answers right."
         ),
         levels="",

@@ -72,7 +72,9 @@ SCRIPTS = [
             call("write_file", path="output/readout.pptx", content="Page B has won."),
             finish("Page B has won. The files could not be written."),
         ],
-        about="The agent tries to write a workbook and slides with the tool for text, and gives up.",
+        about=(
+            "The agent tries to write a workbook and slides with the tool for text, and gives up."
+        ),
         stage="execute",
         type="not_attempted",
         levels="AC",

@@ -30,7 +30,8 @@ SCRIPTS = [
         agent=SEEING_CALLS,
         replies=[*reference(_SLIDES)[:11], finish(answer_of(_SLIDES))],
         about=(
-            "The agent builds the four slides, saves them and ends; the text of the second one runs "
+            "The agent builds the four slides, saves them and ends; the text of the "
+            "second one runs "
             "off the slide, and nobody has looked."
         ),
         stage="refine",
