@@ -14,6 +14,7 @@ from stages.diagnose.signals import LeafSignal, one_line
 from taskdata.schema.checkpoint import Check, Judge, ToolResultCheck
 from taskdata.schema.diagnosis import Evidence, Label, Taxonomy
 from taskdata.schema.self_verification import VISIBLE, SelfVerification, verification_of
+from taskdata.schema.task import Tier
 from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.transcript import Ending, MessageEvent, ToolEvent
 
@@ -105,18 +106,23 @@ def _results_not_asked_for(record: Record) -> list[Evidence]:
 
 
 def _unread_inputs(record: Record) -> list[Evidence]:
-    """Return the last turn if the agent ended its work and no call can have read an input file."""
+    """Return the last turn if the agent ended its work and cannot have read its input files.
+
+    An atomic task needs each of its few files; of another task the agent must have read none.
+    """
     files = [PurePosixPath(file.path).name for file in record.task.files]
     was_shown = any(
         isinstance(event, MessageEvent) and event.shown for event in record.transcript.events
     )
     if not files or was_shown or record.transcript.ending is not Ending.FINISHED:
         return []
-    for call in record.calls:
-        names_one = any(name in call.written for name in files)
-        if names_one or not _reads_nothing(call.event):
-            return []
-    told = f"the work ended, and no call read any of {', '.join(files[:_NAMED_FILES])}"
+    others = [c for c in record.calls if not any(name in c.written for name in files)]
+    if any(not _reads_nothing(call.event) for call in others):
+        return []  # what these calls read cannot be told from their arguments
+    unread = [name for name in files if not any(name in c.written for c in record.calls)]
+    if not unread or (unread != files and record.task.tier is not Tier.ATOMIC):
+        return []
+    told = f"the work ended, and no call read {', '.join(unread[:_NAMED_FILES])}"
     return [Evidence(says=one_line(told), turn=len(record.turns) or None)]
 
 

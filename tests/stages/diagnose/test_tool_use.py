@@ -5,7 +5,7 @@ import pytest
 from stages.diagnose.record import Record
 from stages.diagnose.tool_use import tool_use_labels
 from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
-from taskdata.schema.task import InputFile, Task
+from taskdata.schema.task import InputFile, Task, Tier
 from taskdata.schema.transcript import Ending, ToolEvent
 from tests.stages.diagnose.played import BAD, REFUSED, UNKNOWN, called, named
 
@@ -167,6 +167,18 @@ def test_an_agent_that_answers_without_reading_an_input_omitted_a_call(
 
     assert ("missing_essential_tool" in found) is is_missing
     assert "missing_essential_tool" not in named(tool_use_labels(stopped))
+
+
+@pytest.mark.parametrize(("tier", "is_missing"), [("atomic", True), ("workflow", False)])
+def test_an_atomic_task_needs_each_of_its_inputs(
+    failed: Failed, trip_task: Task, tier: str, is_missing: bool
+):
+    files = tuple(InputFile(path=p, sha256="a" * 64, size_bytes=1) for p in ("a.csv", "b.csv"))
+    task = trip_task.model_copy(update={"files": files, "tier": Tier(tier)})
+    found = named(tool_use_labels(failed(called("ReadCSV", {"path": "a.csv"}), task=task)))
+    assert ("missing_essential_tool" in found) is is_missing
+    if is_missing:
+        assert found["missing_essential_tool"].evidence[0].says.endswith("no call read b.csv")
 
 
 WRITE = called("Writer", {"path": "output/plan.xlsx"}, files=["output/plan.xlsx"])
