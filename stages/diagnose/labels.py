@@ -144,6 +144,8 @@ def _broke_down(signals: Signals) -> str | None:
         return f"{failed} of {_count(calls, 'tool call')} failed, {first}"
     if not signals.undelivered:
         return None
+    if signals.failures_at_end == 1:
+        return f"the last tool call failed: {signals.last_error}"
     if signals.failures_at_end:
         return f"the last {_count(signals.failures_at_end, 'tool call')} failed, {first}"
     if signals.ending is not Ending.FINISHED:

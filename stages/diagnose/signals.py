@@ -75,6 +75,8 @@ class Signals:
     """How many consecutive calls had failed when the trial ended."""
     first_error: str
     """`tool: message` of the first failed call; empty if none failed."""
+    last_error: str
+    """The same of the last failed call."""
     writing_calls: int
     """Calls that wrote a file, or of a tool that writes files."""
     asked: tuple[str, ...]
@@ -146,6 +148,7 @@ def observe(
         malformed_calls=sum(event.error in _MALFORMED for event in calls),
         failures_at_end=len(list(takewhile(lambda e: e.error is not None, reversed(calls)))),
         first_error=_error(failed[0]) if failed else "",
+        last_error=_error(failed[-1]) if failed else "",
         writing_calls=sum(_writes(event) for event in calls),
         asked=asked or _unnamed(task),
         missing=missing,

@@ -75,7 +75,7 @@ ONLY_HEADINGS = NOTHING | {"headings": 10.0}
         ),
         (
             "execute",
-            "the last 1 tool call failed, first: DocxFileGenerator:",
+            "the last tool call failed: DocxFileGenerator:",
             NOTHING,
             {"calls": [READ, WRITE, ("DocxFileGenerator", BAD)], "files": ["plan.xlsx"]},
         ),
