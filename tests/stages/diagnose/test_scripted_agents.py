@@ -23,6 +23,7 @@ def test_every_script_has_a_transcript_and_every_scripted_transcript_a_script():
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 @at_length_only
 def test_scripts_played_again_are_labelled_as_before(tmp_path: Path):
     if reason := sandbox_provider("bubblewrap").unavailable():

@@ -37,8 +37,9 @@ class Script:
     name: str
     half: str
     """`written` or `held_out`."""
-    task: "str | Task | Given"
-    """`BANK/ID` of a bundled task, `pool/ID` of a small foreign pool, or a task with its files."""
+    task: "str | Given | Callable[[Path], Given]"
+    """`BANK/ID` of a bundled task, `pool/ID` of a small foreign pool, or a task with its files,
+    which may have to be written into a folder first."""
     replies: Sequence[Reply | Behaviour]
     about: str
     stage: str | None = None

@@ -11,6 +11,7 @@ from tests.stages.diagnose.scripted.agents import (
     reference,
     say,
     step,
+    varied,
 )
 
 _TOUR, _CLAIMS, _MENU, _RACE = (
@@ -48,6 +49,42 @@ with open("output/corrie_results.csv", "w", newline="") as file:
         out.writerow([n, 100 + n, f"Runner {n}", "none", "M", *times, "OK"])
 """
 _PAGE = "<h1>Corrie Round</h1><table id='podium'><tr><td>1</td><td>Runner 1</td></tr></table>"
+_FORM_ALONE = {
+    "id": "root",
+    "requirement": "List and page have the form that the site needs.",
+    "children": [
+        {
+            "id": "columns",
+            "requirement": "The list has the columns of the site.",
+            "verifier": {
+                "kind": "check",
+                "name": "csv_columns",
+                "deliverable": "corrie_results.csv",
+                "args": {"columns": ["Pos", "Bib", "Name", "Time"]},
+            },
+        },
+        {
+            "id": "once",
+            "requirement": "No runner stands in the list twice.",
+            "verifier": {
+                "kind": "check",
+                "name": "csv_unique",
+                "deliverable": "corrie_results.csv",
+                "args": {"columns": ["Bib"]},
+            },
+        },
+        {
+            "id": "ids",
+            "requirement": "The podium has the id that the site links to.",
+            "verifier": {
+                "kind": "check",
+                "name": "html_ids",
+                "deliverable": "corrie_results.html",
+                "args": {"ids": ["podium"]},
+            },
+        },
+    ],
+}
 _AS_ORDERED = """
 import csv, json
 guests = list(csv.reader(open("input/guests.csv", encoding="utf-8-sig")))[1:]
@@ -311,6 +348,25 @@ SCRIPTS = [
             "premature_stop": ["deliverable:driver_sheet.pdf"],
         },
         debatable=["type", "stage"],
+    ),
+    Script(
+        name="bought-files-of-another-form",
+        half="written",
+        agent="import",
+        task=varied(_RACE, checkpoints=_FORM_ALONE, reference=None),
+        replies=[],
+        results={
+            "final.txt": "List and page are ready.",
+            "files/corrie_results.csv": "Runner,Result\nUna Laing,1:05:28\nUna Laing,1:05:28\n",
+            "files/corrie_results.html": _PAGE,
+        },
+        about=(
+            "An agent whose work nobody saw left both files; of three requirements of form one "
+            "holds, and nothing shows where the work broke down."
+        ),
+        stage="undetermined",
+        type="formatting",
+        levels="AC",
     ),
     Script(
         name="bought-a-wrong-number",

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from environments.mcp.client import launch
 from environments.models.retry import RetryPolicy
 from environments.sandbox.bubblewrap import provider as bubblewrap
 from environments.tool_runtime.toolbox import Toolbox
 from stages.execute.dialogue.conversation import Conversation
 from stages.score import work as score
+from taskdata.errors import NightshiftError
 from tests.stages.diagnose.scripted.agents import (
     STEPS,
     Given,
@@ -140,6 +142,15 @@ SCRIPTS = [
         labels={"tool_backend": []},
     ),
     Script(
+        name="mcp-server-is-not-installed",
+        half="written",
+        task="starter-closed-loop/plot-water-notice",
+        replies=[call("read_file", path="input/notes_of_the_meeting.txt")],
+        breaks=lambda: patch.object(launch, "is_installed", return_value=False),
+        about="The MCP server that the task needs is not installed where the trial runs.",
+        labels={"tool_backend": []},
+    ),
+    Script(
         name="check-of-the-task-cannot-run",
         half="written",
         task=varied(_TOYS, checkpoints=_ODD_CHECK, answer=None, reference=None),
@@ -166,6 +177,15 @@ SCRIPTS = [
         breaks=_raises(Toolbox, "call", KeyError("columns")),
         about="Nightshift itself raises a KeyError when the agent calls a tool.",
         labels={"our_bug": []},
+    ),
+    Script(
+        name="an-error-that-does-not-say",
+        half="written",
+        task=_TOYS,
+        replies=[call("list_files", path="input"), _LOOK],
+        breaks=_raises(Toolbox, "call", NightshiftError("it came to nothing")),
+        about="The trial is lost to an error that does not say which part failed.",
+        labels={"undetermined": []},
     ),
     Script(
         name="our-scoring-has-a-bug",

@@ -1,14 +1,48 @@
 """Faults of perception and of judgement, which no rule decides (TOBench, table 4)."""
 
+import hashlib
 from dataclasses import replace
+from pathlib import Path
 
+import cv2
+import numpy as np
+
+from taskdata.schema.checkpoint import Check, Checkpoint
+from taskdata.schema.task import Capability, Category, InputFile, Task, Tier
 from tests.stages.diagnose.scripted.agents import (
     SEEING_CALLS,
+    Given,
     Script,
     call,
     finish,
     reference,
 )
+
+
+def _lamp(folder: Path) -> Given:
+    """Return a task about a video of five seconds, in which a lamp turns from green to red."""
+    path = folder / "lamp.mp4"
+    video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"mp4v"), 10, (160, 120))
+    for frame in range(50):
+        picture = np.full((120, 160, 3), 255, np.uint8)
+        cv2.circle(picture, (80, 60), 40, (0, 160, 0) if frame < 35 else (0, 0, 220), -1)
+        video.write(picture)
+    video.release()
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    check = Check(name="answer_number", args={"expected": 3.5, "tolerance": 0.3})
+    task = Task(
+        id="lamp-turns-red",
+        tier=Tier.ATOMIC,
+        category=Category.DATA_ANALYSIS,
+        capabilities=(Capability.PERCEPTION,),
+        title="When a lamp turns red",
+        query="At which second does the lamp in lamp.mp4 turn red?",
+        files=(InputFile(path="lamp.mp4", sha256=sha256, size_bytes=path.stat().st_size),),
+        tools=("view_file", "list_files", "finish"),
+        checkpoints=Checkpoint(id="root", requirement="The second is right.", verifier=check),
+    )
+    return Given(task, {sha256: path})
+
 
 _BENCH = "starter-closed-loop/harbour-bench-plaque"
 
@@ -119,6 +153,21 @@ SCRIPTS = [
             "multimodal_hallucination": ["I can see in the picture"],
             "pseudo_verification": ["view_file"],
         },
+    ),
+    Script(
+        name="names-the-wrong-second-of-a-video",
+        half="written",
+        task=_lamp,
+        agent=SEEING_CALLS,
+        replies=[
+            call("view_file", path="input/lamp.mp4", count=4),
+            finish("The lamp turns red at second 1."),
+        ],
+        about="The agent looks at frames of the video and names a second when the lamp is green.",
+        stage="reason",
+        levels="A",
+        labels={"video_temporal_understanding": ["The lamp turns red at second 1"]},
+        debatable=["type", "stage"],
     ),
     Script(
         name="recommends-the-tea-that-runs-out",

@@ -55,8 +55,8 @@ def stage_set() -> Iterator[tuple[Store, WireServer, Path]]:
 
 def play(script: Script, store: Store, wire: WireServer, home: Path) -> Trial:
     """Run the script's trial through execute and score; returns the trial."""
-    given = _given(script, store)
-    agent = _agent(script, wire, home)
+    given = _given(script, store, home)
+    agent = _agent(script, given, wire, home)
     _install_servers(given.task, home)
     config = dict(script.config)
     if "tool_model" in config:
@@ -87,9 +87,11 @@ def play(script: Script, store: Store, wire: WireServer, home: Path) -> Trial:
     return trial
 
 
-def _given(script: Script, store: Store) -> Given:
+def _given(script: Script, store: Store, folder: Path) -> Given:
     if isinstance(script.task, Given):
         return script.task
+    if not isinstance(script.task, str):
+        return script.task(folder)
     bank, _, name = script.task.partition("/")
     if bank != "pool":
         return bundled(script.task)
@@ -98,12 +100,12 @@ def _given(script: Script, store: Store) -> Given:
     return Given(task, {})
 
 
-def _agent(script: Script, wire: WireServer, home: Path) -> AgentSpec:
+def _agent(script: Script, given: Given, wire: WireServer, home: Path) -> AgentSpec:
     settings = dict(script.settings)
     if script.results is not None:
         folder = home / "results" / script.name
         for name, text in script.results.items():
-            path = folder / bundled(str(script.task)).task.id / name
+            path = folder / given.task.id / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         settings |= {"label": "bought", "results": str(folder)}
@@ -154,7 +156,7 @@ def write(script: Script, store: Store, trial: Trial, corpus: Path = FOLDER) -> 
 
 
 def _taxonomy(name: str) -> str:
-    (found,) = [kind.value for kind, names in LABELS.items() if name in names]
+    (found,) = {kind.value for kind, names in LABELS.items() if name in names}
     return found
 
 

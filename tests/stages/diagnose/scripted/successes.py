@@ -172,6 +172,17 @@ SCRIPTS = [
         levels="",
     ),
     Script(
+        name="logs-the-word-error-and-succeeds",
+        half="written",
+        task="pool/guest-list",
+        replies=[
+            python(_TIDY + "print('errors: none; last error: -; error rate 0.0 %')\n"),
+            call("claim_done", answer="clean.csv is written, without an error."),
+        ],
+        about="The agent's program logs the word error three times, and nothing failed.",
+        levels="",
+    ),
+    Script(
         name="succeeds-but-for-a-detail",
         half="written",
         task=_TOUR,
