@@ -4,6 +4,7 @@ from functools import cache
 
 import pytest
 
+from taskdata.schema.diagnosis import FailureStage
 from taskdata.schema.transcript import ToolEvent
 from tests.stages.diagnose.agreement_with_people import (
     NO_RULE,
@@ -109,3 +110,14 @@ def test_evidence_of_people_is_there(half: str):
                 assert place.line is None or 1 <= place.line <= lines, trial.name
                 assert place.leaf is None or place.leaf in leaves, (trial.name, place.leaf)
                 assert place.deliverable is None or place.deliverable in names, trial.name
+
+
+def test_at_most_a_tenth_of_the_local_models_failures_is_undetermined():
+    trials = [t for half in HALVES for t in trials_of(half) if t.given.made_by == "model"]
+    found = [trial.diagnosed()[0] for trial in trials]
+    stages = [one.stage for one in found if one is not None and one.stage is not None]
+    models = {trial.stored.outcome.model_id for trial in trials if trial.stored.outcome}
+
+    assert len(stages) >= 30
+    assert models >= {"qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b", "smollm2-135m"}
+    assert 10 * stages.count(FailureStage.UNDETERMINED) <= len(stages)
