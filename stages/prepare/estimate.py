@@ -51,7 +51,7 @@ class AgentEstimate(Value):
 
     agent: str
     trials: int = Field(ge=0)
-    """In all refinement rounds, though successful trials are not repeated."""
+    """In all arms and refinement rounds, though successful trials are not repeated."""
     likely: Effort | None = None
     """Based on earlier attempts; None: there are none."""
     attempts_seen: int = Field(ge=0)
@@ -130,9 +130,15 @@ def _tools_ask_models(agent: AgentSpec, config: RunConfig, tasks: Sequence[Task]
 
 
 def trials_per_task(agent: AgentSpec, config: RunConfig) -> int:
-    """Return the most trials of each task that the agent has, over all refinement rounds."""
-    rounds = 1 + (config.refinement_rounds if harness_takes_feedback(agent.harness) else 0)
-    return rounds * len(repetitions(agent, config))
+    """Return the most trials of each task that the agent has, over all arms and rounds."""
+    return len(repetitions(agent, config)) * (1 + refined_per_trial(agent, config))
+
+
+def refined_per_trial(agent: AgentSpec, config: RunConfig) -> int:
+    """Return the most attempts that follow a first one, over all arms and refinement rounds."""
+    if not harness_takes_feedback(agent.harness):
+        return 0
+    return config.refinement_rounds * len(config.feedback)
 
 
 def likely(

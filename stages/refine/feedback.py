@@ -18,8 +18,8 @@ from typing import Any
 import jinja2
 
 from stages.diagnose.signals import LeafSignal, Signals, one_line
+from taskdata.schema.arms import Arm
 from taskdata.schema.checkpoint import Checkpoint, ToolResultCheck, checked_by_code
-from taskdata.schema.run import Feedback
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Ending
 
@@ -38,7 +38,7 @@ _NUMBER_WORDS = re.compile(
 _PUNCTUATION = "\"'`.,;:!?()[]{}"
 
 
-def feedback(kind: Feedback, task: Task, signals: Signals) -> str:
+def feedback(kind: Arm, task: Task, signals: Signals) -> str:
     """Return the feedback on a scored trial of `task` that did not succeed."""
     if kind == "coarse":
         return _template("coarse_v1").render().strip()
