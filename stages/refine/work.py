@@ -184,7 +184,8 @@ def _refined(store: Store, run: Run, attempt: _NextAttempt) -> Trial:
 
 def _text(store: Store, run: Run, attempt: _NextAttempt) -> str | None:
     """Return the feedback; None without any, and where a model writes it when the trial begins."""
-    if attempt.arm == "none" or attempt.arm in ASKING_ARMS:
+    parent, arm = attempt
+    if arm == "none" or arm in ASKING_ARMS:
         return None
-    signals = signals_of(store, attempt.parent, run.config.success)
-    return feedback(attempt.arm, store.task(attempt.parent.task_hash), signals)
+    signals = signals_of(store, parent, run.config.success)
+    return feedback(arm, store.task(parent.task_hash), signals, store.diagnosis(parent.id))
