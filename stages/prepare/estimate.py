@@ -89,6 +89,21 @@ class UserEstimate(Value):
     """Upper bound by the most that a call shows of a talk, and by the number of calls."""
 
 
+class CritiqueEstimate(Value):
+    """What the models that write feedback would use together."""
+
+    writers: str
+    """Names of the models."""
+    critiques: int
+    """The most attempts that get feedback by a model."""
+    likely: Effort | None = None
+    """Based on earlier feedback by the same models; None: one of them has written none."""
+    calls_seen: int = Field(ge=0)
+    """How many earlier calls it is based on."""
+    at_most: Effort
+    """Limited by the most that is shown of an attempt, and by the number of attempts."""
+
+
 def estimate(store: Store, config: RunConfig, tasks: Sequence[Task]) -> tuple[AgentEstimate, ...]:
     """Return one estimate per agent of the configuration; makes no model call."""
     return tuple(_of_agent(store, config, agent, tasks) for agent in config.agents)
@@ -251,15 +266,19 @@ def totals(
     judge: JudgeEstimate | None = None,
     max_usd: float | None = None,
     user: UserEstimate | None = None,
+    critique: CritiqueEstimate | None = None,
 ) -> Mapping[str, float | None]:
-    """Return the sums over agents, judge and user: trials, likely cost, greatest cost.
+    """Return the sums over agents, judge, user and feedback: trials, likely and greatest cost.
 
     None stands for an unknown cost.
 
     With the run's cap on money, `max_usd`, the greatest cost is at most that.
     """
-    beside = [one for one in (judge, user) if one is not None]
-    parts: list[AgentEstimate | JudgeEstimate | UserEstimate] = [*estimates, *beside]
+    beside = [one for one in (judge, user, critique) if one is not None]
+    parts: list[AgentEstimate | JudgeEstimate | UserEstimate | CritiqueEstimate] = [
+        *estimates,
+        *beside,
+    ]
     return {
         "trials": sum(estimate.trials for estimate in estimates),
         "likely_usd": _sum([e.likely.cost_usd if e.likely else None for e in parts]),

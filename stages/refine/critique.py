@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from environments.models.wire.arguments import clean_text
 from environments.ports import ModelRequest
 from stages.execute.dialogue import prompts
-from stages.score.judging.frames import Frame, Part, framed, quoted
+from stages.score.judging.frames import MARK_LENGTH, Frame, Part, framed, quoted
 from stages.score.judging.showing import parts_of
 from taskdata.schema.arms import SELF_ARMS, TAXONOMY_ARMS
 from taskdata.schema.run import TrialOutcome
@@ -70,6 +70,15 @@ def critique_request(
     """
     most = MOST_TOKENS if window_tokens is None else min(MOST_TOKENS, window_tokens // 2)
     block = framed(_frames(outcome, transcript, views), most)
+    return _question(arm, task, block.text, block.mark)
+
+
+def largest_request(arm: str, task: Task) -> ModelRequest:
+    """Return a question about an attempt at the task than which none is longer in bytes."""
+    return _question(arm, task, "abcd " * MOST_TOKENS, "0" * MARK_LENGTH)
+
+
+def _question(arm: str, task: Task, work: str, mark: str) -> ModelRequest:
     deliverables = (
         f"{'a file' if d.is_any else d.name} ({d.type.value}) {d.description}".strip()
         for d in task.deliverables
@@ -80,8 +89,8 @@ def critique_request(
         taxonomy=TAXONOMY if arm in TAXONOMY_ARMS else (),
         query=task.query,
         asked=list(deliverables),
-        work=block.text,
-        mark=block.mark,
+        work=work,
+        mark=mark,
     )
     return ModelRequest(messages=messages, max_tokens=REPLY_TOKENS, timeout_seconds=REPLY_SECONDS)
 

@@ -123,9 +123,17 @@ class CallStore(StoreConnection):
         )
         return _effort(*self._sum(query))
 
-    def past_critique(self) -> CallEffort:
-        """Return what writing feedback took together, by all models and in all runs."""
-        return _effort(*self._sum(_answered(_IS_CRITICS)))
+    def past_critique(self, critic: ModelSpec) -> CallEffort:
+        """Return what that model's calls took together where it wrote feedback, in all runs."""
+        by = _CALLS.c.model
+        with self._plainly_reading() as connection:
+            rows = connection.execute(_answered(_IS_CRITICS, by).group_by(by)).all()
+        own = [
+            _effort(*_known(*sums))
+            for answered_by, *sums in rows
+            if _who_answered([critic], answered_by) == critic
+        ]
+        return sum(own, CallEffort())
 
     def _past_on_panels(self, judge: ModelSpec) -> CallEffort:
         """Return what that judge's calls took in the runs that had it on a panel.
