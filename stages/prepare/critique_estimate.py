@@ -27,7 +27,9 @@ def estimate_critique(
             continue
         played = [task for task in tasks if can_play(agent, task)]
         for model, arm in _writers(agent, config):
-            each = [call_bound(largest_request(arm, task), price_of(model)) for task in played]
+            each = [
+                call_bound(largest_request(arm, task, agent), price_of(model)) for task in played
+            ]
             times = config.refinement_rounds * len(repetitions(agent, config))
             bounds.setdefault(model, []).extend(each * times)
     if not any(bounds.values()):

@@ -65,7 +65,8 @@ async def with_critique(attempt: RunningAttempt, task: Task, agent: AgentSpec) -
         return attempt
     store, deadline = attempt.shared.worker.store, attempt.deadline
     model, client = _critic(attempt, agent)
-    request = await asyncio.to_thread(_request, attempt, task, _window(agent, model))
+    window = _window(agent, model)
+    request = await asyncio.to_thread(_request, attempt, task, agent, window)
     deadline.ask("asking for feedback on the attempt before", REPLY_SECONDS)
     try:
         text = read_critique((await client.reply(request)).text)
@@ -83,7 +84,9 @@ def _window(agent: AgentSpec, model: ModelSpec) -> int | None:
     return own or capabilities_of(model).window_tokens
 
 
-def _request(attempt: RunningAttempt, task: Task, window_tokens: int | None) -> ModelRequest:
+def _request(
+    attempt: RunningAttempt, task: Task, agent: AgentSpec, window_tokens: int | None
+) -> ModelRequest:
     store, trial = attempt.shared.worker.store, attempt.due.trial
     outcome = store.outcome(trial.parent_trial_id or "")
     if outcome is None:
@@ -91,7 +94,7 @@ def _request(attempt: RunningAttempt, task: Task, window_tokens: int | None) -> 
     files = [file.name for file in agents_files(outcome, task)]
     views = shown_views(store.rendered(outcome.trial_id), files)
     transcript = store.transcript_of(outcome)
-    return critique_request(trial.arm, task, outcome, transcript, views, window_tokens)
+    return critique_request(trial.arm, task, outcome, transcript, views, agent, window_tokens)
 
 
 def _critic(attempt: RunningAttempt, agent: AgentSpec) -> tuple[ModelSpec, RecordedClient]:

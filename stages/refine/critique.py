@@ -13,6 +13,7 @@ from environments.ports import ModelRequest
 from stages.execute.dialogue import prompts
 from stages.score.judging.frames import MARK_LENGTH, Frame, Part, framed, quoted
 from stages.score.judging.showing import parts_of
+from taskdata.schema.agent import AgentSpec
 from taskdata.schema.arms import SELF_ARMS, TAXONOMY_ARMS
 from taskdata.schema.run import TrialOutcome
 from taskdata.schema.task import Task
@@ -20,7 +21,8 @@ from taskdata.schema.transcript import Event, MessageEvent, ModelEvent, Transcri
 from taskdata.schema.views import RenderedDeliverable
 
 PROMPT = "critic_v1"
-REPLY_TOKENS = 2_048
+REPLY_TOKENS = 4_096
+"""Of a critic; some models count their thoughts to it. An agent has those of its budget."""
 REPLY_SECONDS = 180.0
 """Longest wait in seconds for the reply, including retries."""
 MOST_TOKENS = 20_000
@@ -55,6 +57,7 @@ def critique_request(
     outcome: TrialOutcome,
     transcript: Transcript | None,
     views: Sequence[RenderedDeliverable],
+    agent: AgentSpec,
     window_tokens: int | None = None,
 ) -> ModelRequest:
     """Return the question about an attempt.
@@ -65,20 +68,21 @@ def critique_request(
         outcome: How the attempt ended.
         transcript: Its record; None: there is none.
         views: Of the files that the agent left.
+        agent: Whose attempt it is; in the arms `self` its settings are those of the question.
         window_tokens: The model's longest input, at most half of which the attempt takes; None: it
             is unknown.
     """
     most = MOST_TOKENS if window_tokens is None else min(MOST_TOKENS, window_tokens // 2)
     block = framed(_frames(outcome, transcript, views), most)
-    return _question(arm, task, block.text, block.mark)
+    return _question(arm, task, agent, block.text, block.mark)
 
 
-def largest_request(arm: str, task: Task) -> ModelRequest:
+def largest_request(arm: str, task: Task, agent: AgentSpec) -> ModelRequest:
     """Return a question about an attempt at the task than which none is longer in bytes."""
-    return _question(arm, task, "abcd " * MOST_TOKENS, "0" * MARK_LENGTH)
+    return _question(arm, task, agent, "abcd " * MOST_TOKENS, "0" * MARK_LENGTH)
 
 
-def _question(arm: str, task: Task, work: str, mark: str) -> ModelRequest:
+def _question(arm: str, task: Task, agent: AgentSpec, work: str, mark: str) -> ModelRequest:
     deliverables = (
         f"{'a file' if d.is_any else d.name} ({d.type.value}) {d.description}".strip()
         for d in task.deliverables
@@ -92,7 +96,15 @@ def _question(arm: str, task: Task, work: str, mark: str) -> ModelRequest:
         work=work,
         mark=mark,
     )
-    return ModelRequest(messages=messages, max_tokens=REPLY_TOKENS, timeout_seconds=REPLY_SECONDS)
+    if arm not in SELF_ARMS:
+        return ModelRequest(messages, max_tokens=REPLY_TOKENS, timeout_seconds=REPLY_SECONDS)
+    return ModelRequest(
+        messages,
+        max_tokens=agent.budget.max_reply_tokens,
+        temperature=agent.temperature,
+        reasoning_effort=agent.reasoning_effort,
+        timeout_seconds=REPLY_SECONDS,
+    )
 
 
 def read_critique(text: str) -> str:

@@ -171,6 +171,9 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
     console.paragraph(f"Trial {trial.id} of run {trial.run_id}: {trial.agent} on {trial.task_id}")
     arm = f" of arm {trial.arm}" if trial.arm else ""
     console.say(f"Repetition {trial.repetition}, round {trial.round}{arm}: {_state(result)}")
+    if trial.feedback:
+        console.say("Feedback on the attempt before:")
+        console.block(trial.feedback)
     if outcome is not None:
         console.say(_effort(outcome))
         beside = (("Simulated user", result.talking), ("Feedback", result.critique))

@@ -15,6 +15,7 @@ from taskdata.schema.model_call import CallPurpose, ModelCall
 from taskdata.schema.run import OutcomeStatus, RunConfig, TrialOutcome
 from taskdata.schema.usage import Usage
 
+AGENT = AgentSpec.parse("react:openai/gpt-5.2")
 CRITIC = ModelSpec.parse("openai/gpt-5-mini")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -42,7 +43,7 @@ def test_feedback_by_models_is_bounded_by_the_most_that_they_are_shown(store, ne
     assert (found.critiques, found.likely) == (2 * 2 * 2 * 3, None)
     assert found.at_most.model_calls == 24
     each = [
-        call_bound(largest_request(arm, tasks[0]), price_of(model)).usd
+        call_bound(largest_request(arm, tasks[0], AGENT), price_of(model)).usd
         for arm, model in (("critic", CRITIC), ("self", ModelSpec.parse("openai/gpt-5.2")))
     ]
     assert found.at_most.cost_usd == pytest.approx(RetryPolicy().attempts * 12 * sum(each))
@@ -62,10 +63,11 @@ def test_no_question_is_longer_than_the_largest(task):
         started_at=NOON,
         finished_at=NOON,
     )
-    asked = critique_request("critic", task, outcome, None, [])
+    asked = critique_request("critic", task, outcome, None, [], AGENT)
     price = price_of(CRITIC)
 
-    assert call_bound(asked, price).usd < call_bound(largest_request("critic", task), price).usd
+    largest = largest_request("critic", task, AGENT)
+    assert call_bound(asked, price).usd < call_bound(largest, price).usd
 
 
 def test_where_no_model_writes_feedback_there_is_nothing_to_estimate(store, task):

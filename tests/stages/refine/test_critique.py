@@ -6,7 +6,13 @@ from datetime import UTC, datetime
 import pytest
 
 from stages.refine.critics import lacking_for_critique
-from stages.refine.critique import MOST_CRITIQUE_CHARS, critique_request, read_critique
+from stages.refine.critique import (
+    MOST_CRITIQUE_CHARS,
+    REPLY_TOKENS,
+    critique_request,
+    largest_request,
+    read_critique,
+)
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.arms import ASKING_ARMS
 from taskdata.schema.checkpoint import Check, Checkpoint
@@ -15,6 +21,7 @@ from taskdata.schema.task import Task
 from taskdata.schema.transcript import Ending, ModelEvent, Transcript
 from taskdata.schema.views import CsvView, RenderedDeliverable, Table
 
+AGENT = AgentSpec.parse("react:openai/gpt-5.2", temperature=0.5)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -35,7 +42,7 @@ def asked(arm: str, task: Task, answer: str = "5", said: str = "", rows: int = 2
     transcript = Transcript(events=(turn,), final_answer=answer, ending=Ending.FINISHED)
     table = Table(rows=tuple((f"row {n}", "of the file") for n in range(rows)))
     views = [RenderedDeliverable(name="t.csv", sha256="0" * 64, view=CsvView(table=table))]
-    request = critique_request(arm, task, outcome, transcript, views, **more)
+    request = critique_request(arm, task, outcome, transcript, views, AGENT, **more)
     return "\n".join(message.text for message in request.messages)
 
 
@@ -75,6 +82,13 @@ def test_of_long_work_a_model_with_a_small_window_is_shown_less(task):
 
     assert len(part) < len(whole) / 2
     assert "more characters are not shown" in part
+
+
+def test_an_agent_reviews_its_work_under_its_own_settings_and_a_critic_does_not(task):
+    own, other = (largest_request(arm, task, AGENT) for arm in ("self", "critic"))
+
+    assert (own.temperature, own.max_tokens) == (0.5, AGENT.budget.max_reply_tokens)
+    assert (other.temperature, other.max_tokens) == (None, REPLY_TOKENS)
 
 
 def test_a_critique_is_capped_and_may_be_empty():
