@@ -162,6 +162,20 @@ def test_the_arm_without_feedback_differs_from_the_others_in_the_feedback_alone(
     assert told(store, coarse) == told(store, plain) + ending
 
 
+def test_a_later_round_that_asks_the_same_is_not_answered_from_the_round_before(
+    store, wire, night, first, says, refine
+):
+    parent = first(night(replies="keep"))
+    says(["Done."])
+    second = refine(refine(parent, "none"), "none")
+    before = len(wire.seen)
+
+    third = refine(second, "none")
+
+    assert told(store, third) == told(store, second)
+    assert len(wire.seen) > before
+
+
 def test_a_critic_writes_the_feedback_and_is_paid_apart(store, night, first, says, refine, task):
     run = night()
     parent = first(run)
