@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup
 from dashboards.build import build
 from quality.summary import summarise
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
+from taskdata.schema.plan import Plan
 from taskdata.schema.run import (
     Deliverable,
     OutcomeStatus,
@@ -90,6 +91,7 @@ def finish(store: Store) -> Callable[..., None]:
         events: Sequence[Event] | None = None,
         answer: str = "done",
         files: Mapping[str, bytes] | None = None,
+        planned: Plan | None = None,
         **fields: Any,
     ) -> None:
         call = ToolCall(id="1", tool="write_file", arguments={"path": text, "content": text})
@@ -101,7 +103,9 @@ def finish(store: Store) -> Callable[..., None]:
             ),
             ToolEvent(call=call, text=text, started_at=NOON, seconds=0.5),
         ]
-        transcript = Transcript(events=tuple(events), final_answer=answer, ending=Ending.FINISHED)
+        transcript = Transcript(
+            events=tuple(events), final_answer=answer, ending=Ending.FINISHED, plan=planned
+        )
         kept = store.artifacts.put_bytes(transcript.model_dump_json().encode())
         delivered = tuple(
             Deliverable(name=name, sha256=store.artifacts.put_bytes(data), size_bytes=len(data))
