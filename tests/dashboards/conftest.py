@@ -13,6 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from dashboards.build import build
+from flows.failures import failures_of
 from quality.summary import summarise
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
 from taskdata.schema.plan import Plan
@@ -238,7 +239,7 @@ def dashboard(store: Store) -> Callable[[Run], str]:
             store.gates(run.id),
             store.stages(run.id),
         )
-        return build(store, summary)
+        return build(store, summary, run_failures=failures_of(store, store.run(run.id)))
 
     return built
 
