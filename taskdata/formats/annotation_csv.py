@@ -1,7 +1,7 @@
 """What files of people's scores and of people's labels share: CSV read from anybody, line by line.
 
-Cells that a spreadsheet would take for formulas are written with an apostrophe before them, which is
-taken off when they are read.
+Cells that a spreadsheet would take for formulas are written with an apostrophe before them, and it
+is taken off when they are read.
 """
 
 import csv

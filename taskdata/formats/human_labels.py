@@ -36,8 +36,7 @@ def read_labels(path: Path) -> list[LabelRating]:
     """
     faults: list[str] = []
     found: dict[tuple[object, ...], tuple[int, LabelRating]] = {}
-    rows = read_rows(path, "labels", lambda name: name in (*REQUIRED, *OPTIONAL), REQUIRED, _COLUMNS)
-    for line, cells in rows:
+    for line, cells in read_rows(path, "labels", _is_column, REQUIRED, _COLUMNS):
         try:
             rating = _rating(cells)
         except ValidationError as exc:
@@ -67,6 +66,10 @@ def write_labels(ratings: Iterable[LabelRating], path: Path) -> None:
             labels = [" ".join(one.labels.of(kind)) for kind in ALL_LABELS]
             facts = [str(getattr(one, name)) for name in OPTIONAL]
             writer.writerow([harmless(cell) for cell in (one.task, rater, *labels, *facts)])
+
+
+def _is_column(name: str) -> bool:
+    return name in (*REQUIRED, *OPTIONAL)
 
 
 def _rating(cells: Mapping[str, str]) -> LabelRating:

@@ -42,7 +42,8 @@ def known_label(kind: str, name: str) -> str:
 def _readable_place(place: str) -> str:
     if place and not _PLACE.fullmatch(place):
         raise ValueError(
-            f"{place[:60]!r} is no place; write `turn 3`, `call ID`, `leaf ID` or `deliverable NAME`"
+            f"{place[:60]!r} is no place; write `turn 3`, `call ID`, `leaf ID` or "
+            "`deliverable NAME`"
         )
     return place
 
