@@ -35,7 +35,7 @@ def annotate(
 
     from flows.agreement.questions import questions
     from flows.cli.runs.reading import opened
-    from flows.serving.annotating import annotation_app
+    from flows.serving.annotation.scores import annotation_app
     from flows.serving.ports import address_of, listening
     from flows.serving.tokens import login_file, login_of
     from taskdata.errors import Misuse
