@@ -9,8 +9,10 @@ from itertools import chain, zip_longest
 from flows.agreement.questions import chosen_agents
 from stages.diagnose.infrastructure import infrastructure_label
 from taskdata.errors import Misuse
+from taskdata.schema.label_agreement import PLACE
 from taskdata.schema.run import Run, TrialResult
 from taskdata.schema.task import Task
+from taskdata.schema.transcript import ModelEvent, ToolEvent, Transcript
 from taskdata.store import Store
 
 
@@ -79,3 +81,15 @@ def _taking_turns(results: Sequence[TrialResult], seed: str) -> list[TrialResult
         order.shuffle(group)
     turns = chain.from_iterable(zip_longest(*groups))
     return [result for result in turns if result is not None]
+
+
+def places_of(task: Task, result: TrialResult, transcript: Transcript | None) -> tuple[str, ...]:
+    """Return the places of a trial's record at which evidence may stand, as people write them."""
+    events = () if transcript is None else transcript.events
+    turns = sum(isinstance(event, ModelEvent) for event in events)
+    names = [f"turn {number}" for number in range(1, turns + 1)]
+    names += [f"call {event.call.id}" for event in events if isinstance(event, ToolEvent)]
+    names += [f"leaf {leaf.id}" for leaf in task.checkpoints.leaves()]
+    files = () if result.outcome is None else result.outcome.deliverables
+    names += [f"deliverable {file.name}" for file in (*task.deliverables, *files)]
+    return tuple(name for name in dict.fromkeys(names) if PLACE.fullmatch(name))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from taskdata.schema.base import Value
 from taskdata.schema.diagnosis import LABELS, FailureLevels, FailureStage, FailureType, Taxonomy
@@ -22,7 +22,8 @@ ALL_LABELS: Mapping[str, tuple[str, ...]] = {
 ONE_OF_A_KIND = ("stage", "type", "infrastructure")
 """Kinds of which a trial has at most one label."""
 SEVERAL_OF_A_KIND = tuple(kind for kind in ALL_LABELS if kind not in ONE_OF_A_KIND)
-_PLACE = re.compile(r"turn [1-9][0-9]{0,5}|(call|leaf|deliverable) \S.{0,250}")
+PLACE = re.compile(r"turn [1-9][0-9]{0,5}|(call|leaf|deliverable) \S.{0,250}")
+"""A place in a trial's record, as people write it."""
 
 
 def known_label(kind: str, name: str) -> str:
@@ -40,7 +41,7 @@ def known_label(kind: str, name: str) -> str:
 
 
 def _readable_place(place: str) -> str:
-    if place and not _PLACE.fullmatch(place):
+    if place and not PLACE.fullmatch(place):
         raise ValueError(
             f"{place[:60]!r} is no place; write `turn 3`, `call ID`, `leaf ID` or "
             "`deliverable NAME`"
@@ -50,6 +51,10 @@ def _readable_place(place: str) -> str:
 
 Place = Annotated[str, AfterValidator(_readable_place)]
 """Where the evidence stands in a trial's record; empty: nowhere in particular."""
+
+
+Note = Annotated[str, StringConstraints(max_length=2000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]
+"""What a person wrote: any text without control characters."""
 
 
 class GivenLabels(Value):
@@ -101,7 +106,7 @@ class LabelAnnotation(Value):
     labels: GivenLabels
     place: Place = ""
     """Where the evidence stands in the record."""
-    note: str = Field(default="", max_length=2000)
+    note: Note = ""
 
 
 class LabelRating(Value):
@@ -118,7 +123,7 @@ class LabelRating(Value):
     tier: str = ""
     """Of the task; empty: unknown. Argument errors are labels of atomic tasks only."""
     place: Place = ""
-    note: str = Field(default="", max_length=2000)
+    note: Note = ""
 
     @property
     def trial(self) -> tuple[str, str, int]:
