@@ -8,10 +8,9 @@ from taskdata.schema.label_agreement import LabelAgreement, LabelCard, LabelPair
 
 def build_label_card(card: LabelCard) -> str:
     """Return the card as an HTML page that needs nothing but a browser."""
-    pairs = dict.fromkeys((p.first, p.second) for one in card.labels for p in one.pairs)
     context = {
         "card": card,
-        "pairs": [(*pair, _rows(card, *pair), _unused(card, *pair)) for pair in pairs],
+        "pairs": [(*pair, _rows(card, *pair), _unused(card, *pair)) for pair in card.raters],
         "detected": [one for one in card.labels if _is_given(one)],
         "meaning": lambda kind, name: "" if name is None else DEFINITIONS[kind].get(name, ""),
     }

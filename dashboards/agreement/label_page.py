@@ -99,7 +99,13 @@ def label_policy() -> str:
 
 def _groups(task: Task) -> list[tuple[str, str, list[tuple[str, str]]]]:
     """Return the labels from which any number may be chosen: kind, heading, names and meanings."""
-    found = [("level", "Level", _meanings("level", ALL_LABELS["level"]))]
+    found = [
+        (
+            "level",
+            "Level: A leaf, B composition, C deliverable",
+            _meanings("level", ALL_LABELS["level"]),
+        )
+    ]
     found += [
         ("tool_use", f"Tool use: {formats.words(category)}", _meanings("tool_use", names))
         for category, names in TOOL_USE.items()

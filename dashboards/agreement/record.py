@@ -67,7 +67,7 @@ def _reply(event: ModelEvent, turn: int, answered: set[str], cap: Cap) -> Entry:
         for call in event.tool_calls
         if call.id not in answered
     ]
-    reason = f"stopped: {event.stop_reason}" if event.stop_reason else ""
+    reason = f"stop reason: {event.stop_reason}" if event.stop_reason else ""
     return {
         "who": "model",
         "title": "Agent",

@@ -90,6 +90,7 @@ def places_of(task: Task, result: TrialResult, transcript: Transcript | None) ->
     names = [f"turn {number}" for number in range(1, turns + 1)]
     names += [f"call {event.call.id}" for event in events if isinstance(event, ToolEvent)]
     names += [f"leaf {leaf.id}" for leaf in task.checkpoints.leaves()]
-    files = () if result.outcome is None else result.outcome.deliverables
-    names += [f"deliverable {file.name}" for file in (*task.deliverables, *files)]
+    names += [f"deliverable {file.name}" for file in task.deliverables]
+    if result.outcome is not None:
+        names += [f"deliverable {file.name}" for file in result.outcome.deliverables]
     return tuple(name for name in dict.fromkeys(names) if PLACE.fullmatch(name))

@@ -12,6 +12,7 @@ from quality.agreement.label_marks import (
     Marks,
     Study,
     Trial,
+    any_of,
     asked_at_once,
     columns_of,
     f1s,
@@ -92,9 +93,9 @@ def _pairs(study: Study, first: str, second: str) -> Iterable[tuple[_Key, LabelP
         at_once = asked_at_once(kind)
         estimates = _kappas(asked, one, other, at_once)
         if at_once:
-            given = one.any(axis=1), other.any(axis=1)
-            both = given[0] & (one == other).all(axis=1)
-            yield (kind, None), _pair(first, second, *given, both, estimates[-1])
+            mine, theirs = any_of(one), any_of(other)
+            both = mine & np.asarray((one == other).all(axis=1))
+            yield (kind, None), _pair(first, second, mine, theirs, both, estimates[-1])
         for place, name in enumerate(names):
             mine, theirs = one[:, place], other[:, place]
             pair = _pair(first, second, mine, theirs, mine & theirs, estimates[place])
@@ -109,7 +110,7 @@ def _kappas(trials: Sequence[Trial], one: Marks, other: Marks, at_once: bool) ->
         rows = drawn_rows(groups, chosen)
         mine, theirs = one[rows], other[rows]
         whole = [kappa_of_kind(mine, theirs)] if at_once else []
-        return [*kappas(mine, theirs).tolist(), *whole]
+        return [*kappas(mine, theirs), *whole]
 
     counts = [len(trials)] * (one.shape[1] + at_once)
     return [_varying(estimate) for estimate in bootstrapped(told, len(groups), counts)]
@@ -165,7 +166,7 @@ def _detected(given: Marks, true: Marks, tasks: Sequence[str]) -> list[Detection
 
     def told(chosen: Chosen) -> list[float]:
         rows = drawn_rows(groups, chosen)
-        return f1s(given[rows], true[rows]).tolist()
+        return list(f1s(given[rows], true[rows]))
 
     scores = bootstrapped(told, len(groups), [len(tasks)] * given.shape[1])
     return [
@@ -185,7 +186,7 @@ def _votes(study: Study, asked: Sequence[tuple[str, Trial]]) -> Marks:
 
 def _share(having: NDArray[np.bool_], among: NDArray[np.bool_], tasks: Sequence[str]) -> Estimate:
     """Return the share of a condition among some rows, with its interval."""
-    rows = np.flatnonzero(among)
+    rows = np.flatnonzero(among).tolist()
     return clustered_share([bool(having[i]) for i in rows], [tasks[i] for i in rows])
 
 

@@ -107,7 +107,12 @@ def f1s(given: Marks, true: Marks) -> NDArray[np.float64]:
     """Return the harmonic mean of precision and recall of each column, 0-1; NaN without a label."""
     hits = 2.0 * (given & true).sum(axis=0)
     total = (given.sum(axis=0) + true.sum(axis=0)).astype(float)
-    return np.divide(hits, total, out=np.full(len(total), np.nan), where=total > 0)
+    return np.asarray(np.divide(hits, total, out=np.full(len(total), np.nan), where=total > 0))
+
+
+def any_of(marks: Marks) -> Marks:
+    """Return for each trial whether the rater gave any of these labels."""
+    return np.asarray(marks.any(axis=1))
 
 
 def asked_at_once(kind: str) -> bool:
@@ -117,4 +122,4 @@ def asked_at_once(kind: str) -> bool:
 
 def _beyond_chance(agreed: NDArray[np.float64], chance: NDArray[np.float64]) -> NDArray[np.float64]:
     found = np.full(agreed.shape, np.nan)
-    return np.divide(agreed - chance, 1 - chance, out=found, where=chance < 1 - 1e-12)
+    return np.asarray(np.divide(agreed - chance, 1 - chance, out=found, where=chance < 1 - 1e-12))

@@ -184,3 +184,8 @@ class LabelCard(Value):
     """That at least one person and the labeller have labelled."""
     annotators: tuple[str, ...]
     labels: tuple[LabelAgreement, ...]
+
+    @property
+    def raters(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of raters that have labelled the same trials: labellers with people first."""
+        return tuple(dict.fromkeys((p.first, p.second) for one in self.labels for p in one.pairs))

@@ -99,14 +99,14 @@ def _write(card: "LabelCard", page: Path) -> None:
         f"Labels of {card.labeller}: {plural(card.trials, 'failed trial')}, "
         f"{plural(card.tasks, 'task')}, {people}"
     )
-    for first, second in sorted({(p.first, p.second) for one in card.labels for p in one.pairs}):
+    for first, second in card.raters:
         console.table(
             [row for one in card.labels for row in _pair_rows(one, first, second)],
             title=f"{first} and {second}: Cohen's kappa",
         )
     found = [_detected(one) for one in card.labels if _is_given(one, card.labeller)]
     if found:
-        console.table(found, title=f"{card.labeller} where people are right")
+        console.table(found, title=f"{card.labeller} against people")
     console.paragraph(
         "Kappa with 95 % intervals from a bootstrap over tasks. It is undefined where both raters "
         "always or never gave a label; labels that neither gave are left out here. "
@@ -157,6 +157,6 @@ def _named(one: "LabelAgreement") -> str:
 def _told(estimate: "Estimate") -> str:
     if estimate.mean is None:
         return "-"
-    if estimate.ci95 is None:
-        return f"{estimate.mean:.2f}"
-    return f"{estimate.mean:.2f} ({estimate.ci95[0]:.2f} to {estimate.ci95[1]:.2f})"
+    # A zero that is added makes a rounded -0 plain.
+    mean, *ends = (round(value, 2) + 0.0 for value in (estimate.mean, *(estimate.ci95 or ())))
+    return f"{mean:.2f} ({ends[0]:.2f} to {ends[1]:.2f})" if ends else f"{mean:.2f}"
