@@ -24,13 +24,13 @@ def labels_of_run(store: Store, run: Run) -> tuple[list[LabelRating], Run]:
     for one in store.label_annotations(source.id):
         given[one.trial_id].append(one)
     found: list[LabelRating] = []
-    for result in store.results(source.id, round_=0):
-        if not has_failed(result):
-            continue
+    failed = [result for result in store.results(source.id, round_=0) if has_failed(result)]
+    labellers = {one.diagnosis.labeller for one in failed if one.diagnosis is not None}
+    for result in failed:
         facts = _facts(result)
         found += [
             LabelRating(rater=rater, is_labeller=True, labels=labels, **facts)
-            for rater, labels in _of_labellers(result)
+            for rater, labels in _of_labellers(result, sorted(labellers) or [LABELLER])
         ]
         found += [
             LabelRating(
@@ -77,10 +77,13 @@ def _facts(result: TrialResult) -> dict[str, Any]:
     }
 
 
-def _of_labellers(result: TrialResult) -> Iterator[tuple[str, GivenLabels]]:
+def _of_labellers(
+    result: TrialResult, labellers: Sequence[str]
+) -> Iterator[tuple[str, GivenLabels]]:
+    """Yield who labelled a trial and how; that a trial was lost is the same for all labellers."""
     lost = infrastructure_label(result)
     if lost is not None:
-        yield LABELLER, GivenLabels(infrastructure=lost.name)
+        yield from ((name, GivenLabels(infrastructure=lost.name)) for name in labellers)
     elif result.diagnosis is not None:
         yield result.diagnosis.labeller, given_by(result.diagnosis)
 
