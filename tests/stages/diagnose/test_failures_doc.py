@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from taskdata.schema.diagnosis import LABELS, TOOL_USE, FailureStage, FailureType
+from taskdata.label_definitions import DEFINITIONS
+from taskdata.schema.diagnosis import LABELS, TOOL_USE, FailureStage, FailureType, Taxonomy
 from tests.stages.diagnose.agreement_with_people import debatable_names, given_labels
 from tests.stages.diagnose.labelled import FOLDER, HALVES, LabelledTrial, load
 
@@ -75,3 +76,11 @@ def test_every_label_has_an_example_in_which_people_saw_it(kind: str):
         else:
             wanted = match["leaf"], match["deliverable"]
             assert wanted == (None, None) or wanted in {(p.leaf, p.deliverable) for p in places}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_help_for_those_who_give_labels_says_what_the_page_says(kind: str):
+    place = 1 if kind == Taxonomy.TOOL_USE else 0
+    told = {name: cells[place].replace("`", "") for name, cells in table(kind).items()}
+    assert DEFINITIONS[kind].keys() == told.keys()
+    assert all(told[name].startswith(words) for name, words in DEFINITIONS[kind].items())
