@@ -13,22 +13,31 @@ TASK, OUR_BUG, RUN_LIMIT, UNDETERMINED = "broken_task", "our_bug", "run_limit", 
 _BY_ERROR = {
     "ModelUnavailable": PROVIDER,
     "ModelRejected": PROVIDER,
+    "AttemptFailed": PROVIDER,
+    "NotSent": PROVIDER,
+    "NoAnswerInTime": PROVIDER,
+    "ConversationTooLong": PROVIDER,
+    "ConversationRefused": PROVIDER,
+    "NotRecorded": PROVIDER,
     "JudgeUnreadable": PROVIDER,
     "SimulatedUserFailed": PROVIDER,
     "SandboxFailed": SANDBOX,
     "ChecksFailed": SANDBOX,
     "ToolUnavailable": TOOL_BACKEND,
     "ServiceFailed": TOOL_BACKEND,
+    "ServiceUnable": TOOL_BACKEND,
     "BadTaskData": TASK,
     "PreprocessFailed": TASK,
     "BudgetExhausted": RUN_LIMIT,
+    "TooDear": RUN_LIMIT,
+    "MoneyHeld": RUN_LIMIT,
     "DeadlinePassed": RUN_LIMIT,
 }
 _OWN = frozenset(
     name
     for name, error in vars(errors).items()
     if isinstance(error, type) and issubclass(error, errors.NightshiftError)
-)
+) | frozenset(_BY_ERROR)
 _RAISED = re.compile(r"^(?:[a-zA-Z_]\w*\.)*(?P<type>[A-Z]\w*)(?::|$)", re.MULTILINE)
 """The line of a traceback, or the beginning of a cause, that names the type of an exception."""
 _FOREIGN = re.compile(r"^[A-Z]\w*(Error|Exception|Timeout|Interrupt)(:|$)")

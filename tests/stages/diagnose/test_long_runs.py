@@ -79,6 +79,13 @@ def test_whoever_is_stopped_by_a_budget_did_not_stop_early(failed: Failed):
     assert found(failed(LIST, files=[], ending=Ending.OUT_OF_TURNS)) == {}
 
 
+def test_a_call_that_was_repeated_before_the_last_turn_is_no_loop(failed: Failed):
+    events = [replied(), LIST, replied(), LIST]
+    limited = {"files": [], "ending": Ending.OUT_OF_TURNS}
+    assert list(found(failed(*events, **limited))) == ["loop"]
+    assert found(failed(*events, replied("I think."), **limited)) == {}
+
+
 @pytest.mark.parametrize(
     ("reason", "says"),
     [
