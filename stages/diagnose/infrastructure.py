@@ -21,6 +21,7 @@ _BY_ERROR = {
     "NotRecorded": PROVIDER,
     "JudgeUnreadable": PROVIDER,
     "SimulatedUserFailed": PROVIDER,
+    "CriticFailed": PROVIDER,
     "SandboxFailed": SANDBOX,
     "ChecksFailed": SANDBOX,
     "ToolUnavailable": TOOL_BACKEND,
