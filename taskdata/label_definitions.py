@@ -80,8 +80,8 @@ DEFINITIONS: Mapping[str, Mapping[str, str]] = {
         "overlong_output": "a tool's result had more than 100,000 characters",
         "cut_off_reply": "a reply was cut at its length limit",
         "lost_context": (
-            "after the harness had left out earlier turns, the agent repeated two or more of "
-            "their calls, or asked for what it had been given"
+            "after the harness had left out earlier turns, the agent repeated two or more of their "
+            "calls, or asked for what it had been given"
         ),
         "budget_spent_on_retries": (
             "a limit was reached, and at least half of the turns (and at least three) had "
@@ -98,7 +98,9 @@ DEFINITIONS: Mapping[str, Mapping[str, str]] = {
         "wrong_final_format": "the final answer is not in the required form, or holds a step",
     },
     "infrastructure": {
-        "provider": "the endpoint of a model: of the agent, a judge, a critic or a simulated user",
+        "provider": (
+            "the endpoint of a model: of the agent, a judge, a critic or a simulated user"
+        ),
         "sandbox": "the sandbox, or the process that runs checks",
         "tool_backend": "the backend of a tool, an MCP server, a service of the task",
         "broken_task": "the task's own data or programs",

@@ -9,6 +9,7 @@ HOME is a state folder (with `nightshift.db`), TRIAL a trial's id, FOLDER the ne
 import argparse
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,8 @@ def _line(event: Event, longest: int) -> str:
 
 def _cut(value: Any, longest: int) -> Any:
     if isinstance(value, str):
-        return shortened(value, longest)
+        # Programs in bubblewrap see this machine's Python.
+        return shortened(value.replace(sys.prefix, "/python"), longest)
     if isinstance(value, dict):
         return {name: _cut(part, longest) for name, part in value.items()}
     return [_cut(part, longest) for part in value] if isinstance(value, list) else value

@@ -51,6 +51,14 @@ def test_subcategories_of_tool_use_stand_under_their_category():
     assert told == {name: category for category, names in TOOL_USE.items() for name in names}
 
 
+@pytest.mark.parametrize("kind", NAMES)
+def test_help_for_those_who_give_labels_says_what_the_page_says(kind: str):
+    place = 1 if kind == Taxonomy.TOOL_USE else 0
+    told = {name: cells[place].replace("`", "") for name, cells in table(kind).items()}
+    assert DEFINITIONS[kind].keys() == told.keys()
+    assert all(told[name].startswith(words) for name, words in DEFINITIONS[kind].items())
+
+
 def trial_of(name: str) -> LabelledTrial:
     (folder,) = [FOLDER / half / name for half in HALVES if (FOLDER / half / name).exists()]
     return load(folder)
@@ -76,11 +84,3 @@ def test_every_label_has_an_example_in_which_people_saw_it(kind: str):
         else:
             wanted = match["leaf"], match["deliverable"]
             assert wanted == (None, None) or wanted in {(p.leaf, p.deliverable) for p in places}
-
-
-@pytest.mark.parametrize("kind", NAMES)
-def test_help_for_those_who_give_labels_says_what_the_page_says(kind: str):
-    place = 1 if kind == Taxonomy.TOOL_USE else 0
-    told = {name: cells[place].replace("`", "") for name, cells in table(kind).items()}
-    assert DEFINITIONS[kind].keys() == told.keys()
-    assert all(told[name].startswith(words) for name, words in DEFINITIONS[kind].items())
