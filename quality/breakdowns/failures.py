@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from taskdata.schema.diagnosis import (
     TOOL_USE,
@@ -76,7 +77,41 @@ def agent_failures(
             },
         },
         requirements=level_rates(_requirements(kept, level_of, threshold)),
+        **_by_model(failed),
     )
+
+
+def _by_model(failed: Sequence[Diagnosis]) -> dict[str, Any]:
+    """Return which labels of failed trials a model gave; nothing if none was asked."""
+    asked = [one.by_model for one in failed if one.by_model is not None]
+    asked = [one for one in asked if one.error is None]
+    if not asked:
+        return {}
+    found = [(*label, is_model) for one in failed for *label, is_model in _all_labels(one)]
+    of_model: dict[str, Counter[str]] = defaultdict(Counter)
+    for kind, name, is_model in found:
+        if is_model:
+            of_model[kind][name] += 1
+    given = [is_model for *_, is_model in found]
+    return {
+        "given_by": {
+            "rules": FailureShare(n=len(given) - sum(given), of=len(given)),
+            "model": FailureShare(n=sum(given), of=len(given)),
+        },
+        "of_model": {kind: dict(names.most_common()) for kind, names in of_model.items()},
+        "asked": len(asked),
+        "rejected": sum(one.rejected is not None for one in asked),
+    }
+
+
+def _all_labels(diagnosis: Diagnosis) -> Iterator[tuple[str, str, bool]]:
+    """Yield kind and name of each label of a failed trial, and whether a model gave it."""
+    if diagnosis.stage not in (None, FailureStage.UNDETERMINED):
+        yield "stage", str(diagnosis.stage), diagnosis.is_by_model("stage")
+    if diagnosis.type is not None:
+        yield "type", diagnosis.type.value, diagnosis.is_by_model("type")
+    for label in diagnosis.labels:
+        yield label.taxonomy.value, label.name, label.by is not None
 
 
 def _tool_use(diagnosis: Diagnosis) -> Iterator[str]:

@@ -89,6 +89,23 @@ class UserEstimate(Value):
     """Upper bound by the most that a call shows of a talk, and by the number of calls."""
 
 
+class LabellerEstimate(Value):
+    """What labelling every trial as a failed one would use."""
+
+    labeller: str
+    trials: int = Field(ge=0)
+    """Trials that may fail, over all rounds."""
+    likely: Effort | None = None
+    """Based on earlier calls of the same labeller, one per trial; None: there are none."""
+    calls_seen: int = Field(ge=0)
+    """How many earlier calls it is based on."""
+    at_most: Effort
+    """Limited by the most that a call shows to the labeller, and by the number of calls."""
+
+
+AnyEstimate = AgentEstimate | JudgeEstimate | UserEstimate | LabellerEstimate
+
+
 def estimate(store: Store, config: RunConfig, tasks: Sequence[Task]) -> tuple[AgentEstimate, ...]:
     """Return one estimate per agent of the configuration; makes no model call."""
     return tuple(_of_agent(store, config, agent, tasks) for agent in config.agents)
@@ -245,15 +262,16 @@ def totals(
     judge: JudgeEstimate | None = None,
     max_usd: float | None = None,
     user: UserEstimate | None = None,
+    labeller: LabellerEstimate | None = None,
 ) -> Mapping[str, float | None]:
-    """Return the sums over agents, judge and user: trials, likely cost, greatest cost.
+    """Return the sums over agents, judge, user and labeller: trials, likely cost, greatest cost.
 
     None stands for an unknown cost.
 
     With the run's cap on money, `max_usd`, the greatest cost is at most that.
     """
-    beside = [one for one in (judge, user) if one is not None]
-    parts: list[AgentEstimate | JudgeEstimate | UserEstimate] = [*estimates, *beside]
+    beside = [one for one in (judge, user, labeller) if one is not None]
+    parts: list[AnyEstimate] = [*estimates, *beside]
     return {
         "trials": sum(estimate.trials for estimate in estimates),
         "likely_usd": _sum([e.likely.cost_usd if e.likely else None for e in parts]),

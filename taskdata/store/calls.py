@@ -23,7 +23,10 @@ _SHARED = _RECORDED.where(_CALLS.c.shared_key == sa.bindparam("key")).limit(1)
 _OF_TRIAL = _RECORDED.where(_CALLS.c.trial_id == sa.bindparam("trial"), _CALLS.c.reply.is_not(None))
 _IS_JUDGES = _CALLS.c.purpose == CallPurpose.JUDGE.value
 _IS_USERS = _CALLS.c.purpose == CallPurpose.SIMULATED_USER.value
-_OF_AGENT, _OF_JUDGE = _OF_TRIAL.where(~_IS_JUDGES), _OF_TRIAL.where(_IS_JUDGES)
+_IS_LABELLERS = _CALLS.c.purpose == CallPurpose.LABELLER.value
+_IS_AFTER_TRIAL = _IS_JUDGES | _IS_LABELLERS
+_OF_AGENT, _OF_JUDGE = _OF_TRIAL.where(~_IS_AFTER_TRIAL), _OF_TRIAL.where(_IS_JUDGES)
+_OF_LABELLER = _OF_TRIAL.where(_IS_LABELLERS)
 _IS_ANSWERED = _CALLS.c.model != NO_REPLY
 _OF_ITS_TRIAL = col(TrialRow.id) == _CALLS.c.trial_id
 _RUN_OF_TRIAL: sa.Column[str] = TrialRow.__table__.c.run_id  # type: ignore[attr-defined]
@@ -62,13 +65,17 @@ class CallStore(StoreConnection):
         """Return the calls of the trial's judge whose replies are stored, in order."""
         return self._calls(_OF_JUDGE, {"trial": trial_id})
 
+    def labeller_calls(self, trial_id: str) -> list[ModelCall]:
+        """Return the calls of the trial's labeller whose replies are stored, in order."""
+        return self._calls(_OF_LABELLER, {"trial": trial_id})
+
     def _calls(self, query: sa.Select[Any], values: dict[str, str]) -> list[ModelCall]:
         with self._plainly_reading() as connection:
             rows = connection.execute(query, values).mappings()
             return [_call(dict(row)) for row in rows]
 
     def forget_replies(self, run_id: str) -> None:
-        """Drop the replies of finished trials, except a judge's and shared ones; costs stay."""
+        """Drop the replies to agents of finished trials, except shared ones; costs stay."""
         finished = (
             select(OutcomeRow.trial_id)
             .join(TrialRow, col(TrialRow.id) == col(OutcomeRow.trial_id))
@@ -76,7 +83,7 @@ class CallStore(StoreConnection):
         )
         drop = (
             sa.update(_CALLS)
-            .where(_CALLS.c.trial_id.in_(finished), ~_IS_JUDGES)
+            .where(_CALLS.c.trial_id.in_(finished), ~_IS_AFTER_TRIAL)
             .where(_CALLS.c.reply.is_not(None), _CALLS.c.shared_key.is_(None))
             .values(reply=None)
         )
@@ -90,6 +97,10 @@ class CallStore(StoreConnection):
     def user_efforts(self, run_id: str) -> dict[str, CallEffort]:
         """Return what simulated users took by trial of the run, without trials that had none."""
         return self._efforts(run_id, _IS_USERS)
+
+    def labeller_efforts(self, run_id: str) -> dict[str, CallEffort]:
+        """Return what labellers took by trial of the run, without trials that had none."""
+        return self._efforts(run_id, _IS_LABELLERS)
 
     def _efforts(self, run_id: str, whose: sa.ColumnElement[bool]) -> dict[str, CallEffort]:
         trial = _CALLS.c.trial_id
@@ -110,11 +121,18 @@ class CallStore(StoreConnection):
 
     def past_talking(self, user: ModelSpec) -> CallEffort:
         """Return what that model's calls took together where it played a user, in all runs."""
-        named = [col(RunRow.config)[("user", name)].as_string() for name in ("provider", "model")]
+        return self._past(_IS_USERS, "user", user)
+
+    def past_labelling(self, labeller: ModelSpec) -> CallEffort:
+        """Return what that model's calls took together where it was the labeller, in all runs."""
+        return self._past(_IS_LABELLERS, "labeller", labeller)
+
+    def _past(self, whose: sa.ColumnElement[bool], role: str, model: ModelSpec) -> CallEffort:
+        named = [col(RunRow.config)[(role, name)].as_string() for name in ("provider", "model")]
         query = (
-            _answered(_IS_USERS)
+            _answered(whose)
             .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
-            .where(named[0] == user.provider, named[1] == user.model)
+            .where(named[0] == model.provider, named[1] == model.model)
         )
         return _effort(*self._sum(query))
 

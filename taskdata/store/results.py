@@ -46,9 +46,9 @@ class ResultStore(TrialStore):
     def each_result(self, run_id: str, round_: int | None = None) -> Iterator[TrialResult]:
         """Yield what `results` returns, of which only a few hundred are in memory at a time."""
         ids, judged = self._trial_ids(run_id, round_), self.judge_efforts(run_id)
-        talked = self.user_efforts(run_id)
+        talked, labelled = self.user_efforts(run_id), self.labeller_efforts(run_id)
         for start in range(0, len(ids), _AT_ONCE):
-            yield from self._joined(ids[start : start + _AT_ONCE], judged, talked)
+            yield from self._joined(ids[start : start + _AT_ONCE], judged, talked, labelled)
 
     def _trial_ids(self, run_id: str, round_: int | None) -> list[str]:
         query = sa.select(TRIALS.c.id).where(TRIALS.c.run_id == run_id)
@@ -65,6 +65,7 @@ class ResultStore(TrialStore):
         ids: Sequence[str],
         judged: Mapping[str, CallEffort],
         talked: Mapping[str, CallEffort],
+        asked: Mapping[str, CallEffort],
     ) -> Iterator[TrialResult]:
         with self._plainly_reading() as connection:
             trials, outcomes, files, scores, errors, labels = (
@@ -86,6 +87,7 @@ class ResultStore(TrialStore):
                 diagnosis=labelled.get(one),
                 judging=judged.get(one, _NOTHING),
                 talking=talked.get(one, _NOTHING),
+                labelling=asked.get(one, _NOTHING),
             )
 
 
@@ -115,5 +117,6 @@ def _diagnosis(row: sa.RowMapping) -> Diagnosis:
             "evidence": tuple(row["evidence"]),
             "labels": tuple(row["labels"] or ()),
             "labeller": row["labeller"],
+            "by_model": row["by_model"],
         }
     )

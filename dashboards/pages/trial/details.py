@@ -93,7 +93,7 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
         ),
         ("Tokens", _tokens(outcome.usage)),
         ("Cost", formats.money(outcome.cost_usd)),
-        *_talking(result),
+        *_beside(result),
         ("Time", formats.duration(outcome.wall_seconds)),
         ("Started", formats.when(outcome.started_at)),
         ("Attempt", str(outcome.attempt)),
@@ -104,13 +104,18 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
     ]
 
 
-def _talking(result: TrialResult) -> list[tuple[str, str]]:
-    """Return the calls and the cost of the simulated user if the trial was a talk."""
-    talking = result.talking
-    if not talking.calls:
-        return []
-    calls = formats.plural(talking.calls, "call")
-    return [("Simulated user", f"{formats.money(talking.cost_usd)} for {calls}, beside the cost")]
+def _beside(result: TrialResult) -> list[tuple[str, str]]:
+    """Return calls and costs of the simulated user and of the labeller, if there are any."""
+    paid = {"Simulated user": result.talking, "Labeller": result.labelling}
+    return [
+        (
+            who,
+            f"{formats.money(effort.cost_usd)} for {formats.plural(effort.calls, 'call')}, beside "
+            "the cost",
+        )
+        for who, effort in paid.items()
+        if effort.calls
+    ]
 
 
 def _root_score(result: TrialResult) -> str:
@@ -208,12 +213,14 @@ def _diagnosis(result: TrialResult, cap: Cap) -> Details | None:
         return None
     levels = [name for name, holds in diagnosis.levels.model_dump().items() if holds]
     stage = "did not fail" if diagnosis.stage is None else formats.words(diagnosis.stage)
+    kind = "none" if diagnosis.type is None else formats.words(diagnosis.type)
     return {
         "facts": [
-            ["Stage", stage],
-            ["Type", "none" if diagnosis.type is None else formats.words(diagnosis.type)],
+            ["Stage", f"{stage}{_by_model(diagnosis.is_by_model('stage'))}"],
+            ["Type", f"{kind}{_by_model(diagnosis.is_by_model('type'))}"],
             ["Levels", ", ".join(levels) or "none"],
             ["Labelled by", shown(diagnosis.labeller, cap.reason)],
+            *[[name, shown(text, cap.reason)] for name, text in _of_labeller(diagnosis)],
         ],
         "evidence": [
             shown(sentence, cap.reason)
@@ -226,9 +233,23 @@ def _labels(diagnosis: Diagnosis) -> list[str]:
     """Return each label as a sentence, with the first piece of its evidence."""
     return [
         f"{formats.words(one.name)} ({formats.words(one.taxonomy)}, confidence "
-        f"{one.confidence:g}): {placed(one.evidence[0])}"
+        f"{one.confidence:g}{_by_model(one.by is not None)}): {placed(one.evidence[0])}"
         for one in diagnosis.labels
     ]
+
+
+def _by_model(is_by_model: bool) -> str:
+    return ", by the model" if is_by_model else ""
+
+
+def _of_labeller(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """Return which model was asked, and why it gave no label if its replies were of no use."""
+    asked = diagnosis.by_model
+    if asked is None:
+        return []
+    found = [("Labeller", asked.model)]
+    found += [("Replies rejected", asked.rejected)] if asked.rejected else []
+    return found + ([("Labeller not asked", asked.error)] if asked.error else [])
 
 
 def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:

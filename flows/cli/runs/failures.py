@@ -43,12 +43,15 @@ def write_failures(store: "Store", run: "Run", *, as_json: bool) -> None:
         title=f"Run {run.id}: failures of first attempts",
     )
     for kind, title in _TITLES.items():
-        rows = [row for agent in agents for row in _rows(agent.agent, agent.labels[kind])]
+        rows = [row for agent in agents for row in _rows(agent, kind)]
         if rows:
             console.table(rows, title=title)
     levels = [row for agent in agents for row in _levels(agent)]
     if levels:
         console.table(levels, title="Requirements that do not hold, by level (GTA-2, table 10)")
+    authors = [row for agent in agents for row in _authors(agent)]
+    if authors:
+        console.table(authors, title=f"By whom the labels are; the model is {run.config.labeller}")
     console.paragraph(
         "A trial may have several labels of tool use, of long runs and of arguments. "
         "docs/failures.md defines each label; `nightshift show TRIAL` has its evidence."
@@ -83,8 +86,25 @@ def failures_of(store: "Store", run: "Run") -> "list[AgentFailures]":
         ]
 
 
-def _rows(agent: str, labels: "dict[str, FailureShare]") -> list[dict[str, str]]:
-    return [_row(agent, name.replace("_", " "), share) for name, share in labels.items() if share.n]
+def _rows(agent: "AgentFailures", kind: str) -> list[dict[str, str]]:
+    rows = []
+    of_model = agent.of_model.get(kind, {})
+    for name, share in agent.labels[kind].items():
+        if share.n:
+            by_model = {"by model": str(of_model.get(name, 0))} if agent.asked else {}
+            rows.append(_row(agent.agent, name.replace("_", " "), share) | by_model)
+    return rows
+
+
+def _authors(agent: "AgentFailures") -> list[dict[str, str]]:
+    """Return how many labels are by rules and by the model, and how often it was rejected."""
+    if not agent.asked:
+        return []
+    by = [_row(agent.agent, f"by {who}", share) for who, share in agent.given_by.items()]
+    told = f"{agent.rejected} of {agent.asked}"
+    share = f"{100 * agent.rejected / agent.asked:.2f} %"
+    rejected = {"agent": agent.agent, "label": "trials with rejected replies", "n": told}
+    return [*by, rejected | {"share": share}]
 
 
 def _levels(agent: "AgentFailures") -> list[dict[str, str]]:

@@ -171,12 +171,11 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
     console.say(f"Repetition {trial.repetition}, round {trial.round}: {_state(result)}")
     if outcome is not None:
         console.say(_effort(outcome))
-        if result.talking.calls:
-            paid = result.talking.cost_usd
-            cost = "unknown cost" if paid is None else f"${paid:.4f}"
-            console.say(
-                f"Simulated user: {result.talking.calls} calls, {cost}, not in the agent's cost"
-            )
+        for who, effort in (("Simulated user", result.talking), ("Labeller", result.labelling)):
+            if effort.calls:
+                paid = effort.cost_usd
+                cost = "unknown cost" if paid is None else f"${paid:.4f}"
+                console.say(f"{who}: {effort.calls} calls, {cost}, not in the agent's cost")
         names = ", ".join(d.name for d in outcome.deliverables)
         console.say(f"Deliverables: {names or 'none'}")
         if outcome.final_answer:
@@ -204,6 +203,9 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
         for sentence in result.diagnosis.evidence:
             console.block(f"- {sentence}")
         _show_labels(result.diagnosis)
+        asked = result.diagnosis.by_model
+        if asked is not None and (asked.rejected or asked.error):
+            console.block(f"The labeller gave no label: {asked.rejected or asked.error}")
 
 
 def _show_end_to_end(score: "EndToEndScore") -> None:
@@ -250,6 +252,7 @@ def _show_labels(diagnosis: "Diagnosis") -> None:
             "label": _words(label.name),
             "of": _words(label.taxonomy),
             "confidence": f"{label.confidence:g}",
+            **({"by": label.by or "rules"} if diagnosis.by_model is not None else {}),
             "evidence": "\n".join(placed(evidence) for evidence in label.evidence[:2]),
         }
         for label in diagnosis.labels
