@@ -10,6 +10,7 @@ from taskdata.schema.diagnosis import (
     FailureStage,
     FailureType,
     Label,
+    ModelLabelling,
     Taxonomy,
 )
 from taskdata.schema.failures import FailureShare, RequirementLevel
@@ -82,3 +83,37 @@ def test_labels_are_shares_of_failed_trials_and_lost_trials_have_none(
     assert found.labels["level"]["leaf"] == FailureShare(n=2, of=3)
     assert found.labels["infrastructure"] == {"provider": FailureShare(n=1, of=4)}
     assert found.requirements[B] == FailureShare(n=2 * len(leaves), of=3 * len(leaves))
+
+
+def test_labels_of_rules_and_of_a_model_are_told_apart(
+    make_task: Callable[..., Task], make_result: MakeResult
+):
+    task = make_task()
+    loop, forgot = (Taxonomy.LONG_RUN, "loop"), (Taxonomy.LONG_RUN, "lost_context")
+    asked = ModelLabelling(model="m", decided=("stage",))
+    first, second, third = (
+        labelled(make_result(task=task, repetition=n), loop, forgot) for n in range(3)
+    )
+    by_rules, by_model = first.diagnosis.labels
+    labels = (by_rules, by_model.model_copy(update={"by": "openai/m"}))
+    changes = {"labels": labels, "by_model": asked, "stage": FailureStage.REASON}
+    results = [
+        first.model_copy(update={"diagnosis": first.diagnosis.model_copy(update=changes)}),
+        _with_asked(second, ModelLabelling(model="m", rejected="no such place")),
+        _with_asked(third, ModelLabelling(model="m", error="no money")),
+    ]
+    found = agent_failures("a", results, {}, lambda *_: B, 7.0)
+    assert found.of_model == {"stage": {"reason": 1}, "long_run": {"lost_context": 1}}
+    # Of the first trial: stage, type, two labels; of the others: type, two labels.
+    assert found.given_by == {
+        "rules": FailureShare(n=8, of=10),
+        "model": FailureShare(n=2, of=10),
+    }
+    assert (found.asked, found.rejected) == (2, 1)
+    alone = agent_failures("a", [third], {}, lambda *_: B, 7.0)
+    assert (alone.given_by, alone.asked) == ({}, 0)
+
+
+def _with_asked(result: TrialResult, asked: ModelLabelling) -> TrialResult:
+    diagnosis = result.diagnosis.model_copy(update={"by_model": asked})
+    return result.model_copy(update={"diagnosis": diagnosis})
