@@ -27,6 +27,8 @@ _IS_LABELLERS = _CALLS.c.purpose == CallPurpose.LABELLER.value
 _IS_AFTER_TRIAL = _IS_JUDGES | _IS_LABELLERS
 _OF_AGENT, _OF_JUDGE = _OF_TRIAL.where(~_IS_AFTER_TRIAL), _OF_TRIAL.where(_IS_JUDGES)
 _OF_LABELLER = _OF_TRIAL.where(_IS_LABELLERS)
+_BESIDE = (CallPurpose.JUDGE, CallPurpose.SIMULATED_USER, CallPurpose.LABELLER)
+"""What is paid for a trial beside its agent and the agent's tools."""
 _IS_ANSWERED = _CALLS.c.model != NO_REPLY
 _OF_ITS_TRIAL = col(TrialRow.id) == _CALLS.c.trial_id
 _RUN_OF_TRIAL: sa.Column[str] = TrialRow.__table__.c.run_id  # type: ignore[attr-defined]
@@ -90,24 +92,20 @@ class CallStore(StoreConnection):
         with self._plainly_writing() as connection:
             connection.execute(drop)
 
-    def judge_efforts(self, run_id: str) -> dict[str, CallEffort]:
-        """Return what judging took by trial of the run; trials without paid calls are left out."""
-        return self._efforts(run_id, _IS_JUDGES)
+    def efforts_beside(self, run_id: str) -> dict[CallPurpose, dict[str, CallEffort]]:
+        """Return what judges, simulated users and labellers took, by trial of the run.
 
-    def user_efforts(self, run_id: str) -> dict[str, CallEffort]:
-        """Return what simulated users took by trial of the run, without trials that had none."""
-        return self._efforts(run_id, _IS_USERS)
-
-    def labeller_efforts(self, run_id: str) -> dict[str, CallEffort]:
-        """Return what labellers took by trial of the run, without trials that had none."""
-        return self._efforts(run_id, _IS_LABELLERS)
-
-    def _efforts(self, run_id: str, whose: sa.ColumnElement[bool]) -> dict[str, CallEffort]:
-        trial = _CALLS.c.trial_id
-        query = _answered(whose, trial).where(col(TrialRow.run_id) == run_id).group_by(trial)
+        Trials without paid calls are left out.
+        """
+        by = (_CALLS.c.purpose, _CALLS.c.trial_id)
+        query = _answered(_CALLS.c.purpose.in_([one.value for one in _BESIDE]), *by)
+        query = query.where(col(TrialRow.run_id) == run_id).group_by(*by)
         with self._plainly_reading() as connection:
             rows = connection.execute(query).all()
-        return {trial_id: _effort(*_known(*sums)) for trial_id, *sums in rows}
+        found: dict[CallPurpose, dict[str, CallEffort]] = {one: {} for one in _BESIDE}
+        for purpose, trial_id, *sums in rows:
+            found[CallPurpose(purpose)][trial_id] = _effort(*_known(*sums))
+        return found
 
     def past_judging(self, judge: ModelSpec) -> CallEffort:
         """Return what that judge's calls took together, in all runs, panels included."""
@@ -167,10 +165,10 @@ class CallStore(StoreConnection):
     def spent_usd(self, run_id: str) -> float | None:
         """Return what the run has paid models for in USD; None: unknown.
 
-        The models behind tools and the judge are counted; pictures and clips, which a run with a
-        cap on money is not allowed, are not. An unknown cost counts as the most that it can be,
-        and so does what failed attempts may be charged. Shared replies that other runs have paid
-        for, and imported results, cost this run nothing.
+        The models behind tools, the judge and the labeller are counted; pictures and clips, which a
+        run with a cap on money is not allowed, are not. An unknown cost counts as the most that it
+        can be, and so does what failed attempts may be charged. Shared replies that other runs have
+        paid for, and imported results, cost this run nothing.
         """
         query = _sums(_TOKENS, _USD_AT_MOST).join(TrialRow, _OF_ITS_TRIAL)
         return self._sum(query.where(col(TrialRow.run_id) == run_id))[2]
