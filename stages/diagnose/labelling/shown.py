@@ -106,14 +106,24 @@ def _leaves(places: Places) -> Iterator[list[Part]]:
 
 def _transcript(places: Places, most: int) -> list[Part]:
     """Return the turns with their calls; with too many turns, the first and the last ones."""
-    if not places.record.transcript.calls_are_known:
-        return [Part("the calls of this agent are unknown: it is a program, or was imported")]
-    turns: list[list[Part]] = []
+    is_known = places.record.transcript.calls_are_known
+    note = [] if is_known else [Part("the agent made calls of its own that are not on record")]
     for chars in _TEXT_CHARS:
-        turns = list(_turns(places, chars))
-        if sum(part.tokens() for parts in turns for part in parts) <= most:
-            return [part for parts in turns for part in parts]
-    return _head_and_tail(turns, most)
+        turns = _if_fitting(_turns(places, chars), most)
+        if turns is not None:
+            return [*note, *turns]
+    return [*note, *_head_and_tail(list(_turns(places, _TEXT_CHARS[-1])), most)]
+
+
+def _if_fitting(turns: Iterable[list[Part]], most: int) -> list[Part] | None:
+    """Return the parts of all turns, None as soon as there is no room for them."""
+    kept, used = list[Part](), 0
+    for parts in turns:
+        used += sum(part.tokens() for part in parts)
+        if used > most:
+            return None
+        kept += parts
+    return kept
 
 
 def _turns(places: Places, chars: int) -> Iterator[list[Part]]:
