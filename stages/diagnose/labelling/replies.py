@@ -59,20 +59,27 @@ def reply_schema(offer: Offer) -> dict[str, Any]:
     """Return the JSON schema of a reply; it depends on nothing but what is on offer."""
     fields: dict[str, Any] = {}
     if offer.stages:
-        fields["stage"] = _given_schema([stage.value for stage in offer.stages])
+        # A stage that stays undetermined needs no evidence.
+        fields["stage"] = _given_schema([stage.value for stage in offer.stages], least=0)
     if offer.types:
         fields["type"] = _given_schema([kind.value for kind in offer.types])
-    fields["labels"] = {"type": "array", "items": _given_schema(offer.labels)}
+    items = _given_schema(offer.labels)
+    fields["labels"] = {"type": "array", "items": items, "maxItems": MOST_LABELS}
     return _object(fields)
 
 
-def _given_schema(names: Sequence[str]) -> dict[str, Any]:
+def _given_schema(names: Sequence[str], least: int = 1) -> dict[str, Any]:
     cited = _object({"place": {"type": "string"}, "quote": {"type": "string"}})
     return _object(
         {
             "name": {"type": "string", "enum": list(names)},
             "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-            "evidence": {"type": "array", "items": cited},
+            "evidence": {
+                "type": "array",
+                "items": cited,
+                "minItems": least,
+                "maxItems": MOST_EVIDENCE,
+            },
         }
     )
 
