@@ -91,7 +91,7 @@ def _rows(agent: "AgentFailures", kind: str) -> list[dict[str, str]]:
     of_model = agent.of_model.get(kind, {})
     for name, share in agent.labels[kind].items():
         if share.n:
-            by_model = {"by model": str(of_model.get(name, 0))} if agent.asked else {}
+            by_model = {"by model": str(of_model.get(name, 0))} if of_model else {}
             rows.append(_row(agent.agent, name.replace("_", " "), share) | by_model)
     return rows
 

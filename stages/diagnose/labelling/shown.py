@@ -235,7 +235,8 @@ def _question(places: Places, by_rules: Diagnosis, offer: Offer) -> str:
     for key, chosen in chosen_keys(offer).items():
         lines += ["", f"Decide `{key}`, one of these:", *_listed(chosen)]
     lines += ["", "Labels on offer:", *_listed(offer.meanings()), "", _places_told(places)]
-    form = '{"name": "...", "confidence": 0.5, "evidence": [{"place": "...", "quote": "..."}]}'
+    cited = '{"place": "<such as call 5>", "quote": "<words copied from there>"}'
+    form = f'{{"name": "<one of these>", "confidence": <0 to 1>, "evidence": [{cited}]}}'
     keys = [f'"{key}": {form}' for key in chosen_keys(offer)]
     whole = ", ".join([*keys, f'"labels": [{form}]'])
     return "\n".join([*lines, "", "Answer with one JSON object and nothing else:", f"{{{whole}}}"])

@@ -89,10 +89,10 @@ def test_labels_of_rules_and_of_a_model_are_told_apart(
     make_task: Callable[..., Task], make_result: MakeResult
 ):
     task = make_task()
-    loop, forgot = (Taxonomy.LONG_RUN, "loop"), (Taxonomy.LONG_RUN, "lost_context")
+    loop, misread = (Taxonomy.LONG_RUN, "loop"), (Taxonomy.TOOL_USE, "fine_grained_perception")
     asked = ModelLabelling(model="m", decided=("stage",))
     first, second, third = (
-        labelled(make_result(task=task, repetition=n), loop, forgot) for n in range(3)
+        labelled(make_result(task=task, repetition=n), loop, misread) for n in range(3)
     )
     by_rules, by_model = first.diagnosis.labels
     labels = (by_rules, by_model.model_copy(update={"by": "openai/m"}))
@@ -103,7 +103,11 @@ def test_labels_of_rules_and_of_a_model_are_told_apart(
         _with_asked(third, ModelLabelling(model="m", error="no money")),
     ]
     found = agent_failures("a", results, {}, lambda *_: B, 7.0)
-    assert found.of_model == {"stage": {"reason": 1}, "long_run": {"lost_context": 1}}
+    assert found.of_model == {
+        "stage": {"reason": 1},
+        "tool_use": {"fine_grained_perception": 1},
+        "tool_use_category": {"multimodal_capability": 1},
+    }
     # Of the first trial: stage, type, two labels; of the others: type, two labels.
     assert found.given_by == {
         "rules": FailureShare(n=8, of=10),
