@@ -13,10 +13,10 @@ from flows import publishing
 from quality.data_docs import data_docs
 from quality.gates import Suite, hold, require, still_holds
 from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
-from quality.suites.tasks import TASKS, rules_for, task_rows, tasks_suite
+from quality.suites.tasks import rules_for, task_rows, tasks_suite
 from quality.suites.trial_scores import trial_rows, trial_scores_suite
 from taskdata.errors import Misuse
-from taskdata.schema.gate import GateResult
+from taskdata.schema.gate import TASKS, GateResult
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
@@ -35,7 +35,7 @@ def hold_gate(store: Store, run_id: str, gate: str) -> StageReport:
     """
     if gate not in GATES:
         raise Misuse(f"gate {gate!r} is unknown; there are {', '.join(GATES)}")
-    if gate == "tasks" and still_holds(store.gates(run_id), TASKS):
+    if gate == TASKS and still_holds(store.gates(run_id), TASKS):
         note = "it held before, over the same tasks and under the same code"
         return StageReport(stage=f"gate {gate}", run_id=run_id, due=0, done=0, note=note)
     started = time.monotonic()
@@ -53,7 +53,17 @@ def hold_gate(store: Store, run_id: str, gate: str) -> StageReport:
         due=0,
         done=0,
         seconds=time.monotonic() - started,
-        note="; ".join(f"{r.expectations} expectations over {r.rows} rows hold" for r in results),
+        note="; ".join(map(_note, results)),
+    )
+
+
+def _note(result: GateResult) -> str:
+    held = f"{result.expectations} expectations over {result.rows} rows"
+    if not result.quarantined:
+        return f"{held} hold"
+    left = len(result.quarantined)
+    return f"{held}; {left} in quarantine and left out: {', '.join(result.quarantined[:5])}" + (
+        f" and {left - 5} more" if left > 5 else ""
     )
 
 
@@ -93,7 +103,7 @@ def _scores(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
 
 
 GATES: dict[str, Callable[[Store, str], list[tuple[Suite, Rows]]]] = {
-    "tasks": _tasks,
+    TASKS: _tasks,
     "scores": _scores,
 }
 """The gates of a night by name."""

@@ -116,6 +116,9 @@ def require(result: GateResult) -> None:
     if result.success:
         return
     stops = [failure for failure in result.failures if failure.level is GateLevel.STOP]
+    if len(result.quarantined) == result.rows:
+        # That no row is left is no reason; what put them all into quarantine is.
+        stops = list(result.failures)
     broken = "; ".join(_sentence(failure) for failure in stops)
     raise GateFailed(
         f"gate {result.gate!r} stopped run {result.run_id}: {len(stops)} of "

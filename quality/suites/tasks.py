@@ -12,18 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quality.gates import Suite
-from quality.suites.expectations import between, empty, filled, like, one_of, unique
+from quality.suites.expectations import (
+    between,
+    empty,
+    filled,
+    like,
+    one_of,
+    quarantining,
+    unique,
+)
 from taskdata.banks.loader import bundled_banks
 from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, checked_by_code
+from taskdata.schema.gate import TASKS
 from taskdata.schema.network import private_addresses
 from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Capability, Category, Task, Tier
 
 if TYPE_CHECKING:
     from great_expectations.expectations.expectation import Expectation
-
-TASKS = "tasks"
-"""Name of the suite, and of the gate that it is."""
 
 ALWAYS_ALLOWED = frozenset({"finish", "list_files", "read_file"})
 """Tools that every agent has, whatever the task lists."""
@@ -41,6 +47,7 @@ TASK_COLUMNS = (
     "depth",
     "weightless_nodes",
     "checkable_share",
+    "has_a_figure",
     "deliverables",
     "unseen_deliverables",
     "misnamed_deliverables",
@@ -54,8 +61,10 @@ TASK_COLUMNS = (
     "tools_named_to_user",
 )
 
-_OF_TREES = ("tools_named", "leaves", "depth", "deliverables", "empty_files")
+_OF_PROGRAMS = ("tools_named", "leaves", "depth", "deliverables", "empty_files")
 """Columns that say nothing of a task that a single program decides."""
+_OF_FORM = ("tools_named", "query_length", "leaves", "depth", "deliverables")
+"""Columns that are not asked of a task in its published form."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +74,13 @@ class TaskRules:
     min_checkable_share: float = 0.0
     """Least share (0-1) of a workflow task's weight that code can verify."""
     needs_check: bool = False
-    """Something of every task can be verified without a judge."""
+    """Every task gets a figure without a judge."""
     needs_files: bool = False
     needs_reference: bool = False
     may_reach_private_addresses: bool = False
     """Who wrote the tasks may open this machine's network to agents."""
+    quarantines: bool = True
+    """Whether a task that breaks a rule is left out by itself, instead of stopping the run."""
     query_length: tuple[int, int] = (20, 20_000)
     workflow_leaves: tuple[int, int] = (3, 19)
     """GTA-2, section 6.2.1: short trees have 3-7 leaves, long ones 13-19."""
@@ -87,6 +98,7 @@ def rules_for(config: RunConfig) -> TaskRules:
         needs_reference=is_bundled,
         # Of one's own folder only: a stored bank may have come from anywhere.
         may_reach_private_addresses=Path(config.bank).is_dir(),
+        quarantines=not is_bundled,
     )
 
 
@@ -96,23 +108,37 @@ def task_rows(
     """Return one row per task; columns that name faults are None where there are none.
 
     So are those that measure what is not asked of a task: one that a single program decides has no
-    tree to speak of, names no deliverables, and its query is as its benchmark published it.
+    tree to speak of and names no deliverables, and one in its published form is taken as it is.
     """
     return [_row(task, tools, checks) for task in tasks]
 
 
 def tasks_suite(rules: TaskRules) -> Suite:
-    """Return the suite named `tasks` over `task_rows`."""
+    """Return the suite named `tasks` over `task_rows`.
+
+    A task that nothing in this run can score always stops it: to leave such tasks out would make
+    the evaluated tasks depend on whether there is a judge.
+    """
     return Suite(
         name=TASKS,
         id_column="task_id",
         columns=TASK_COLUMNS,
-        expectations=lambda: task_expectations(rules),
+        expectations=lambda: _of_a_run(rules),
     )
 
 
+def _of_a_run(rules: TaskRules) -> list["Expectation"]:
+    expected = task_expectations(rules)
+    if rules.quarantines:
+        expected = quarantining(expected)
+    if rules.needs_check:
+        says = "without a judge, code can verify some leaf of every task, or compare its steps"
+        expected.append(one_of("has_a_figure", says, [True]))
+    return expected
+
+
 def task_expectations(rules: TaskRules) -> list["Expectation"]:
-    """Return what is expected of `task_rows`, at level `stop`."""
+    """Return what is expected of `task_rows` in any flow, at level `stop`."""
     return [*_identity(rules), *_tree(rules), *_hand_outs(rules)]
 
 
@@ -139,10 +165,10 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "weightless_nodes": _listed(
             node.id
             for node in inner
-            if not any(child.weight for child in node.children)
-            and not task.provenance.weightless_is_0
+            if not any(child.weight for child in node.children) and not task.provenance.as_published
         ),
         "checkable_share": task.checkpoints.checkable_share(),
+        "has_a_figure": _has_a_figure(task),
         "deliverables": len(asked) + len(task.state_files),
         "unseen_deliverables": _listed(asked - _looked_at(leaves, asked)),
         "misnamed_deliverables": _listed(
@@ -162,7 +188,18 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "misplaced_subcategory": None if task.package is None else task.package.misplaced,
         "tools_named_to_user": _listed(_named_to_user(task, {*tools, *task.tools})),
     }
-    return row | dict.fromkeys(_OF_TREES) if task.is_decided_by_program else row
+    if task.is_decided_by_program:
+        return row | dict.fromkeys(_OF_PROGRAMS)
+    return row | dict.fromkeys(_OF_FORM) if task.provenance.as_published else row
+
+
+def _has_a_figure(task: Task) -> bool:
+    """Return whether a run without a judge says anything of the task.
+
+    The metrics of the atomic tier compare steps and answer with those of the reference.
+    """
+    is_compared = task.reference is not None and task.answer is not None
+    return is_compared or task.checkpoints.checkable_share() > 0
 
 
 def _named_to_user(task: Task, tools: set[str]) -> set[str]:
@@ -251,9 +288,6 @@ def _tree(rules: TaskRules) -> list["Expectation"]:
     ]
     if rules.min_checkable_share:
         tree.append(_at_least("checkable_share", rules.min_checkable_share))
-    if rules.needs_check:
-        says = "without a judge, some leaf of every task can be verified by code"
-        tree.append(between("checkable_share", says, 0, above_low=True))
     return tree
 
 

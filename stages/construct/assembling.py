@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from taskdata.banks.loader import describe
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import Candidate, TaskDraft
-from taskdata.schema.task import InputFile, Provenance, Task
+from taskdata.schema.task import UNKNOWN_LICENCE, InputFile, Provenance, Task
 from taskdata.store import Store
 
 
@@ -28,13 +28,13 @@ def provenance(store: Store, candidate: Candidate) -> Provenance:
         seed = store.seed(candidate.seed_id).query
         return Provenance(
             source=seed.source,
-            license=seed.license or "unknown",
+            license=seed.license or UNKNOWN_LICENCE,
             seed_id=candidate.seed_id,
             url=seed.url,
         )
     if candidate.exemplar is not None:
         return store.task(candidate.exemplar).provenance
-    return Provenance()
+    return Provenance(license=UNKNOWN_LICENCE)
 
 
 def assembled(store: Store, candidate: Candidate, draft: TaskDraft | None = None) -> Task:

@@ -152,7 +152,8 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
     require(run.config)
     if run.config.rescores:
         return copy_trials(store, run)
-    tasks = store.tasks_of_run(run_id)
+    left_out = store.quarantined_tasks(run_id)
+    tasks = {h: t for h, t in store.tasks_of_run(run_id).items() if t.id not in left_out}
     for task in tasks.values():
         require_usable(task)
     trials = [

@@ -74,7 +74,7 @@ def import_bank(
         format: A name from `taskdata.formats.registry`.
         path: The file or folder.
         category: Category of tasks whose format has none; None assumes retrieval_qa.
-        licence: Licence of tasks whose format names none; None: not stated.
+        licence: Licence of tasks whose format names none; None: unknown.
 
     Raises:
         Misuse: if the format, the path or the name is invalid.

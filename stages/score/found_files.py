@@ -23,8 +23,12 @@ def with_found_files(task: Task, delivered: Sequence[str]) -> Task:
     """Return the task with the found files in the place of deliverables without a name.
 
     A judge is shown all of them. A check that looks at them is left as it is, because it gives a
-    score for each (see `files_of`). Where none was left, what the task says stays.
+    score for each (see `files_of`). Where none was left, what the task says stays. A published task
+    that names no file at all means all files that were left.
     """
+    if task.provenance.as_published and not task.deliverables:
+        nearest = sorted(delivered, key=lambda n: (n.count("/"), n))[:MAX_FILES]
+        return task.model_copy(update={"checkpoints": _about(task.checkpoints, tuple(nearest))})
     found = {d.name: found_files(d, delivered) for d in task.deliverables if d.is_any}
     if not any(found.values()):
         return task
@@ -43,6 +47,15 @@ def _with_files(node: Checkpoint, found: dict[str, tuple[str, ...]]) -> Checkpoi
         judge = node.verifier.model_copy(update={"deliverables": tuple(dict.fromkeys(shown))})
         return node.model_copy(update={"verifier": judge})
     children = tuple(_with_files(child, found) for child in node.children)
+    return node.model_copy(update={"children": children}) if children else node
+
+
+def _about(node: Checkpoint, names: tuple[str, ...]) -> Checkpoint:
+    """Return the tree with these files in the place of those that judged leaves do not name."""
+    if isinstance(node.verifier, Judge) and not node.verifier.deliverables:
+        judge = node.verifier.model_copy(update={"deliverables": names})
+        return node.model_copy(update={"verifier": judge})
+    children = tuple(_about(child, names) for child in node.children)
     return node.model_copy(update={"children": children}) if children else node
 
 

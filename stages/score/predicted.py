@@ -27,7 +27,7 @@ def predicted_score(
     root = aggregate(
         task.checkpoints,
         {c.id: _unscored(c) for c in task.checkpoints.leaves()},
-        weightless_is_0=task.provenance.weightless_is_0,
+        weightless_is_0=task.provenance.as_published,
     )
     marks = score_steps(transcript.predictions, task.reference, task.answer, similarity)
     return root.model_copy(update={"steps": marks})

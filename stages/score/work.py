@@ -339,7 +339,7 @@ async def _score_trial(
     root = aggregate(
         task.checkpoints,
         {leaf.leaf_id: leaf for leaf in leaves},
-        weightless_is_0=task.provenance.weightless_is_0,
+        weightless_is_0=task.provenance.as_published,
     )
     root = await asyncio.to_thread(with_metrics, root, task, transcript, config.sentence_encoder)
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files

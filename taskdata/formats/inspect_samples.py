@@ -36,7 +36,7 @@ def read(source: Source) -> Iterator[Imported]:
             raise refusal("metadata.task", "must hold the whole task, as our exports do", sample)
         stated = {"id": sample.get("id"), "query": sample.get("input")}
         changed = {key: value for key, value in stated.items() if value is not None}
-        made = whole_task(whole | changed, folder, source)
+        made = whole_task(whole | changed, folder, source, notes)
         notes.ignored.update(_not_taken(sample, made[0]))
         return made
 

@@ -23,14 +23,16 @@ def read(source: Source) -> Iterator[Imported]:
     path = document(source.path, (DOCUMENT,))
     folder = Folder(path.parent)
 
-    def make(raw: RawRow, _notes: RowNotes) -> Made:
-        return whole_task(raw.value, folder, source)
+    def make(raw: RawRow, notes: RowNotes) -> Made:
+        return whole_task(raw.value, folder, source, notes)
 
     return each(source, path.name, map(_named, lines(path)), make)
 
 
-def whole_task(value: Any, folder: Folder, source: Source) -> Made:
+def whole_task(value: Any, folder: Folder, source: Source, notes: RowNotes) -> Made:
     """Return a task that was exported whole, and its files found in `folder`.
+
+    Of a row without a licence it is the one asked for, or unknown.
 
     Raises:
         RowRefused: if it is no mapping, its tree has too many nodes or weights that add up to 0,
@@ -39,6 +41,9 @@ def whole_task(value: Any, folder: Folder, source: Source) -> Made:
     """
     if not isinstance(value, dict):
         raise refusal(None, "must be a mapping with the fields of a task", value)
+    origin = value.get("provenance", {})
+    if isinstance(origin, dict) and "license" not in origin:
+        value = value | {"provenance": origin | {"license": source.licence_of(notes)}}
     task = Task.model_validate(value)
     _require_sound_tree(task)
     return task, beside(folder, task.stored_files, source.is_stored)
@@ -48,7 +53,9 @@ def _require_sound_tree(task: Task) -> None:
     for count, node in enumerate(task.checkpoints.nodes(), start=1):
         if count > MAX_NODES:
             raise refusal("checkpoints", f"the tree has more than {MAX_NODES} nodes")
-        if node.children and not sum(child.weight for child in node.children):
+        if task.provenance.as_published or not node.children:
+            continue
+        if not sum(child.weight for child in node.children):
             reason = f"the weights of the children of {node.id!r} add up to 0"
             raise refusal("checkpoints", reason, node.requirement)
 

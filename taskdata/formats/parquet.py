@@ -68,7 +68,7 @@ def read(source: Source) -> Iterator[Imported]:
             text = raw.value.get(name)
             if text is not None:
                 fields[name] = _nested(name, text)
-        return whole_task(fields, folder, source)
+        return whole_task(fields, folder, source, notes)
 
     return each(source, path.name, _rows(path), make)
 

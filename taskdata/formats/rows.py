@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from taskdata.errors import BadTaskData
 from taskdata.schema.seed import EXCERPT_CHARACTERS, QuarantinedRow
-from taskdata.schema.task import Category, Task
+from taskdata.schema.task import UNKNOWN_LICENCE, Category, Task
 
 IMPORT = "import"
 """The stage that quarantined rows name."""
@@ -93,7 +93,7 @@ class Source:
     category: Category | None = None
     """Category of tasks whose format names none."""
     licence: str | None = None
-    """Licence of tasks whose format names none."""
+    """Licence of tasks that state none; None: it is unknown."""
     is_stored: Callable[[str], bool] = lambda _sha256: False
     """Whether the artifact store holds a file already."""
     scratch: Path | None = None
@@ -115,6 +115,12 @@ class Source:
             return self.category
         notes.assumed["category"] += 1
         return Category.RETRIEVAL_QA
+
+    def licence_of(self, notes: RowNotes) -> str:
+        """Return the licence asked for, for a row that states none; else that it is unknown."""
+        if self.licence is None:
+            notes.assumed["licence"] += 1
+        return self.licence or UNKNOWN_LICENCE
 
     def extras(self, notes: RowNotes) -> dict[str, Any]:
         """Return the extras of a task: what was kept, under the name of the format."""

@@ -19,6 +19,18 @@ from pydantic import (
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
+def digest_of(plain: Any) -> str:
+    """Return the hex sha256 of a value's canonical JSON, given as plain lists, mappings and so on.
+
+    What was stored keeps its digest, whatever fields its model has got since.
+    """
+    return hashlib.sha256(_canonical(plain).encode()).hexdigest()
+
+
+def _canonical(plain: Any) -> str:
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 class Value(BaseModel):
     """An immutable value; unknown keys are an error, never dropped in silence."""
 
@@ -26,13 +38,11 @@ class Value(BaseModel):
 
     def canonical_json(self) -> str:
         """Return JSON with sorted keys and no white space: equal values give equal text."""
-        return json.dumps(
-            self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
-        )
+        return _canonical(self.model_dump(mode="json"))
 
     def digest(self) -> str:
         """Return the hex sha256 of `canonical_json`."""
-        return hashlib.sha256(self.canonical_json().encode()).hexdigest()
+        return digest_of(self.model_dump(mode="json"))
 
 
 class GrowingValue(Value):

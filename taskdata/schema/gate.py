@@ -6,6 +6,9 @@ from pydantic import Field
 
 from taskdata.schema.base import Sha256, Value
 
+TASKS = "tasks"
+"""The gate before a run, which looks at its tasks."""
+
 
 class GateLevel(StrEnum):
     """What happens when an expectation is broken."""

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator
 
+from taskdata.schema.gate import TASKS
 from taskdata.schema.summary import AgentSummary, RunSummary
+
+_TASKS_NAMED = 5
 
 
 def reservations(summary: RunSummary) -> list[str]:
@@ -19,6 +22,15 @@ def _of_run(summary: RunSummary) -> Iterator[str]:
             f"This run scores run {source} again: no agent worked in it, and what agents took and "
             f"cost is of {source}."
         )
+    for gate in summary.gates:
+        left_out = gate.quarantined if gate.gate == TASKS else ()
+        if left_out:
+            more = ", …" if len(left_out) > _TASKS_NAMED else ""
+            yield (
+                f"{len(left_out)} of {_count(gate.rows, 'task', 'tasks')} did not pass the gate "
+                f"and had no trial: {', '.join(left_out[:_TASKS_NAMED])}{more}. The run's page "
+                "says which rule each breaks."
+            )
     apart = summary.disagreement
     if apart is not None:
         interval = "" if apart.ci95 is None else " ({:.2f} to {:.2f})".format(*apart.ci95)

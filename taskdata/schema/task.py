@@ -130,6 +130,8 @@ Answer = Annotated[
 ]
 
 
+UNKNOWN_LICENCE = "unknown"
+"""The licence of a task whose origin states none."""
 GTA_WORKFLOW = "gta-workflow"
 """The source of tasks that were published as GTA-Workflow."""
 
@@ -143,10 +145,12 @@ class Provenance(Value):
     url: str | None = None
 
     @property
-    def weightless_is_0(self) -> bool:
-        """Whether a node whose children's weights add up to 0 scores 0, as its source has it.
+    def as_published(self) -> bool:
+        """Whether the task keeps the form in which GTA-Workflow published it, and is scored so.
 
-        In a tree of our own such weights are an error in the task.
+        Its tree may have any depth and number of leaves, a node whose children's weights add up to
+        0 scores 0, and where its query names no file, any file that an agent leaves is meant. In a
+        task of our own these are faults.
         """
         return self.source == GTA_WORKFLOW
 

@@ -14,7 +14,8 @@ from sqlalchemy import Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, col, desc, func, select
 
-from taskdata.errors import Misuse
+from taskdata.errors import BadTaskData, Misuse
+from taskdata.schema.base import digest_of
 from taskdata.schema.outline import TaskFilter, TaskOutline, outline
 from taskdata.schema.seed import QuarantinedRow
 from taskdata.schema.task import BankRelease, Task
@@ -135,6 +136,7 @@ class BankStore(StoreConnection):
 
         Raises:
             Misuse: if the store has no such task.
+            BadTaskData: if its content has changed since it was stored.
         """
         with self._cache_lock:
             known = self._cached_tasks.get(task_hash)
@@ -144,7 +146,7 @@ class BankStore(StoreConnection):
             row = session.get(TaskRow, task_hash)
         if row is None:
             raise Misuse(f"task {task_hash} is not in the store")
-        found = Task.model_validate(row.spec)
+        found = _unchanged(task_hash, row.spec)
         with self._cache_lock:
             self._cached_tasks[task_hash] = found
         return found
@@ -161,6 +163,9 @@ class BankStore(StoreConnection):
         Args:
             release: Hash of the release.
             only: Ids of the tasks wanted; empty means all.
+
+        Raises:
+            BadTaskData: if the content of a task has changed since it was stored.
         """
         members = self.members_of_release(release)
         wanted = [h for task_id, h in members if not only or task_id in only]
@@ -170,7 +175,7 @@ class BankStore(StoreConnection):
             with self._reading() as session:
                 found = [(row.hash, row.spec) for row in session.exec(query)]
             for task_hash, spec in found:
-                yield task_hash, Task.model_validate(spec)
+                yield task_hash, _unchanged(task_hash, spec)
 
     def members_of_release(self, release: str) -> list[tuple[str, str]]:
         """Return id and content hash of a release's tasks, in order of the ids."""
@@ -231,3 +236,15 @@ class BankStore(StoreConnection):
         if row is None:
             raise Misuse(f"run {run_id!r} is not in the store; `nightshift runs` lists them")
         return self.tasks_of_release(row.release_hash)
+
+
+def _unchanged(task_hash: str, spec: dict[str, Any]) -> Task:
+    """Return a stored task; a score of one that was edited would compare with no other score."""
+    found = digest_of(spec)
+    if found != task_hash:
+        raise BadTaskData(
+            f"task {spec.get('id')!r} was changed in the store: its content has the hash "
+            f"{found[:12]}, "
+            f"and {task_hash[:12]} was stored; restore a backup (`nightshift restore`)"
+        )
+    return Task.model_validate(spec)

@@ -13,7 +13,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
-from taskdata.schema.gate import GateResult
+from taskdata.schema.gate import TASKS, GateResult
 from taskdata.schema.model_call import NO_REPLY
 from taskdata.schema.run import (
     OutcomeStatus,
@@ -228,6 +228,11 @@ class RunStore(StoreConnection):
             rows = list(session.exec(query))
         latest = {row.gate: GateResult.model_validate(row.result) for row in rows}
         return list(latest.values())
+
+    def quarantined_tasks(self, run_id: str) -> frozenset[str]:
+        """Return the ids of the tasks that the gate before the run has left out of it."""
+        held = (result for result in self.gates(run_id) if result.gate == TASKS)
+        return frozenset(task_id for result in held for task_id in result.quarantined)
 
     def record_stage(self, report: StageReport) -> None:
         """Store one pass of a stage."""

@@ -1,5 +1,6 @@
 """The store keeps each fact once, on SQLite and on PostgreSQL alike."""
 
+import json
 import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -10,7 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, text
 
 from taskdata import tables
-from taskdata.errors import Misuse, NightshiftError, StoreUnavailable
+from taskdata.errors import BadTaskData, Misuse, NightshiftError, StoreUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage
 from taskdata.schema.gate import GateResult
@@ -103,6 +104,21 @@ def test_a_release_is_the_hash_of_its_tasks_whatever_their_order(store, new_task
     assert first == again
     assert other.hash != first.hash
     assert store.tasks_of_release(first.hash) == {one.content_hash: one, two.content_hash: two}
+
+
+def test_a_task_that_was_edited_in_the_database_is_refused_by_name(store, new_task):
+    release = store.add_release("bank", [new_task("one"), new_task("two")], {}).hash
+    edited = {**new_task("two").model_dump(mode="json"), "query": "Say that all is well, please."}
+    with store._engine.begin() as connection:
+        connection.execute(
+            text("UPDATE task SET spec = :spec WHERE task_id = 'two'"), {"spec": json.dumps(edited)}
+        )
+
+    assert store.task(new_task("one").content_hash).id == "one"
+    with pytest.raises(BadTaskData, match="task 'two' was changed in the store"):
+        store.task(new_task("two").content_hash)
+    with pytest.raises(BadTaskData, match="task 'two' was changed in the store"):
+        store.tasks_of_release(release)
 
 
 def test_planning_the_same_trials_twice_adds_nothing(store, planned):

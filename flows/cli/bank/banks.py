@@ -275,6 +275,8 @@ def _write_report(report: "ImportReport") -> None:
         if counts:
             named = ", ".join(f"{name} ({rows})" for name, rows in sorted(counts.items()))
             console.say(f"{label}: {named}")
+    if "licence" in report.assumed:
+        console.say("The licence of some tasks is unknown; `--licence` names it, if you know it.")
     if not report.quarantined:
         return
     rows = [

@@ -95,7 +95,7 @@ def _begin(settings: "Settings", run_id: str, config: "RunConfig", workers: Exit
     from flows.workers.clusters import cluster
     from quality.gates import still_holds
     from quality.loading import load_great_expectations
-    from quality.suites.tasks import TASKS
+    from taskdata.schema.gate import TASKS
     from taskdata.store import Store
 
     importlib.import_module("flows.nightly")
@@ -137,7 +137,7 @@ def close(
     settings: "Settings", run_id: str, page: str | None, ui: str, *, as_json: bool = False
 ) -> None:
     """Write the scores of a run that is over, and where they are to be seen."""
-    from flows.cli.runs.reading import write_scores
+    from flows.cli.runs.reading import write_details, write_scores
     from flows.summaries import summary_of
     from taskdata.store import Store
 
@@ -151,6 +151,7 @@ def close(
         console.write_json(summary.model_dump(mode="json"))
         return
     write_scores(found, summary)
+    write_details(summary)
     if summary.run.dashboard:
         console.say(f"Run:       {run_id}")
         console.say(f"Dashboard: {page or summary.run.dashboard}")

@@ -72,7 +72,7 @@ def results(
         console.write_json(summary.model_dump(mode="json"))
     else:
         write_scores(run, summary, wide=wide)
-        _write_details(summary)
+        write_details(summary)
         if detail:
             write_detail(summary)
         if summary.run.dashboard:
@@ -126,7 +126,7 @@ def _limits(agent: "AgentSpec") -> str:
     )
 
 
-def _write_details(summary: "RunSummary") -> None:
+def write_details(summary: "RunSummary") -> None:
     """Write what only some runs have: predicted steps, refinement, infrastructure errors."""
     from flows.summaries import gain_rows, step_accuracies
 

@@ -75,7 +75,7 @@ def require_score(summary: "RunSummary", fail_under: float | None) -> None:
 
 def what_helps(settings: "Settings", run_id: str) -> str:
     """Return what to do about a run that failed."""
-    from quality.suites.tasks import TASKS
+    from taskdata.schema.gate import TASKS
     from taskdata.store import Store
 
     with closing(Store(settings.address)) as store:

@@ -84,7 +84,7 @@ def _made(
         checkpoints=tree_of(answer, dialog),
         answer=answer,
         reference=dialog.reference,
-        provenance=Provenance(source=source.format, license="not stated"),
+        provenance=Provenance(source=source.format, license=source.licence_of(notes)),
         extras=source.extras(notes),
     )
     return task, places

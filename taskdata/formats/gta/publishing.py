@@ -16,6 +16,8 @@ from taskdata.schema.task import InputFile, Task
 INPUTS = "inputs"
 """Folder of the published input files: each in a folder named by its sha256."""
 
+FOR_PACKS = "tasks.json"
+
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}")
 _KINDS = {
     "image": (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"),
@@ -26,20 +28,29 @@ _PUBLISHED = {"query", "files", "tools", "checkpoints"}
 
 
 def write(tasks: Iterable[Task], path: Path, fetch: Fetch, *, force: bool) -> None:
-    """Write `end.json`, `toolmeta.json` and the files into folder `path`.
+    """Write `end.json`, `tasks.json`, `toolmeta.json` and the files into folder `path`.
+
+    `tasks.json` has what the builder of GTA-2's eval packs takes of each task, in the form that it
+    takes (agent_app_eval in its repository).
 
     Raises:
         Misuse: if the folder is not empty and `force` is not given.
     """
     place = target(path, DOCUMENTS[0], fetch, force=force)
     tools: dict[str, None] = {}
+    packed: list[dict[str, Any]] = []
     with replacing(place.document) as stream:
         stream.write(b"{")
         for position, task in enumerate(tasks):
             tools |= dict.fromkeys(task.tools)
-            text = json.dumps(_item(task, place), ensure_ascii=False)
+            item = _item(task, place)
+            text = json.dumps(item, ensure_ascii=False)
+            tree = {"prompt": task.query, "full_tree": item["sub_tasks"]}
+            packed.append({"task_id": position, **tree})
             stream.write(f'{"," if position else ""}\n"{position}": {text}'.encode())
         stream.write(b"\n}\n")
+    with replacing(place.folder / FOR_PACKS) as stream:
+        stream.write(json.dumps({"tasks": packed}, ensure_ascii=False, indent=1).encode())
     with replacing(place.folder / TOOLMETA) as stream:
         meta = {name: {"name": name} for name in tools}
         stream.write(json.dumps(meta, ensure_ascii=False, indent=1).encode())

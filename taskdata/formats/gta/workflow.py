@@ -28,8 +28,12 @@ from taskdata.schema.task import InputFile, Provenance, Task, Tier
 
 DOCUMENTS = ("end.json", "step.json")
 _FIELDS = {"tools", "files", "dialogs", "gt_answer", "sub_tasks", "category", "deliverables", OURS}
-_TREES = ("checkpoints", "checkpoint_tree", "tree")
+_TREES = ("full_tree", "checkpoints", "checkpoint_tree", "tree")
 """Where a tree stands instead of in `sub_tasks`."""
+_QUERIES = ("prompt", "query")
+"""Where a query stands instead of in `dialogs`."""
+_LIST = "tasks"
+"""The member of a mapping that holds the items as a list."""
 _TYPE_OF_FILE = re.compile(r"(files|resources)\.\d+\.type")
 
 
@@ -66,7 +70,33 @@ def read(source: Source) -> Iterator[Imported]:
             return _own(found, ours)
         return _foreign(found), places
 
-    return each(source, path.name, members(path), make)
+    return each(source, path.name, _items(path, source), make)
+
+
+def _items(path: Path, source: Source) -> Iterator[RawRow]:
+    """Yield the items of a mapping by key, of a list, or of a mapping with a list `tasks`.
+
+    The last two are the forms that the builder of GTA-2's eval packs takes. An item that has a
+    `task_id` is known by it.
+    """
+    if not any(_lists_items(raw) for raw in members(path)):
+        yield from map(_by_id, members(path))
+        return
+    for raw in members(path):
+        if _lists_items(raw):
+            values = enumerate(raw.value, start=1)
+            yield from (_by_id(RawRow(number, str(number - 1), value)) for number, value in values)
+        else:
+            source.ignored[raw.item or "?"] += 1
+
+
+def _lists_items(raw: RawRow) -> bool:
+    return raw.item == _LIST and isinstance(raw.value, list)
+
+
+def _by_id(raw: RawRow) -> RawRow:
+    key = raw.value.get("task_id") if isinstance(raw.value, dict) else None
+    return replace(raw, item=str(key)) if isinstance(key, int | str) else raw
 
 
 def _in_one_shape(item: dict[str, Any]) -> dict[str, Any]:
@@ -81,8 +111,10 @@ def _in_one_shape(item: dict[str, Any]) -> dict[str, Any]:
             name = "gt_answer"
         if name is not None:
             shaped["sub_tasks"] = shaped.pop(name)
-    if "dialogs" not in shaped and isinstance(shaped.get("query"), str):
-        shaped["dialogs"] = [{"role": "user", "content": shaped.pop("query")}]
+    query = next((name for name in _QUERIES if isinstance(shaped.get(name), str)), None)
+    if "dialogs" not in shaped and query is not None:
+        shaped["dialogs"] = [{"role": "user", "content": shaped.pop(query)}]
+    shaped.pop("task_id", None)
     return shaped
 
 
@@ -132,7 +164,7 @@ def _foreign(found: _Item) -> Task:
         checkpoints=tree,
         answer=answer,
         reference=found.dialog.reference,
-        provenance=Provenance(source=source.format, license="not stated"),
+        provenance=Provenance(source=source.format, license=source.licence_of(notes)),
         extras=source.extras(notes),
     )
 

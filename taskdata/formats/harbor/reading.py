@@ -118,7 +118,7 @@ def _made(source: Source, root: Path, notes: RowNotes) -> Made:
         tools=TOOLS,
         checkpoints=_tree(config),
         resources=_resources(config),
-        provenance=Provenance(source=source.format, license=source.licence or "not stated"),
+        provenance=Provenance(source=source.format, license=source.licence_of(notes)),
         environment=_environment(around, tests, solution),
         extras=source.extras(notes),
     )

@@ -151,7 +151,7 @@ class _Reader:
             ),
             resources=Resources(max_files=_MAX_FILES),
             provenance=Provenance(
-                source=self.source.format, license=self.source.licence or "not stated"
+                source=self.source.format, license=self.source.licence_of(self.notes)
             ),
             environment=TaskEnvironment(
                 servers=tuple(our_name(name) for name in _names(config, SERVERS_NEEDED)),

@@ -1,9 +1,11 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from quality.gates import hold
+from quality.gates import hold, require
 from quality.suites.tasks import TaskRules, rules_for, task_rows, tasks_suite, tools_named
+from taskdata.errors import GateFailed
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck
 from taskdata.schema.gate import GateResult
@@ -15,18 +17,26 @@ from taskdata.schema.task import (
     ReferenceSolution,
     ReferenceStep,
     Resources,
+    SubjectiveAnswer,
     Task,
     TaskEnvironment,
 )
 
 TOOLS = {"ReadCSV", "XlsxFileGenerator", "Plot", "finish"}
 CHECKS = {"xlsx_table", "xlsx_sheets", "answer_number"}
-STARTER = TaskRules(min_checkable_share=0.7, needs_files=True, needs_reference=True)
+STARTER = TaskRules(
+    min_checkable_share=0.7, needs_files=True, needs_reference=True, quarantines=False
+)
 
 MakeTask = Callable[..., Task]
 
 
 def gate(*tasks: Task, rules: TaskRules = STARTER) -> GateResult:
+    """Hold the gate as it stops a run at any fault."""
+    return held(*tasks, rules=replace(rules, quarantines=False))
+
+
+def held(*tasks: Task, rules: TaskRules) -> GateResult:
     return hold(tasks_suite(rules), task_rows(tasks, TOOLS, CHECKS), "r1")[0]
 
 
@@ -199,6 +209,34 @@ def test_without_a_judge_a_task_that_only_a_judge_can_score_is_stopped(make_task
     assert gate(task, rules=TaskRules()).success
     (failure,) = gate(task, rules=TaskRules(needs_check=True)).failures
     assert failure.expectation.startswith("without a judge")
+    answered = make_task(
+        tier="atomic",
+        checkpoints=JUDGED,
+        deliverables=ONE_FILE,
+        answer=SubjectiveAnswer(references=("One cat.", "There is one.", "A single cat.")),
+    )
+    assert gate(answered, rules=TaskRules(needs_check=True)).success
+
+
+def test_a_task_of_a_users_bank_that_does_not_pass_is_left_out_by_itself(make_task: MakeTask):
+    broken = make_task("broken", tools=("ReadXLS",))
+
+    result = held(make_task(), broken, rules=TaskRules())
+
+    assert result.success
+    assert result.quarantined == ("broken",)
+    with pytest.raises(GateFailed, match=r"every tool a task allows exists.*ReadXLS.*: broken"):
+        require(held(broken, rules=TaskRules()))
+
+
+def test_a_task_in_its_published_form_may_have_any_tree_and_no_named_file(make_task: MakeTask):
+    judged = Checkpoint(id="j", requirement="r", weight=2, verifier=Judge(rubric="?"))
+    deep = node("root", node("a", node("b", node("c", node("d", judged)))))
+    fields = {"query": "Sum it.", "checkpoints": deep, "deliverables": ()}
+    published = Provenance(source="gta-workflow", license="not stated")
+
+    assert held(make_task(**fields, provenance=published), rules=TaskRules()).quarantined == ()
+    assert held(make_task(**fields), make_task("sound"), rules=TaskRules()).quarantined
 
 
 def test_a_row_that_never_was_a_task_is_stopped(make_task: MakeTask):
@@ -215,7 +253,11 @@ def test_the_starter_bank_promises_more_than_a_users_bank():
     judge = ModelSpec(provider="openai", model="gpt-5.2")
 
     assert rules_for(RunConfig(agents=(react,))) == TaskRules(
-        min_checkable_share=0.7, needs_check=True, needs_files=True, needs_reference=True
+        min_checkable_share=0.7,
+        needs_check=True,
+        needs_files=True,
+        needs_reference=True,
+        quarantines=False,
     )
     assert rules_for(RunConfig(bank="./mine", agents=(react,), judge=judge)) == TaskRules()
     reference = AgentSpec.parse("reference")

@@ -4,12 +4,14 @@ from collections import Counter
 
 import pytest
 
+from stages.prepare import work as prepare
 from stages.prepare.select import sampled, select
 from stages.release.importing import import_bank
 from taskdata.errors import Misuse
 from taskdata.formats.registry import writer
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.ceilings import Ceilings
+from taskdata.schema.gate import GateResult
 from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Category
 
@@ -100,3 +102,13 @@ def test_limits_by_provider_or_host_are_taken(store, released):
     limits = {name: Ceilings(concurrency=2) for name in names}
     asked = config("mine").model_copy(update={"limits": limits})
     assert select(store, asked, "run").config.limits == limits
+
+
+def test_a_task_in_quarantine_gets_no_trial(store, released):
+    run = select(store, config("mine@2"), "run")
+    left_out = GateResult(
+        gate="tasks", run_id=run.id, success=True, rows=2, expectations=1, quarantined=("two",)
+    )
+    store.record_gate(left_out)
+    prepare.do(store, run.id)
+    assert [trial.task_id for trial in store.trials(run.id, 0)] == ["one"]

@@ -9,7 +9,7 @@ from stages.score.evidence import TrialEvidence
 from stages.score.found_files import MAX_FILES, with_found_files
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.deliverable import is_meant
-from taskdata.schema.task import DeliverableSpec, DeliverableType
+from taskdata.schema.task import DeliverableSpec, DeliverableType, Provenance
 from taskdata.schema.views import JsonView
 
 ANY_JSON = DeliverableSpec(name="*.json", type=DeliverableType.JSON)
@@ -75,3 +75,18 @@ def test_the_best_file_counts_and_many_guesses_do_not(task):
     many = checked(task, guesses)
     assert many.score == pytest.approx(2)
     assert many.reason.endswith("15 files where at most 3 are expected")
+
+
+def test_a_published_task_that_names_no_file_means_any_file_that_was_left(new_task):
+    judged = Checkpoint(id="j", requirement="r", verifier=Judge(rubric="10 if right"))
+    tree = Checkpoint(id="root", requirement="r", children=(judged,))
+    own = new_task(deliverables=(), checkpoints=tree)
+    published = own.model_copy(
+        update={"provenance": Provenance(source="gta-workflow", license="not stated")}
+    )
+
+    (found,) = with_found_files(published, ["a/plan.md", "deck.pptx"]).checkpoints.leaves()
+    assert found.verifier.deliverables == ("deck.pptx", "a/plan.md")
+    (answer_alone,) = with_found_files(published, []).checkpoints.leaves()
+    assert answer_alone.verifier.deliverables == ()
+    assert with_found_files(own, ["deck.pptx"]) is own

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from taskdata.errors import Misuse
+from taskdata.formats.registry import writer
 from taskdata.schema.checkpoint import Check, Judge
 from taskdata.schema.task import Capability, Category, ImageGenerationAnswer, SubjectiveAnswer, Tier
 
@@ -164,7 +165,7 @@ def test_a_workflow_item_becomes_a_judged_tree(read, workflow_folder, item):
     )
     assert [child.id for child in second.children] == ["2-1", "2-2"]
     assert task.extras["gta-workflow"]["sub_tasks.1.0.id"] == "2.1"
-    filled_in = {"category": 1, "title": 1, "human_minutes": 1, "deliverables": 1}
+    filled_in = {"category": 1, "title": 1, "human_minutes": 1, "deliverables": 1, "licence": 1}
     assert result.source.assumed == filled_in
 
 
@@ -314,3 +315,40 @@ def test_deliverables_may_be_stated_by_format(read, workflow_folder, item):
     ]
     result = read("gta-workflow", workflow_folder(item(deliverables=[{"type": "hologram"}])))
     assert [row.field for row in result.refused] == ["deliverables.0.name"]
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_the_forms_of_the_builder_of_eval_packs_are_read(read, workflow_folder, item, wrapped):
+    fields = item()
+    tree, query = fields["sub_tasks"], fields["dialogs"][0]["content"]
+    packed = [{"task_id": number, "prompt": query, "full_tree": tree} for number in (7, 12)]
+    whole = {"schema_version": 1, "by": {"a": 1}, "tasks": packed} if wrapped else packed
+    result = read("gta-workflow", workflow_folder(text=json.dumps(whole)))
+    (as_published,) = read("gta-workflow", workflow_folder(item())).tasks
+    assert [task.id for task in result.tasks] == ["gta-workflow-7", "gta-workflow-12"]
+    assert not result.refused
+    assert result.tasks[0].query == as_published.query
+    assert result.tasks[0].checkpoints == as_published.checkpoints
+    assert set(result.source.ignored) == ({"schema_version", "by"} if wrapped else set())
+
+
+def test_what_is_written_for_the_builder_of_eval_packs_is_read_again(
+    read, workflow_folder, item, tmp_path
+):
+    (task,) = read("gta-workflow", workflow_folder(item())).tasks
+    writer("gta-workflow")([task], tmp_path / "out", lambda *_: None, force=False)
+    packed = json.loads((tmp_path / "out" / "tasks.json").read_text())
+    assert [entry["task_id"] for entry in packed["tasks"]] == [0]
+    (again,) = read("gta-workflow", tmp_path / "out" / "tasks.json").tasks
+    assert (again.query, again.checkpoints) == (task.query, task.checkpoints)
+
+
+def test_trees_of_any_depth_and_subtrees_without_weight_are_kept(read, workflow_folder, item):
+    deep = leaf(id="1.1.1.1.1", weight=3)
+    for depth in (4, 3, 2, 1):
+        deep = leaf(id=".".join("1" * depth), sub_tasks=[deep])
+    nothing = leaf(id="2", weight=0, sub_tasks=[leaf(id="2.1", weight=0)])
+    (task,) = read("gta-workflow", workflow_folder(item(sub_tasks=[deep, nothing]))).tasks
+    assert task.checkpoints.depth() == 6
+    assert task.provenance.as_published
+    assert [one.weight for one in task.checkpoints.leaves()] == [3, 0]

@@ -392,3 +392,17 @@ def test_an_unsound_tree_costs_its_row(read, new_task, tmp_path, weight, childre
     assert [task.id for task in result.tasks] == ["good"]
     assert reason in result.refused[0].reason
     assert result.refused[0].field.startswith("checkpoints")
+
+
+def test_a_row_without_a_licence_is_never_given_one(new_task, tmp_path, read):
+    bare = json.loads(new_task().canonical_json())
+    del bare["provenance"]
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(json.dumps(bare) + "\n")
+
+    found = read("jsonl", path)
+    named = read("jsonl", path, licence="MIT")
+
+    assert [task.provenance.license for task in found.tasks] == ["unknown"]
+    assert found.source.assumed == {"licence": 1}
+    assert [task.provenance.license for task in named.tasks] == ["MIT"]

@@ -68,7 +68,7 @@ def test_programs_that_import_the_pools_package_bring_it(read):
 
 
 def test_the_licence_that_is_given_is_that_of_every_task(read):
-    assert {t.provenance.license for t in read("toolathlon", POOL).tasks} == {"not stated"}
+    assert {t.provenance.license for t in read("toolathlon", POOL).tasks} == {"unknown"}
     given = read("toolathlon", POOL, licence="Apache-2.0")
     assert {t.provenance.license for t in given.tasks} == {"Apache-2.0"}
 

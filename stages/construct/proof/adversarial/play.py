@@ -147,4 +147,4 @@ def _unplayed(leaf: Checkpoint) -> LeafScore:
 
 
 def _root(task: Task, leaves: Mapping[str, LeafScore]) -> NodeScore:
-    return aggregate(task.checkpoints, leaves, weightless_is_0=task.provenance.weightless_is_0)
+    return aggregate(task.checkpoints, leaves, weightless_is_0=task.provenance.as_published)
