@@ -94,12 +94,13 @@ def _next_id(trial: Trial) -> str:
 
 
 def _refined(store: Store, run: Run, parent: Trial) -> Trial:
+    arm, task = run.config.feedback, store.task(parent.task_hash)
     signals = signals_of(store, parent, run.config.success)
     return parent.model_copy(
         update={
             "id": _next_id(parent),
             "round": parent.round + 1,
             "parent_trial_id": parent.id,
-            "feedback": feedback(run.config.feedback, store.task(parent.task_hash), signals),
+            "feedback": feedback(arm, task, signals, store.diagnosis(parent.id)),
         }
     )

@@ -22,7 +22,7 @@ from taskdata.schema.tool_backends import NamedModel, ToolBackends
 from taskdata.schema.tool_use import ToolUse
 from taskdata.schema.transcript import Ending, ShownFile, Usage
 
-Feedback = Literal["checkpoint", "coarse"]
+Feedback = Literal["none", "coarse", "checkpoint", "diagnosis"]
 SandboxName = Literal["bubblewrap", "docker"]
 Replies = Literal["ask", "keep", "replay"]
 Purpose = Literal["evaluation", "proof", "confirmation", "rescoring"]
@@ -47,7 +47,8 @@ class RunConfig(ToolBackends):
     refinement_rounds: int = Field(default=1, ge=0, le=8)
     """New attempts after the first, each with feedback on the one before."""
     feedback: Feedback = "checkpoint"
-    """`checkpoint` says what each checkpoint found; `coarse` only that it is not right yet."""
+    """`checkpoint` says what each checkpoint found, `diagnosis` what went wrong on the way,
+    `coarse` only that it is not right yet, and `none` nothing."""
     sandbox: SandboxName = "bubblewrap"
     """Where agents act."""
     judge: NamedModel | None = None

@@ -50,6 +50,12 @@ class ResultStore(TrialStore):
         for start in range(0, len(ids), _AT_ONCE):
             yield from self._joined(ids[start : start + _AT_ONCE], beside)
 
+    def diagnosis(self, trial_id: str) -> Diagnosis | None:
+        """Return the labels of a trial, None if it has none."""
+        with self._plainly_reading() as connection:
+            row = connection.execute(_DIAGNOSES, {"trials": [trial_id]}).mappings().first()
+        return None if row is None else _diagnosis(row)
+
     def _trial_ids(self, run_id: str, round_: int | None) -> list[str]:
         query = sa.select(TRIALS.c.id).where(TRIALS.c.run_id == run_id)
         if round_ is not None:

@@ -2,7 +2,16 @@ from collections.abc import Callable
 
 import pytest
 
-from quality.breakdowns.failures import agent_failures, level_rates
+from quality.breakdowns.failures import (
+    counted,
+    failures_by_group,
+    group_failures,
+    groups_of_agents,
+    groups_of_tasks,
+    level_rates,
+)
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.diagnosis import (
     Diagnosis,
     Evidence,
@@ -10,7 +19,6 @@ from taskdata.schema.diagnosis import (
     FailureStage,
     FailureType,
     Label,
-    ModelLabelling,
     Taxonomy,
 )
 from taskdata.schema.failures import FailureShare, RequirementLevel
@@ -66,7 +74,7 @@ def test_labels_are_shares_of_failed_trials_and_lost_trials_have_none(
         labelled(make_result(task=task, repetition=2), failed=False),
         lost,
     ]
-    found = agent_failures("a", results, {lost.trial.id: "provider"}, lambda *_: B, 7.0)
+    found = group_failures("a", counted(results, {lost.trial.id: "provider"}, lambda *_: B, 7.0))
 
     assert (found.trials, found.scored, found.failed, found.lost) == (4, 3, 2, 1)
     assert found.labels["tool_use"] == {"no_verification": FailureShare(n=2, of=2)}
@@ -85,39 +93,44 @@ def test_labels_are_shares_of_failed_trials_and_lost_trials_have_none(
     assert found.requirements[B] == FailureShare(n=2 * len(leaves), of=3 * len(leaves))
 
 
-def test_labels_of_rules_and_of_a_model_are_told_apart(
-    make_task: Callable[..., Task], make_result: MakeResult
-):
-    task = make_task()
-    loop, misread = (Taxonomy.LONG_RUN, "loop"), (Taxonomy.TOOL_USE, "fine_grained_perception")
-    asked = ModelLabelling(model="m", decided=("stage",))
-    first, second, third = (
-        labelled(make_result(task=task, repetition=n), loop, misread) for n in range(3)
-    )
-    by_rules, by_model = first.diagnosis.labels
-    labels = (by_rules, by_model.model_copy(update={"by": "openai/m"}))
-    changes = {"labels": labels, "by_model": asked, "stage": FailureStage.REASON}
+def _all_wrong(task: Task) -> dict[str, float]:
+    return {leaf.id: 0.0 for leaf in task.checkpoints.leaves()}
+
+
+@pytest.fixture
+def by_group(make_task: Callable[..., Task], make_result: MakeResult):
+    """Failures by group of two agents of one model and a control, on a small and a larger task."""
+    leaf = Checkpoint(id="totals", requirement="right", verifier=Check(name="answer_number"))
+    small = make_task("small", checkpoints=leaf, deliverables=())
+    larger = make_task("larger", category="creative_design")
+    agents = [AgentSpec.parse(name) for name in ("react:openai/m", "function_calling:openai/m")]
+    agents.append(AgentSpec.parse("nop"))
     results = [
-        first.model_copy(update={"diagnosis": first.diagnosis.model_copy(update=changes)}),
-        _with_asked(second, ModelLabelling(model="m", rejected="no such place")),
-        _with_asked(third, ModelLabelling(model="m", error="no money")),
+        labelled(make_result(agent.name, task=task, leaves=_all_wrong(task)))
+        for agent in agents
+        for task in (small, larger)
     ]
-    found = agent_failures("a", results, {}, lambda *_: B, 7.0)
-    assert found.of_model == {
-        "stage": {"reason": 1},
-        "tool_use": {"fine_grained_perception": 1},
-        "tool_use_category": {"multimodal_capability": 1},
-    }
-    # Of the first trial: stage, type, two labels; of the others: type, two labels.
-    assert found.given_by == {
-        "rules": FailureShare(n=8, of=10),
-        "model": FailureShare(n=2, of=10),
-    }
-    assert (found.asked, found.rejected) == (2, 1)
-    alone = agent_failures("a", [third], {}, lambda *_: B, 7.0)
-    assert (alone.given_by, alone.asked) == ({}, 0)
+    return failures_by_group(
+        counted(results, {}, lambda *_: C, 7.0),
+        [agent.name for agent in agents],
+        groups_of_agents(agents),
+        groups_of_tasks((small, larger)),
+    )
 
 
-def _with_asked(result: TrialResult, asked: ModelLabelling) -> TrialResult:
-    diagnosis = result.diagnosis.model_copy(update={"by_model": asked})
-    return result.model_copy(update={"diagnosis": diagnosis})
+def test_failures_are_counted_by_agent_model_harness_and_groups_of_tasks(by_group):
+    found = {by: {g.group: g.failed for g in groups} for by, groups in by_group.items()}
+    assert found == {
+        "agent": {"react:openai/m": 2, "function_calling:openai/m": 2, "nop": 2},
+        "model": {"openai/m": 4},
+        "harness": {"function_calling": 2, "react": 2},
+        "category": {"creative_design": 2, "data_analysis": 2},
+        "deliverable_type": {"answer": 2, "docx": 2, "xlsx": 2},
+        "leaves": {"3-7": 2, "other": 2},
+    }
+
+
+def test_requirements_are_summed_over_the_trials_of_a_group(by_group):
+    (model,) = by_group["model"]
+    assert model.requirements[C] == FailureShare(n=10, of=10)
+    assert model.requirements[A] == FailureShare(n=0, of=0)
