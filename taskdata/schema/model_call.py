@@ -21,6 +21,7 @@ class CallPurpose(StrEnum):
     JUDGE = "judge"
     SIMULATED_USER = "simulated_user"
     LABELLER = "labeller"
+    CRITIC = "critic"
     CONSTRUCTION = "construction"
 
 

@@ -22,12 +22,18 @@ _RECORDED = sa.select(*(column for column in _CALLS.columns if column.name != "i
 _SHARED = _RECORDED.where(_CALLS.c.shared_key == sa.bindparam("key")).limit(1)
 _OF_TRIAL = _RECORDED.where(_CALLS.c.trial_id == sa.bindparam("trial"), _CALLS.c.reply.is_not(None))
 _IS_JUDGES = _CALLS.c.purpose == CallPurpose.JUDGE.value
+_IS_CRITICS = _CALLS.c.purpose == CallPurpose.CRITIC.value
 _IS_USERS = _CALLS.c.purpose == CallPurpose.SIMULATED_USER.value
 _IS_LABELLERS = _CALLS.c.purpose == CallPurpose.LABELLER.value
 _IS_AFTER_TRIAL = _IS_JUDGES | _IS_LABELLERS
 _OF_AGENT, _OF_JUDGE = _OF_TRIAL.where(~_IS_AFTER_TRIAL), _OF_TRIAL.where(_IS_JUDGES)
 _OF_LABELLER = _OF_TRIAL.where(_IS_LABELLERS)
-_BESIDE = (CallPurpose.JUDGE, CallPurpose.SIMULATED_USER, CallPurpose.LABELLER)
+_BESIDE = (
+    CallPurpose.JUDGE,
+    CallPurpose.SIMULATED_USER,
+    CallPurpose.CRITIC,
+    CallPurpose.LABELLER,
+)
 """What is paid for a trial beside its agent and the agent's tools."""
 _IS_ANSWERED = _CALLS.c.model != NO_REPLY
 _OF_ITS_TRIAL = col(TrialRow.id) == _CALLS.c.trial_id
@@ -59,7 +65,7 @@ class CallStore(StoreConnection):
     def paid_calls(self, trial_id: str) -> list[ModelCall]:
         """Return the trial's calls with a stored reply, in order.
 
-        These are the calls of the agent, of its tools and of the simulated user.
+        These are the calls of the agent, of its tools, of the simulated user and of the critic.
         """
         return self._calls(_OF_AGENT, {"trial": trial_id})
 
@@ -93,7 +99,7 @@ class CallStore(StoreConnection):
             connection.execute(drop)
 
     def efforts_beside(self, run_id: str) -> dict[CallPurpose, dict[str, CallEffort]]:
-        """Return what judges, simulated users and labellers took, by trial of the run.
+        """Return what judges, users, critics and labellers took, by trial of the run.
 
         Trials without paid calls are left out.
         """
@@ -133,6 +139,18 @@ class CallStore(StoreConnection):
             .where(named[0] == model.provider, named[1] == model.model)
         )
         return _effort(*self._sum(query))
+
+    def past_critique(self, critic: ModelSpec) -> CallEffort:
+        """Return what that model's calls took together where it wrote feedback, in all runs."""
+        by = _CALLS.c.model
+        with self._plainly_reading() as connection:
+            rows = connection.execute(_answered(_IS_CRITICS, by).group_by(by)).all()
+        own = [
+            _effort(*_known(*sums))
+            for answered_by, *sums in rows
+            if _who_answered([critic], answered_by) == critic
+        ]
+        return sum(own, CallEffort())
 
     def _past_on_panels(self, judge: ModelSpec) -> CallEffort:
         """Return what that judge's calls took in the runs that had it on a panel.

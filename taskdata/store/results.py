@@ -61,7 +61,7 @@ class ResultStore(TrialStore):
         if round_ is not None:
             query = query.where(TRIALS.c.round == round_)
         query = query.order_by(
-            TRIALS.c.round, TRIALS.c.agent, TRIALS.c.task_id, TRIALS.c.repetition
+            TRIALS.c.round, TRIALS.c.agent, TRIALS.c.task_id, TRIALS.c.repetition, TRIALS.c.arm
         )
         with self._plainly_reading() as connection:
             return list(connection.execute(query).scalars())
@@ -91,6 +91,7 @@ class ResultStore(TrialStore):
                 diagnosis=labelled.get(one),
                 judging=beside[CallPurpose.JUDGE].get(one, _NOTHING),
                 talking=beside[CallPurpose.SIMULATED_USER].get(one, _NOTHING),
+                critique=beside[CallPurpose.CRITIC].get(one, _NOTHING),
                 labelling=beside[CallPurpose.LABELLER].get(one, _NOTHING),
             )
 

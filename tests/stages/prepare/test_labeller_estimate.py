@@ -55,5 +55,5 @@ def test_what_it_cost_before_is_what_it_will_likely_cost(store, task, new_run, p
     assert found.calls_seen == 1
     assert found.likely.cost_usd == found.trials * 0.25
     assert found.likely.tokens == found.trials * 1000
-    together = totals([], None, None, None, found)
+    together = totals([], labeller=found)
     assert together["likely_usd"] == found.trials * 0.25
