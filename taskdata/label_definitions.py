@@ -83,7 +83,9 @@ DEFINITIONS: Mapping[str, Mapping[str, str]] = {
             "a limit was reached, and at least half of the turns (and at least three) had "
             "no successful call"
         ),
-        "lost_context": "the agent forgot or contradicted what it had been told or had found earlier",
+        "lost_context": (
+            "the agent forgot or contradicted what it had been told or had found earlier"
+        ),
     },
     "arguments": {
         "asks_user": "the reply has no action, and it or the final answer asks the user for more",
