@@ -20,6 +20,7 @@ class TrialRow(NamedTuple):
     title: str
     category: str
     round: int
+    arm: str
     repetition: int
     score: float | None
     upper: float | None
@@ -58,7 +59,7 @@ def trials_on_page(
     """Return the trials that the page lists, in the order of `results`.
 
     Of more than `most`, these are some trials of each cluster, and the first repetitions, task by
-    task and with all agents and rounds, so that agents can still be compared.
+    task and with all agents, rounds and arms, so that agents can still be compared.
     """
     if len(results) <= most:
         return results
@@ -127,6 +128,7 @@ def _row(
         title=task.title[:160],
         category=trial.category,
         round=trial.round,
+        arm=trial.arm,
         repetition=trial.repetition,
         score=result.root_score,
         upper=result.root_score_upper,

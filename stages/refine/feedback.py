@@ -19,8 +19,8 @@ from stages.refine.check_sentences import check_sentence
 from stages.refine.label_sentences import label_sentence, stage_sentences
 from stages.refine.policy import Policy
 from taskdata.errors import NightshiftError
+from taskdata.schema.arms import Arm
 from taskdata.schema.diagnosis import Diagnosis
-from taskdata.schema.run import Feedback
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Ending
 
@@ -31,7 +31,7 @@ _COSTLIEST = 3
 """Requirements that `diagnosis` names."""
 
 
-def feedback(arm: Feedback, task: Task, signals: Signals, diagnosis: Diagnosis | None) -> str:
+def feedback(arm: Arm, task: Task, signals: Signals, diagnosis: Diagnosis | None) -> str:
     """Return the feedback of an arm on a scored trial of `task` that did not succeed.
 
     Args:

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import get_args
 
 import pytest
 
@@ -18,9 +17,10 @@ from stages.score.library import run_check
 from stages.score.tool_results import score_tool_result
 from stages.score.tree import aggregate
 from taskdata.banks.loader import load_bank
+from taskdata.schema.arms import ARMS, ASKING_ARMS
 from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
 from taskdata.schema.diagnosis import LABELS, Diagnosis, Evidence, Label, Taxonomy
-from taskdata.schema.run import Deliverable, Feedback, OutcomeStatus, TrialOutcome
+from taskdata.schema.run import Deliverable, OutcomeStatus, TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.success import SuccessRule
 from taskdata.schema.task import Task
@@ -30,7 +30,8 @@ from tests.soak import at_length_only
 from tests.stages.diagnose.played import NOON
 from tests.stages.refine.planting import Planter, leaks
 
-ARMS: tuple[Feedback, ...] = get_args(Feedback)
+RULED_ARMS = [arm for arm in ARMS if arm not in ASKING_ARMS]
+"""The arms whose feedback rules write; what critics are shown is tested in test_critique.py."""
 BANKS = ("starter", "starter-closed-loop")
 NOT_PLANTED = {
     ("pptx_text_size", "scope"),
@@ -130,7 +131,7 @@ def feedbacks(task: Task, planter: Planter) -> Iterator[str]:
     some = planter.planted[::2][:40]
     for views, answer in (({}, ""), (views_of(task, some), f"It is {', '.join(some[:5])}.")):
         signals = scored(task, views, answer)
-        for arm in ARMS:
+        for arm in RULED_ARMS:
             yield feedback(arm, task, signals, diagnose("t1", signals))
         values = itertools.cycle(planter.planted)
         for diagnosis in diagnoses(
