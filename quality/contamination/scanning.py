@@ -3,9 +3,8 @@
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
-from io import TextIOWrapper
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import IO
 
 from pydantic import Field
 
@@ -150,7 +149,7 @@ def _pieces(path: Path) -> Iterator[tuple[int, str]]:
     with path.open("rb") as raw:
         is_packed = raw.read(2) == _GZIP
         raw.seek(0)
-        stream: IO[bytes] = gzip.GzipFile(fileobj=raw) if is_packed else raw
+        stream = gzip.GzipFile(fileobj=raw) if is_packed else raw
         head = stream.read(_HEAD)
         stream.seek(0)
         encoding = "utf-16" if head[:2] in _UTF16 else "utf-8"
@@ -159,7 +158,7 @@ def _pieces(path: Path) -> Iterator[tuple[int, str]]:
         yield from _lines(stream, encoding)
 
 
-def _lines(stream: IO[bytes], encoding: str) -> Iterator[tuple[int, str]]:
+def _lines(stream: gzip.GzipFile | BufferedReader, encoding: str) -> Iterator[tuple[int, str]]:
     text = TextIOWrapper(stream, encoding=encoding, errors="replace", newline=None)
     number, rest = 1, ""
     try:

@@ -53,8 +53,8 @@ def _of_withdrawn(tasks: Sequence[WithdrawnTask]) -> Iterator[str]:
         )
     if kept:
         yield (
-            f"{_count(len(kept), 'task was', 'tasks were')} withdrawn since this run, whose "
-            f"figures still include them: {_tombstones(kept)}."
+            f"{_count(len(kept), 'task was', 'tasks were')} withdrawn since; the figures "
+            f"of this run still count {'it' if len(kept) == 1 else 'them'}: {_tombstones(kept)}."
         )
 
 

@@ -50,8 +50,13 @@ def withdraw(
 def _write_pages_again(
     settings: "Settings", store: "Store", hashes: "Collection[str]"
 ) -> list[str]:
-    """Write the pages of the releases that hold the task, where they are; return their paths."""
+    """Write the pages of releases that hold the task, and those over all nights, if there are any.
+
+    Returns:
+        Where they are.
+    """
     from flows.banks.releasing import publish_bank
+    from flows.site import write_nights
 
     held = [
         notes
@@ -59,4 +64,8 @@ def _write_pages_again(
         if any(entry.task_hash in hashes for entry in notes.lineage)
     ]
     there = (n for n in held if (settings.bank_folder(n.bank) / str(n.version)).is_dir())
-    return [str(publish_bank(settings, store, notes)) for notes in there]
+    pages = [str(publish_bank(settings, store, notes)) for notes in there]
+    if store.runs_with_a_morning():
+        write_nights(settings, store, ())
+        pages.append(str(settings.site_folder / "index.html"))
+    return pages

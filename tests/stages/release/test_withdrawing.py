@@ -61,7 +61,7 @@ def test_an_earlier_run_keeps_its_figures_and_says_that_the_task_was_withdrawn(s
     prepare.do(store, run.id)
     assert {result.trial.task_id for result in store.results(run.id)} == {"one", "two"}
     (sentence,) = told(store, run)
-    assert "1 task was withdrawn since this run, whose figures still include them: one" in sentence
+    assert "1 task was withdrawn since; the figures of this run still count it: one" in sentence
 
 
 def test_a_withdrawn_task_cannot_be_asked_for_and_is_in_no_sample(store, office):
