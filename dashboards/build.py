@@ -207,7 +207,7 @@ def _packed_trials(
     later = defaultdict(list)
     for result in results:
         if result.trial.parent_trial_id is not None:
-            later[result.trial.parent_trial_id].append(result.trial.id)
+            later[result.trial.parent_trial_id].append(result.trial)
     pictures: set[str] = set()
     pages: dict[str, int] = {}
     sizes: dict[str, int] = {}

@@ -210,7 +210,9 @@ def execute_flow(run_id: str, round: int = 0, night_seconds_left: float | None =
         _require_agents(store, run_id, "execute")
         due = executing.due(store, run_id, round)
         config = store.run(run_id).config
-        models = [*(agent.model for agent in config.agents), config.user] if due else []
+        models = (
+            [*(agent.model for agent in config.agents), config.user, config.critic] if due else []
+        )
         shared = _Shared(
             settings,
             store,

@@ -130,12 +130,12 @@ def step_accuracies(summary: RunSummary) -> list[dict[str, str]]:
 
 
 def gain_rows(summary: RunSummary) -> list[dict[str, str]]:
-    """Return one row per agent and refinement round: what the round changed."""
+    """Return one row per agent, arm and refinement round: what the round changed."""
     return [
         {
             "agent": gain.agent,
+            "arm": gain.arm,
             "round": str(gain.round),
-            "feedback": gain.feedback,
             "n": f"{gain.gain.n}/{gain.trials}",
             "errors": _rate(gain.errors, gain.trials),
             "before": _number(gain.mean_before),

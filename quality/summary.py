@@ -83,13 +83,15 @@ def summarise(
             for agent in run.config.agents
         ),
         refinement=tuple(
-            _gain(agent, round_, run.config.feedback, own)
+            _gain(agent, arm, round_, own)
             for agent, own in by_agent.items()
-            for round_ in sorted({r.trial.round for r in own} - {0})
+            for arm in run.config.feedback
+            for round_ in sorted({r.trial.round for r in own if r.trial.arm == arm})
         ),
         unevaluated=sum(result.score is None for result in results),
         judging=_judging(results),
         talking=_talking(results),
+        critique=sum((r.critique for r in results), CallEffort()),
         disagreement=_disagreement(results),
         comparisons=tuple(
             _comparison(first, second, by_agent) for first, second in combinations(by_agent, 2)
@@ -361,9 +363,9 @@ def _cause(result: TrialResult) -> str:
     return text.strip().splitlines()[0][:_CAUSE_LENGTH]
 
 
-def _gain(agent: str, round_: int, feedback: str, results: Sequence[TrialResult]) -> RefinementGain:
+def _gain(agent: str, arm: str, round_: int, results: Sequence[TrialResult]) -> RefinementGain:
     parents = {r.trial.id: r for r in results}
-    refined = [r for r in results if r.trial.round == round_]
+    refined = [r for r in results if (r.trial.arm, r.trial.round) == (arm, round_)]
     pairs = []
     for result in refined:
         parent = parents.get(result.trial.parent_trial_id or "")
@@ -373,8 +375,8 @@ def _gain(agent: str, round_: int, feedback: str, results: Sequence[TrialResult]
         pairs.append((before, result.root_score, result.trial.task_id))
     return RefinementGain(
         agent=agent,
+        arm=arm,
         round=round_,
-        feedback=feedback,
         trials=len(refined),
         errors=sum(r.is_infrastructure_error for r in refined),
         mean_before=_mean([before for before, _, _ in pairs]),

@@ -92,6 +92,12 @@ class DeadlinePassed(NightshiftError):
     transient = True
 
 
+class CriticFailed(NightshiftError):
+    """The model that writes feedback on an attempt could not be reached, or refused."""
+
+    transient = True
+
+
 class SimulatedUserFailed(NightshiftError):
     """The model that plays a task's user cannot be reached, refuses or gives unreadable answers.
 

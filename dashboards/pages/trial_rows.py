@@ -18,6 +18,7 @@ class TrialRow(NamedTuple):
     title: str
     category: str
     round: int
+    arm: str
     repetition: int
     score: float | None
     upper: float | None
@@ -40,8 +41,8 @@ def trials_on_page(
 ) -> Sequence[TrialResult]:
     """Return the trials that the page lists, in the order of `results`.
 
-    Of more than `most`, these are the first repetitions, task by task and with all agents and
-    rounds, so that agents can still be compared.
+    Of more than `most`, these are the first repetitions, task by task and with all agents, rounds
+    and arms, so that agents can still be compared.
     """
     if len(results) <= most:
         return results
@@ -81,6 +82,7 @@ def _row(result: TrialResult, task: Task, rule: SuccessRule) -> TrialRow:
         title=task.title[:160],
         category=trial.category,
         round=trial.round,
+        arm=trial.arm,
         repetition=trial.repetition,
         score=result.root_score,
         upper=result.root_score_upper,

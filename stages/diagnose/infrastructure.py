@@ -14,6 +14,7 @@ _BY_ERROR = {
     "ModelRejected": PROVIDER,
     "JudgeUnreadable": PROVIDER,
     "SimulatedUserFailed": PROVIDER,
+    "CriticFailed": PROVIDER,
     "SandboxFailed": SANDBOX,
     "ChecksFailed": SANDBOX,
     "ToolUnavailable": TOOL_BACKEND,

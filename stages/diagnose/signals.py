@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, checked_by_code
 from taskdata.schema.run import TrialOutcome
-from taskdata.schema.scores import NodeScore, TrialScore
+from taskdata.schema.scores import CheckFinding, NodeScore, TrialScore
 from taskdata.schema.service import service_of
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.task import Task
@@ -41,6 +41,8 @@ class LeafSignal:
     """The deliverable that the leaf is about is missing, unreadable or empty."""
     absent: bool = False
     """The deliverable is missing, and no delivered file seems to be meant for it."""
+    finding: CheckFinding | None = None
+    """What its check counted, without any value; None: nothing."""
 
     @property
     def lost(self) -> float:
@@ -197,6 +199,7 @@ def _leaves(
         undelivered = undelivered | {ANSWER}
     absent = {name for name in undelivered if not _is_there_somehow(name, outcome, task)}
     leaves = []
+    findings = {leaf.leaf_id: leaf.finding for leaf in score.leaves}
     for leaf_id, leaf_score, share in _shares(score.root, 1.0):
         looked_at = _looked_at(checkpoints[leaf_id])
         leaves.append(
@@ -207,6 +210,7 @@ def _leaves(
                 share=share,
                 undelivered=bool(looked_at) and looked_at <= undelivered,
                 absent=bool(looked_at) and looked_at <= absent,
+                finding=findings.get(leaf_id),
             )
         )
     return tuple(leaves)

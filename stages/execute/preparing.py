@@ -21,11 +21,13 @@ from environments.tool_runtime.states import require_ready
 from stages.execute.assignment import Harness
 from stages.execute.attempt import RunningAttempt
 from stages.execute.dialogue.simulated_user import TalkingUser
+from stages.execute.earlier import EarlierWork, earlier_work, sample_of
 from stages.execute.harness import HarnessKind, tools_that_run
 from stages.execute.preprocessing import Files, begun
 from stages.execute.talks import talking_user
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
+from taskdata.schema.arms import EarlierAttempt
 from taskdata.schema.model_call import CallPurpose
 from taskdata.schema.task import Task
 
@@ -62,6 +64,8 @@ class Prepared:
     """The tools and servers that the task offers."""
     surroundings: Surroundings
     workspace: Workspace
+    earlier: EarlierAttempt | None = None
+    """What the agent is told of the attempt that it refines; None in a first attempt."""
 
 
 @asynccontextmanager
@@ -84,6 +88,7 @@ async def prepared(
     shared, deadline, draft = attempt.shared, attempt.deadline, attempt.draft
     config = shared.worker.run.config
     offer = offered(task)
+    before = await asyncio.to_thread(earlier_work, attempt, task)
     require_ready(tools_that_run(kind, task, offer.tools), config, config.sandbox)
     harness = build(agent, task)
     user = talking_user(attempt, task, agent, kind)
@@ -100,10 +105,21 @@ async def prepared(
             deadline.step = "making its workspace"
             async with (
                 begun(shared.worker, task, ports, draft.started_at) as start,
-                _workspace(shared.worker.folder, task, start.files) as workspace,
+                _workspace(shared.worker.folder, task, start.files, before) as workspace,
             ):
                 around = Surroundings(services, network, start.servers)
-                yield Prepared(task, agent, kind, harness, model, user, offer, around, workspace)
+                yield Prepared(
+                    task,
+                    agent,
+                    kind,
+                    harness,
+                    model,
+                    user,
+                    offer,
+                    around,
+                    workspace,
+                    None if before is None else before.told,
+                )
         finally:
             if draft.limits is not None:
                 found = {"services": services.facts, "refused_targets": network.refused()}
@@ -127,20 +143,25 @@ def _model(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient | None:
             return client
         # Local models cost nothing, so their calls are neither stored nor charged.
         log = CallLog(attempt.calls, Payer(CallPurpose.AGENT, owner=due.trial.id))
-    shares, sample = replies != "ask", due.trial.repetition
+    # A later attempt without feedback may ask what the first one asked, and is to be told anew.
+    shares, sample = replies != "ask", sample_of(due.trial)
     return RecordedClient(client, agent.model, base_url, log, shares, sample)
 
 
 @asynccontextmanager
-async def _workspace(parent: Path, task: Task, files: Files) -> AsyncIterator[Workspace]:
+async def _workspace(
+    parent: Path, task: Task, files: Files, before: EarlierWork | None
+) -> AsyncIterator[Workspace]:
     """Yield a workspace with the task's initial files where the agent looks for them."""
     own = await image_files(task.image, task.resources) if task.image else {}
-    at_hand = {**own, **files}
-    made = (
-        open_workspace(parent, {}, at_hand, task.folders)
-        if task.has_one_workspace
-        else open_workspace(parent, at_hand)
-    )
+    at_hand: Files = {**own, **files}
+    given: Files = {} if task.has_one_workspace else at_hand
+    begun_with: Files = at_hand if task.has_one_workspace else {}
+    if before is not None:
+        # Of a single workspace the earlier files are all that there is: some may be deleted.
+        given, begun_with = {**before.to_read, **given}, before.to_go_on or begun_with
+    folders = task.folders if task.has_one_workspace else ()
+    made = open_workspace(parent, given, begun_with, folders)
     async with made as workspace:
         if task.image is not None:
             await asyncio.to_thread(let_files_be_run, workspace.output)

@@ -51,7 +51,7 @@ class AgentEstimate(Value):
 
     agent: str
     trials: int = Field(ge=0)
-    """In all refinement rounds, though successful trials are not repeated."""
+    """In all arms and refinement rounds, though successful trials are not repeated."""
     likely: Effort | None = None
     """Based on earlier attempts; None: there are none."""
     attempts_seen: int = Field(ge=0)
@@ -87,6 +87,21 @@ class UserEstimate(Value):
     """How many earlier calls it is based on."""
     at_most: Effort
     """Upper bound by the most that a call shows of a talk, and by the number of calls."""
+
+
+class CritiqueEstimate(Value):
+    """What the models that write feedback would use together."""
+
+    writers: str
+    """Names of the models."""
+    critiques: int
+    """The most attempts that get feedback by a model."""
+    likely: Effort | None = None
+    """Based on earlier feedback by the same models; None: one of them has written none."""
+    calls_seen: int = Field(ge=0)
+    """How many earlier calls it is based on."""
+    at_most: Effort
+    """Limited by the most that is shown of an attempt, and by the number of attempts."""
 
 
 def estimate(store: Store, config: RunConfig, tasks: Sequence[Task]) -> tuple[AgentEstimate, ...]:
@@ -130,9 +145,15 @@ def _tools_ask_models(agent: AgentSpec, config: RunConfig, tasks: Sequence[Task]
 
 
 def trials_per_task(agent: AgentSpec, config: RunConfig) -> int:
-    """Return the most trials of each task that the agent has, over all refinement rounds."""
-    rounds = 1 + (config.refinement_rounds if harness_takes_feedback(agent.harness) else 0)
-    return rounds * len(repetitions(agent, config))
+    """Return the most trials of each task that the agent has, over all arms and rounds."""
+    return len(repetitions(agent, config)) * (1 + refined_per_trial(agent, config))
+
+
+def refined_per_trial(agent: AgentSpec, config: RunConfig) -> int:
+    """Return the most attempts that follow a first one, over all arms and refinement rounds."""
+    if not harness_takes_feedback(agent.harness):
+        return 0
+    return config.refinement_rounds * len(config.feedback)
 
 
 def likely(
@@ -245,15 +266,19 @@ def totals(
     judge: JudgeEstimate | None = None,
     max_usd: float | None = None,
     user: UserEstimate | None = None,
+    critique: CritiqueEstimate | None = None,
 ) -> Mapping[str, float | None]:
-    """Return the sums over agents, judge and user: trials, likely cost, greatest cost.
+    """Return the sums over agents, judge, user and feedback: trials, likely and greatest cost.
 
     None stands for an unknown cost.
 
     With the run's cap on money, `max_usd`, the greatest cost is at most that.
     """
-    beside = [one for one in (judge, user) if one is not None]
-    parts: list[AgentEstimate | JudgeEstimate | UserEstimate] = [*estimates, *beside]
+    beside = [one for one in (judge, user, critique) if one is not None]
+    parts: list[AgentEstimate | JudgeEstimate | UserEstimate | CritiqueEstimate] = [
+        *estimates,
+        *beside,
+    ]
     return {
         "trials": sum(estimate.trials for estimate in estimates),
         "likely_usd": _sum([e.likely.cost_usd if e.likely else None for e in parts]),

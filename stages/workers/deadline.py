@@ -51,6 +51,11 @@ class Deadline:
         seconds = self._allowed.setup_seconds
         self._part(step, seconds, f"setup_seconds = {seconds:g}")
 
+    def ask(self, step: str, seconds: float) -> None:
+        """Begin a phase that asks a model beside the agent's; `seconds` without the line for it."""
+        line = self._allowed.line_seconds
+        self._part(step, seconds + line, f"{seconds:g} s and line_seconds = {line:g}")
+
     def work(self, agent: AgentSpec, talk_seconds: float = 0.0) -> None:
         """Begin the phase in which the agent works; it includes waiting for rate limits.
 

@@ -20,6 +20,7 @@ class CallPurpose(StrEnum):
     TOOL = "tool"
     JUDGE = "judge"
     SIMULATED_USER = "simulated_user"
+    CRITIC = "critic"
     CONSTRUCTION = "construction"
 
 

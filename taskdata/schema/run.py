@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from taskdata.schema.agent import AgentSpec
+from taskdata.schema.arms import Arm, Arms, RefineIn
 from taskdata.schema.base import RelativePath, Sha256, Value
 from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.deadlines import NIGHT_DEADLINE, Deadlines
@@ -22,7 +23,6 @@ from taskdata.schema.tool_backends import NamedModel, ToolBackends
 from taskdata.schema.tool_use import ToolUse
 from taskdata.schema.transcript import Ending, ShownFile, Usage
 
-Feedback = Literal["checkpoint", "coarse"]
 SandboxName = Literal["bubblewrap", "docker"]
 Replies = Literal["ask", "keep", "replay"]
 Purpose = Literal["evaluation", "proof", "confirmation", "rescoring"]
@@ -45,9 +45,23 @@ class RunConfig(ToolBackends):
     repetitions: int = Field(default=1, ge=1, le=64)
     """Trials of each agent on each task."""
     refinement_rounds: int = Field(default=1, ge=0, le=8)
-    """New attempts after the first, each with feedback on the one before."""
-    feedback: Feedback = "checkpoint"
-    """`checkpoint` says what each checkpoint found; `coarse` only that it is not right yet."""
+    """New attempts after the first in each arm, each with feedback on the one before."""
+    feedback: Arms = ("checkpoint",)
+    """The arms, which start from the same first attempt and differ in their feedback alone.
+
+    `none` gives no feedback, `coarse` says that it is not right yet, `checkpoint` names the
+    requirements that are not met, and `diagnosis` says how it failed; in `critic` and `self` a
+    critic, or the agent's own model, writes it, and is shown the failure taxonomy in
+    `critic_taxonomy` and `self_taxonomy`.
+    """
+    refine_in: RefineIn = "afresh"
+    """`workspace`: an attempt goes on with the files that the one before left in the output folder.
+    `afresh`: that folder is empty again, and those files are beside the input files.
+    """
+    critic: NamedModel | None = None
+    """`provider/model` that writes the feedback of the arms `critic` and `critic_taxonomy`."""
+    critic_base_url: str | None = None
+    """Endpoint of `critic`."""
     sandbox: SandboxName = "bubblewrap"
     """Where agents act."""
     judge: NamedModel | None = None
@@ -214,7 +228,7 @@ class RunFigures(Value):
 
 
 class Trial(Value):
-    """One agent on one task, one repetition, one refinement round: what is asked."""
+    """One agent on one task, one repetition, one arm and round of refinement: what is asked."""
 
     id: str
     run_id: str
@@ -225,14 +239,23 @@ class Trial(Value):
     category: str
     repetition: int = Field(ge=0)
     round: int = Field(ge=0)
+    arm: Arm | Literal[""] = ""
+    """Which feedback it gets; empty in round 0, from which all arms start."""
     parent_trial_id: str | None = None
     """The attempt this one refines."""
     feedback: str | None = None
+    """The text; None in round 0 and in the arm `none`, and until a critic has written it."""
 
     @staticmethod
-    def make_id(run_id: str, agent: str, task_id: str, repetition: int, round_: int) -> str:
-        """Return the trial's id: the same question always has the same id."""
-        key = "\n".join([run_id, agent, task_id, str(repetition), str(round_)])
+    def make_id(
+        run_id: str, agent: str, task_id: str, repetition: int, round_: int, arm: str = ""
+    ) -> str:
+        """Return the trial's id: the same question always has the same id.
+
+        Refined trials of versions without arms have ids without the arm, and keep them.
+        """
+        parts = [run_id, agent, task_id, str(repetition), str(round_), *([arm] if arm else [])]
+        key = "\n".join(parts)
         return "t" + hashlib.sha256(key.encode()).hexdigest()[:15]
 
 
@@ -307,7 +330,7 @@ class PastEffort(Value):
 
 
 class CallEffort(Value):
-    """What the paid calls of a judge or of a simulated user took together."""
+    """What the paid calls of a judge, of a simulated user or of a critic took together."""
 
     calls: int = Field(default=0, ge=0)
     tokens: int = Field(default=0, ge=0)
@@ -337,6 +360,8 @@ class TrialResult(Value):
     """What was paid for its score; nothing where kept replies were enough."""
     talking: CallEffort = CallEffort()
     """What was paid for its simulated user, which is no part of the agent's cost."""
+    critique: CallEffort = CallEffort()
+    """What was paid for its feedback, in arms where a model writes it; no part of its cost."""
     diagnosis: Diagnosis | None = None
 
     @property

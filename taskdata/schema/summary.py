@@ -301,11 +301,14 @@ class AgentSummary(Value):
 
 
 class RefinementGain(Value):
-    """Change from round `round - 1` to `round` over the trials that were refined."""
+    """Change from round `round - 1` to `round` of an arm, over its trials that were refined.
+
+    Before the first round of an arm stand the first attempts, which all arms share.
+    """
 
     agent: str
+    arm: str
     round: int
-    feedback: str
     trials: int
     errors: int
     mean_before: float | None
@@ -344,6 +347,8 @@ class RunSummary(Value):
     """What the judge was paid for, over all rounds."""
     talking: CallEffort = CallEffort()
     """The paid calls of the simulated user, over all rounds."""
+    critique: CallEffort = CallEffort()
+    """The paid calls that wrote feedback, of critics and of agents' own models, over all rounds."""
     disagreement: Estimate | None = None
     """Of a panel: how far its judges' scores of a leaf are apart, in points of 10, the highest
     minus the lowest; over leaves of first attempts with at least two verdicts. None: no such leaf.

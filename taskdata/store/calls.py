@@ -22,6 +22,7 @@ _RECORDED = sa.select(*(column for column in _CALLS.columns if column.name != "i
 _SHARED = _RECORDED.where(_CALLS.c.shared_key == sa.bindparam("key")).limit(1)
 _OF_TRIAL = _RECORDED.where(_CALLS.c.trial_id == sa.bindparam("trial"), _CALLS.c.reply.is_not(None))
 _IS_JUDGES = _CALLS.c.purpose == CallPurpose.JUDGE.value
+_IS_CRITICS = _CALLS.c.purpose == CallPurpose.CRITIC.value
 _IS_USERS = _CALLS.c.purpose == CallPurpose.SIMULATED_USER.value
 _OF_AGENT, _OF_JUDGE = _OF_TRIAL.where(~_IS_JUDGES), _OF_TRIAL.where(_IS_JUDGES)
 _IS_ANSWERED = _CALLS.c.model != NO_REPLY
@@ -54,7 +55,7 @@ class CallStore(StoreConnection):
     def paid_calls(self, trial_id: str) -> list[ModelCall]:
         """Return the trial's calls with a stored reply, in order.
 
-        These are the calls of the agent, of its tools and of the simulated user.
+        These are the calls of the agent, of its tools, of the simulated user and of the critic.
         """
         return self._calls(_OF_AGENT, {"trial": trial_id})
 
@@ -91,6 +92,10 @@ class CallStore(StoreConnection):
         """Return what simulated users took by trial of the run, without trials that had none."""
         return self._efforts(run_id, _IS_USERS)
 
+    def critic_efforts(self, run_id: str) -> dict[str, CallEffort]:
+        """Return what writing feedback took by trial of the run, without trials that had none."""
+        return self._efforts(run_id, _IS_CRITICS)
+
     def _efforts(self, run_id: str, whose: sa.ColumnElement[bool]) -> dict[str, CallEffort]:
         trial = _CALLS.c.trial_id
         query = _answered(whose, trial).where(col(TrialRow.run_id) == run_id).group_by(trial)
@@ -117,6 +122,18 @@ class CallStore(StoreConnection):
             .where(named[0] == user.provider, named[1] == user.model)
         )
         return _effort(*self._sum(query))
+
+    def past_critique(self, critic: ModelSpec) -> CallEffort:
+        """Return what that model's calls took together where it wrote feedback, in all runs."""
+        by = _CALLS.c.model
+        with self._plainly_reading() as connection:
+            rows = connection.execute(_answered(_IS_CRITICS, by).group_by(by)).all()
+        own = [
+            _effort(*_known(*sums))
+            for answered_by, *sums in rows
+            if _who_answered([critic], answered_by) == critic
+        ]
+        return sum(own, CallEffort())
 
     def _past_on_panels(self, judge: ModelSpec) -> CallEffort:
         """Return what that judge's calls took in the runs that had it on a panel.

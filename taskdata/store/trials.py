@@ -89,6 +89,15 @@ class TrialStore(AttemptStore, CallStore):
                 session.connection().execute(sa.insert(TRIALS), new)
         return len(new)
 
+    def record_feedback(self, trial_id: str, feedback: str) -> str:
+        """Store the feedback that a model wrote for a trial, once; return what is stored."""
+        own = TRIALS.c.id == trial_id
+        with self._plainly_writing() as connection:
+            connection.execute(
+                sa.update(TRIALS).where(own, TRIALS.c.feedback.is_(None)).values(feedback=feedback)
+            )
+            return str(connection.execute(sa.select(TRIALS.c.feedback).where(own)).scalar_one())
+
     def trials(self, run_id: str, round_: int | None = None) -> list[Trial]:
         """Return the run's trials, of one refinement round or of all, in a stable order."""
         return self._trials(run_id, round_)
@@ -100,7 +109,7 @@ class TrialStore(AttemptStore, CallStore):
         if round_ is not None:
             query = query.where(TRIALS.c.round == round_)
         query = query.order_by(
-            TRIALS.c.round, TRIALS.c.agent, TRIALS.c.task_id, TRIALS.c.repetition
+            TRIALS.c.round, TRIALS.c.agent, TRIALS.c.task_id, TRIALS.c.repetition, TRIALS.c.arm
         )
         with self._reading() as session:
             rows = session.connection().execute(query).mappings()

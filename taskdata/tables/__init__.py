@@ -38,7 +38,7 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0015"
+REVISION = "0016"
 """The Alembic revision of these tables."""
 
 __all__ = [

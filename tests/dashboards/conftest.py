@@ -54,9 +54,11 @@ def plan(store: Store) -> Callable[..., Trial]:
         round_: int = 0,
         repetition: int = 0,
         feedback: str | None = None,
+        arm: str = "checkpoint",
     ) -> Trial:
         def identity(number: int) -> str:
-            return Trial.make_id(run.id, agent, task.id, repetition, number)
+            own = arm if number else ""
+            return Trial.make_id(run.id, agent, task.id, repetition, number, own)
 
         trial = Trial(
             id=identity(round_),
@@ -68,6 +70,7 @@ def plan(store: Store) -> Callable[..., Trial]:
             category=task.category,
             repetition=repetition,
             round=round_,
+            arm=arm if round_ else "",
             parent_trial_id=identity(round_ - 1) if round_ else None,
             feedback=feedback,
         )

@@ -160,7 +160,9 @@ def test_attempts_are_linked_in_both_directions(dashboard, night, store, details
     (again,) = store.trials(night.id, 1)
     assert details_of(page, again.id)["earlier"] == again.parent_trial_id
     assert details_of(page, again.id)["feedback"] == "Not there yet."
-    assert details_of(page, again.parent_trial_id)["later"] == [again.id]
+    assert details_of(page, again.parent_trial_id)["later"] == [
+        {"id": again.id, "arm": "checkpoint"}
+    ]
 
 
 def test_lost_trials_are_listed_with_their_cause(dashboard, night):

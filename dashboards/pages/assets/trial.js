@@ -49,7 +49,9 @@ function comparison(steps) {
 function links(trial) {
   const found = [taskLink(trial.task, "All agents on this task, side by side")];
   if (trial.earlier) found.push(trialLink(trial.earlier, "← The attempt before"));
-  for (const trialId of trial.later) found.push(trialLink(trialId, "The next attempt →"));
+  for (const { id, arm } of trial.later) {
+    found.push(trialLink(id, trial.later.length > 1 ? `The next attempt (${arm}) →` : "The next attempt →"));
+  }
   return element("p", { class: "links" }, found);
 }
 

@@ -17,7 +17,7 @@ from dashboards.pages.trial.transcript import entries
 from dashboards.pages.trial_rows import state
 from taskdata.errors import NightshiftError
 from taskdata.schema.diagnosis import Diagnosis, placed
-from taskdata.schema.run import TrialResult
+from taskdata.schema.run import CallEffort, Trial, TrialResult
 from taskdata.schema.scores import LeafScore, NodeScore
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript, Usage
@@ -32,7 +32,7 @@ def details(
     store: Store,
     result: TrialResult,
     task: Task,
-    later: Sequence[str],
+    later: Sequence[Trial],
     cap: Cap,
 ) -> Details:
     """Return the details of a trial within `cap`.
@@ -41,7 +41,7 @@ def details(
         store: Where transcript and views are.
         result: The trial and what is known of it.
         task: What was asked.
-        later: Ids of the trials that refine this one.
+        later: The trials that refine this one, one of each arm.
         cap: How much is shown.
     """
     trial = result.trial
@@ -60,7 +60,7 @@ def details(
         "more_inputs": max(0, len(task.files) - cap.deliverables),
         "feedback": None if trial.feedback is None else shown(trial.feedback, cap.text),
         "earlier": trial.parent_trial_id,
-        "later": list(later),
+        "later": [{"id": one.id, "arm": one.arm} for one in later],
         "errors": [shown(text, cap.text) for text in _errors(result)],
         "tree": None if result.score is None else _Tree(cap).node(result.score.root),
         "end_to_end": _end_to_end(result, cap),
@@ -78,7 +78,7 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
         ("Task", trial.task_id),
         ("Category", f"{formats.words(trial.category)} ({trial.tier})"),
         ("Repetition", str(trial.repetition + 1)),
-        ("Round", str(trial.round)),
+        ("Round", f"{trial.round}, arm {trial.arm}" if trial.arm else str(trial.round)),
         ("Trial", trial.id),
     ]
     if outcome is None:
@@ -93,7 +93,8 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
         ),
         ("Tokens", _tokens(outcome.usage)),
         ("Cost", formats.money(outcome.cost_usd)),
-        *_talking(result),
+        *_beside("Simulated user", result.talking),
+        *_beside("Feedback", result.critique),
         ("Time", formats.duration(outcome.wall_seconds)),
         ("Started", formats.when(outcome.started_at)),
         ("Attempt", str(outcome.attempt)),
@@ -104,13 +105,12 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
     ]
 
 
-def _talking(result: TrialResult) -> list[tuple[str, str]]:
-    """Return the calls and the cost of the simulated user if the trial was a talk."""
-    talking = result.talking
-    if not talking.calls:
+def _beside(name: str, effort: CallEffort) -> list[tuple[str, str]]:
+    """Return the calls of a model beside the agent and their cost; nothing if there were none."""
+    if not effort.calls:
         return []
-    calls = formats.plural(talking.calls, "call")
-    return [("Simulated user", f"{formats.money(talking.cost_usd)} for {calls}, beside the cost")]
+    calls = formats.plural(effort.calls, "call")
+    return [(name, f"{formats.money(effort.cost_usd)} for {calls}, beside the cost")]
 
 
 def _root_score(result: TrialResult) -> str:

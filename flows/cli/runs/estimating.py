@@ -6,17 +6,24 @@ from flows.cli import console
 
 if TYPE_CHECKING:
     from flows.config import Settings
-    from stages.prepare.estimate import AgentEstimate, Effort, JudgeEstimate, UserEstimate
+    from stages.prepare.estimate import (
+        AgentEstimate,
+        CritiqueEstimate,
+        Effort,
+        JudgeEstimate,
+        UserEstimate,
+    )
     from taskdata.schema.run import RunConfig
 
 
 def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> None:
-    """Write what a run would use: by agent, for the judge and the simulated user, and in total.
+    """Write what a run would use: by agent, for models beside the agents, and in total.
 
     Raises:
         Misuse: if such a run would be refused on any machine.
     """
     from environments.models.registry import require_limited
+    from stages.prepare.critique_estimate import estimate_critique
     from stages.prepare.estimate import estimate, totals
     from stages.prepare.judge_estimate import estimate_judge
     from stages.prepare.select import chosen_tasks
@@ -30,14 +37,16 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     tasks = chosen_tasks(store, config)
     estimates, judge = estimate(store, config, tasks), estimate_judge(store, config, tasks)
     user = estimate_user(store, config, tasks)
+    critique = estimate_critique(store, config, tasks)
     store.close()
-    together = totals(estimates, judge, config.max_usd, user)
+    together = totals(estimates, judge, config.max_usd, user, critique)
     if as_json:
         found = {
             "tasks": len(tasks),
             "agents": [each.model_dump(mode="json") for each in estimates],
             "judge": None if judge is None else judge.model_dump(mode="json"),
             "user": None if user is None else user.model_dump(mode="json"),
+            "critique": None if critique is None else critique.model_dump(mode="json"),
             "total": dict(together),
         }
         console.write_json(found)
@@ -47,6 +56,8 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
         rows.append(_row(f"judge {judge.judge}", None, judge.calls_seen, judge))
     if user is not None:
         rows.append(_row(f"user {user.user}", None, user.calls_seen, user))
+    if critique is not None:
+        rows.append(_row(f"feedback {critique.writers}", None, critique.calls_seen, critique))
     console.table(
         rows,
         title=f"{len(tasks)} tasks of bank {config.bank}",
@@ -58,9 +69,9 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     )
     console.paragraph(
         "Likely: from earlier attempts by agents of the same name, and earlier calls of the same "
-        "judge or user model. At most: from the agent's budget, the most that judge and user are "
-        "shown, and --max-usd, if no trial is repeated. Both include the cost of models of tools, "
-        "but no search fees."
+        "judge, user or critic. At most: from the agent's budget, the most that judge, user and "
+        "critic are shown, and --max-usd, if no trial is repeated. Both include the cost of models "
+        "of tools, but no search fees."
     )
 
 
@@ -68,7 +79,7 @@ def _row(
     name: str,
     trials: int | None,
     seen: int,
-    estimate: "AgentEstimate | JudgeEstimate | UserEstimate",
+    estimate: "AgentEstimate | JudgeEstimate | UserEstimate | CritiqueEstimate",
 ) -> dict[str, str]:
     likely, most = estimate.likely, estimate.at_most
     return {

@@ -68,7 +68,22 @@ class RunOptions:
         int | None, typer.Option("--rounds", help="Refinement rounds after the first; default: 1.")
     ] = None
     feedback: Annotated[
-        str | None, typer.Option(help="checkpoint or coarse; default: checkpoint.")
+        str | None,
+        typer.Option(
+            help="Arms of refinement, with commas between: none, coarse, checkpoint, diagnosis, "
+            "self, self_taxonomy, critic, critic_taxonomy; default: checkpoint."
+        ),
+    ] = None
+    refine_in: Annotated[
+        str | None,
+        typer.Option(
+            help="afresh, or workspace: a new attempt goes on with the files of the one before; "
+            "default: afresh."
+        ),
+    ] = None
+    critic: Annotated[
+        str | None,
+        typer.Option(help="provider/model that writes the feedback of the arms critic..."),
     ] = None
     sandbox: Annotated[
         str | None, typer.Option(help="bubblewrap or docker; default: bubblewrap.")

@@ -135,6 +135,7 @@ def _listed(result: "TrialResult") -> dict[str, str]:
         "task": trial.task_id,
         "rep": str(trial.repetition),
         "round": str(trial.round),
+        "arm": trial.arm,
         "root score": _range(result),
         "state": _state(result).partition(":")[0],
     }
@@ -168,15 +169,19 @@ def _scored(result: "TrialResult", score: "TrialScore", rule: "SuccessRule") -> 
 def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
     trial, outcome = result.trial, result.outcome
     console.paragraph(f"Trial {trial.id} of run {trial.run_id}: {trial.agent} on {trial.task_id}")
-    console.say(f"Repetition {trial.repetition}, round {trial.round}: {_state(result)}")
+    arm = f" of arm {trial.arm}" if trial.arm else ""
+    console.say(f"Repetition {trial.repetition}, round {trial.round}{arm}: {_state(result)}")
+    if trial.feedback:
+        console.say("Feedback on the attempt before:")
+        console.block(trial.feedback)
     if outcome is not None:
         console.say(_effort(outcome))
-        if result.talking.calls:
-            paid = result.talking.cost_usd
-            cost = "unknown cost" if paid is None else f"${paid:.4f}"
-            console.say(
-                f"Simulated user: {result.talking.calls} calls, {cost}, not in the agent's cost"
-            )
+        beside = (("Simulated user", result.talking), ("Feedback", result.critique))
+        for name, effort in beside:
+            if effort.calls:
+                paid = effort.cost_usd
+                cost = "unknown cost" if paid is None else f"${paid:.4f}"
+                console.say(f"{name}: {effort.calls} calls, {cost}, not in the agent's cost")
         names = ", ".join(d.name for d in outcome.deliverables)
         console.say(f"Deliverables: {names or 'none'}")
         if outcome.final_answer:

@@ -28,7 +28,7 @@ def gain(mean: float | None, ci95: tuple[float, float] | None = None, agent: str
     return RefinementGain(
         agent=agent,
         round=1,
-        feedback="coarse",
+        arm="coarse",
         trials=3,
         errors=0,
         mean_before=2,

@@ -3,7 +3,8 @@ from collections.abc import Callable
 import pytest
 
 from stages.diagnose.signals import LeafSignal, Signals
-from stages.refine.feedback import LEAVES_NAMED, feedback, without_answers
+from stages.refine.feedback import LEAVES_NAMED, feedback
+from stages.refine.policy import Policy
 from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
 from taskdata.schema.success import TrialVerdict
 from taskdata.schema.task import DeliverableSpec, Task
@@ -62,6 +63,7 @@ def test_checkpoint_feedback_names_what_is_not_met_with_its_score_worst_first(ta
             (leaf("The file opens.", "b"), 10.0),
             (leaf("The product is right.", "c"), 0.0),
         ),
+        None,
     )
 
     assert text.splitlines() == [
@@ -74,7 +76,7 @@ def test_checkpoint_feedback_names_what_is_not_met_with_its_score_worst_first(ta
 
 
 def test_coarse_feedback_only_says_that_it_is_not_right(task: Task):
-    text = feedback("coarse", task, seen((leaf("The sum is right."), 0.0)))
+    text = feedback("coarse", task, seen((leaf("The sum is right."), 0.0)), None)
 
     assert text == "The result is not right yet."
 
@@ -91,6 +93,7 @@ def test_checkpoint_feedback_says_what_happened_to_the_deliverables(task: Task):
             unreadable=("chart.png",),
             rejected=("link.txt: a symbolic link",),
         ),
+        None,
     )
 
     for fact in (
@@ -112,7 +115,7 @@ def test_an_attempt_that_tried_nothing_is_told_so(new_task: NewTask):
         missing=("out.json",),
     )
 
-    text = feedback("checkpoint", new_task(), signals)
+    text = feedback("checkpoint", new_task(), signals, None)
 
     assert "Nothing was tried: no tool was called, no file left and no answer given." in text
 
@@ -120,7 +123,7 @@ def test_an_attempt_that_tried_nothing_is_told_so(new_task: NewTask):
 def test_feedback_is_capped(task: Task):
     many = [(leaf("long " * 500, f"l{i}"), 0.0) for i in range(19)]
 
-    text = feedback("checkpoint", task, seen(*many))
+    text = feedback("checkpoint", task, seen(*many), None)
 
     assert text.count("(0 of 10)") == LEAVES_NAMED
     assert text.endswith(f"- and {19 - LEAVES_NAMED} more")
@@ -140,7 +143,8 @@ def test_feedback_is_capped(task: Task):
             "The memo names […] as the best site.",
         ),
         ("They are worth -466.05 EUR.", {"all": [["466.05"]]}, "They are worth […] EUR."),
-        ("Every Kind has a row.", {"columns": ["Kind"]}, "Every Kind has a row."),
+        ("Every Kind has a row.", {"columns": ["Kind"]}, "Every […] has a row."),
+        ("A row has its place.", {"columns": ["place"]}, "A row has its place."),
         ("Every Region has a row.", {"expected": ["Region"]}, "Every Region has a row."),
         ("No row is lost.", {"all": [["No"]]}, "No row is lost."),
         ("The five that failed are listed.", {}, "The […] that failed are listed."),
@@ -155,11 +159,14 @@ def test_a_requirement_keeps_answers_to_itself_that_the_task_does_not_tell(
         deliverables=(DeliverableSpec(name="out.json", type="json", description="a table"),),
     )
 
-    assert without_answers(leaf(requirement, **args), task) == told
+    only = leaf(requirement, **args)
+    task = task.model_copy(update={"checkpoints": only})
+    assert Policy(task).requirement(only) == told
 
 
 def test_what_a_tool_result_must_contain_is_an_answer_too(task: Task):
     verifier = ToolResultCheck(tools=("ReadPDF",), contains=("Clause Nine",))
     checkpoint = Checkpoint(id="a", requirement="It finds clause nine.", verifier=verifier)
 
-    assert without_answers(checkpoint, task) == "It finds […]."
+    task = task.model_copy(update={"checkpoints": checkpoint})
+    assert Policy(task).requirement(checkpoint) == "It finds […]."

@@ -20,8 +20,8 @@ def test_a_trial_that_fell_short_gets_another_attempt_with_feedback(
 
     (refined,) = store.trials(night.id, 1)
     assert refined.parent_trial_id == parent.id
-    assert refined.id == Trial.make_id(night.id, parent.agent, parent.task_id, 0, 1)
-    assert (refined.round, refined.task_hash) == (1, parent.task_hash)
+    assert refined.id == Trial.make_id(night.id, parent.agent, parent.task_id, 0, 1, "checkpoint")
+    assert (refined.round, refined.arm, refined.task_hash) == (1, "checkpoint", parent.task_hash)
     assert "it scored 7.0 of 10" in refined.feedback
     assert (report.stage, report.round, report.due, report.done) == ("refine", 1, 1, 1)
     assert report.note == "1 of 1 trials are tried again with checkpoint feedback"
