@@ -20,6 +20,7 @@ from environments.models.retry import RetryPolicy
 from environments.tool_runtime.host_registry import HOST_MODULES, host_definition
 from environments.toolkit.services import Service
 from stages.execute.harness import harness_kind, harness_takes_feedback
+from stages.execute.planning.planner import most_plan_calls
 from stages.prepare.work import can_play, repetitions
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.base import Value
@@ -197,7 +198,7 @@ def at_most(
     own = _most_usd(agent, price_of(agent.model), tokens)
     each = _least_known(agent.budget.max_usd, None if by_tools else own)
     return Effort(
-        model_calls=trials * agent.budget.max_turns,
+        model_calls=trials * (agent.budget.max_turns + most_plan_calls(agent)),
         tokens=None if tokens is None else trials * tokens,
         cost_usd=_least_known(None if each is None else trials * each, max_usd),
     )
@@ -206,7 +207,7 @@ def at_most(
 def _most_tokens(agent: AgentSpec) -> int | None:
     """Return the most tokens of a trial's answered calls."""
     budget = agent.budget
-    if _is_metered(agent):
+    if _is_metered(agent) and not agent.plans:
         # The upper bound of a call is reserved before the call.
         return budget.max_tokens
     window = agent.window_tokens
@@ -216,7 +217,9 @@ def _most_tokens(agent: AgentSpec) -> int | None:
         return None
     # The last call may start when one token is left.
     call = window + budget.max_reply_tokens
-    return min(budget.max_tokens - 1 + call, budget.max_turns * call)
+    if _is_metered(agent):
+        return budget.max_tokens - 1 + call
+    return min(budget.max_tokens - 1 + call, (budget.max_turns + most_plan_calls(agent)) * call)
 
 
 def _most_usd(agent: AgentSpec, price: Price | None, tokens: int | None) -> float | None:
@@ -233,13 +236,14 @@ def _most_usd(agent: AgentSpec, price: Price | None, tokens: int | None) -> floa
         return 0.0
     if tokens is None:
         return None
-    replies = agent.budget.max_turns * agent.budget.max_reply_tokens
+    calls = agent.budget.max_turns + most_plan_calls(agent)
+    replies = calls * agent.budget.max_reply_tokens
     if harness_kind(agent.harness).is_program:
         # The program sets its own reply limit.
         replies = tokens
     answered = tokens * read + min(replies, tokens) * max(0.0, write - read)
     # A program's retry is another call, which its budget counts.
-    again = 0 if _is_metered(agent) else RetryPolicy().attempts - 1
+    again = 0 if _is_metered(agent) and not agent.plans else RetryPolicy().attempts - 1
     return (answered + again * (tokens * read + replies * write)) / _PER
 
 

@@ -56,7 +56,7 @@ def _amount(few: str, many: str) -> Told:
 
 _ROWS, _VALUES = "more rows than expected", "values looked at are right"
 TOLD: Mapping[str, Told] = {
-    "answer_contains": _argument("it does not state what is asked for"),
+    "answer_contains": _argument("something that it should state is missing or wrong"),
     "answer_number": _argument("the number that it states is not right"),
     "text_contains": _asked("statements looked for are there"),
     "text_matches": _argument("only a part of what is looked for is there"),
@@ -195,5 +195,5 @@ def _count(told: Told, finding: CheckFinding, policy: Policy) -> str:
     if finding.right == finding.asked:
         return f"all {told.parts}"
     if told.counted is Counted.DELIVERED:
-        return f"{finding.right} of {finding.asked} {told.parts}"
+        return f"{finding.right or 'none'} of {finding.asked} {told.parts}"
     return f"{policy.count(finding.right, finding.asked)} {told.parts}"

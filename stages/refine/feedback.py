@@ -65,7 +65,7 @@ def _of_diagnosis(signals: Signals, diagnosis: Diagnosis, policy: Policy) -> str
     costliest = [leaf for leaf in _short(signals) if not leaf.holds][:_COSTLIEST]
     return _rendered(
         "diagnosis_v1",
-        stage=list(stage_sentences(diagnosis)),
+        stage=list(stage_sentences(diagnosis, signals)),
         facts=list(_facts(signals, tried=True)),
         labels=list(filter(None, told))[:LABELS_NAMED],
         leaves=[_line(leaf, signals, policy) for leaf in costliest],

@@ -1,7 +1,7 @@
 """What feedback says about a diagnosis: a plain sentence for its stage, type and each label."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from stages.diagnose.signals import Signals, one_line
 from stages.refine.policy import Policy
@@ -24,10 +24,7 @@ STAGES: Mapping[FailureStage, str] = {
         "You tried nothing: you called no tool, left no file and gave no answer."
     ),
     FailureStage.PLAN: "You did not begin the work: no step led toward what was asked for.",
-    FailureStage.EXECUTE: (
-        "The work broke down while you carried it out: calls failed or a limit was reached before "
-        "everything was delivered."
-    ),
+    FailureStage.EXECUTE: "The work broke down while you carried it out",
     FailureStage.HANDOFF: (
         "Most of what is wrong is that files did not arrive as asked: they are missing, have "
         "another name or cannot be opened."
@@ -60,7 +57,7 @@ LABELS: Mapping[Taxonomy, Mapping[str, str]] = {
         "cross_modal_fusion": "You did not bring together what different sources say",
         "multimodal_hallucination": "You described something that the sources do not show",
         "no_verification": "You did not look at the file after you changed it last",
-        "pseudo_verification": "You only checked that the file exists, and never looked at it",
+        "pseudo_verification": "You listed or read the file, and never looked at what it shows",
         "incomplete_verification": "You did not look again at a file that you had changed",
         "false_positive": "You took a step for failed that had not failed",
         "mcp_issue": "A server that you used failed",
@@ -110,13 +107,23 @@ The evidence of the others may say what a verifier expects, so only its place is
 """
 
 
-def stage_sentences(diagnosis: Diagnosis) -> Iterator[str]:
+def stage_sentences(diagnosis: Diagnosis, signals: Signals) -> Iterator[str]:
     """Yield what can be said about stage and type."""
-    if diagnosis.stage is not None:
+    if diagnosis.stage is FailureStage.EXECUTE:
+        yield f"{STAGES[diagnosis.stage]}: {_breakdown(signals)}."
+    elif diagnosis.stage is not None:
         yield STAGES[diagnosis.stage]
     tried = diagnosis.stage is not FailureStage.NOT_ATTEMPTED
     if diagnosis.type is not None and tried:
         yield TYPES[diagnosis.type]
+
+
+def _breakdown(signals: Signals) -> str:
+    if 2 * signals.failed_calls > signals.calls:
+        return f"{signals.failed_calls} of {signals.calls} calls of tools failed"
+    if signals.failures_at_end:
+        return "it ended on calls that failed"
+    return "it ended before everything was delivered"
 
 
 def label_sentence(label: Label, diagnosis: Diagnosis, signals: Signals, policy: Policy) -> str:
@@ -125,13 +132,20 @@ def label_sentence(label: Label, diagnosis: Diagnosis, signals: Signals, policy:
     if not sentence:
         return ""
     may_quote = label.name in QUOTED and _BY_RULES.fullmatch(diagnosis.labeller) is not None
-    told = [_told(one, may_quote, signals, policy) for one in label.evidence[:EVIDENCE_NAMED]]
-    places = "; ".join(dict.fromkeys(filter(None, told)))
-    return f"{sentence} ({places})." if places else f"{sentence}."
+    places: dict[str, list[str]] = {}
+    for evidence in label.evidence[:EVIDENCE_NAMED]:
+        words = one_line(policy.quote(evidence.says), _QUOTE_LENGTH) if may_quote else ""
+        places.setdefault(words, []).append(_place(evidence, signals, policy))
+    told = (": ".join(filter(None, (_joined(where), words))) for words, where in places.items())
+    shown = "; ".join(filter(None, told))
+    return f"{sentence} ({shown})." if shown else f"{sentence}."
 
 
-def _told(evidence: Evidence, may_quote: bool, signals: Signals, policy: Policy) -> str:
-    """Return the place of a piece of evidence, and its words where they may be quoted."""
+def _joined(places: Iterable[str]) -> str:
+    return " and ".join(dict.fromkeys(filter(None, places)))
+
+
+def _place(evidence: Evidence, signals: Signals, policy: Policy) -> str:
     leaves = {leaf.checkpoint.id: leaf.checkpoint for leaf in signals.leaves}
     place = []
     if evidence.turn is not None:
@@ -140,8 +154,4 @@ def _told(evidence: Evidence, may_quote: bool, signals: Signals, policy: Policy)
         place.append(evidence.deliverable)
     if evidence.leaf in leaves:
         place.append(f"for: {one_line(policy.requirement(leaves[evidence.leaf]))}")
-    where = ", ".join(place)
-    if not may_quote:
-        return where
-    words = one_line(policy.quote(evidence.says), _QUOTE_LENGTH)
-    return f"{where}: {words}" if where else words
+    return ", ".join(place)

@@ -121,7 +121,7 @@ class Policy:
         count is told in words.
         """
         if _key(str(asked)) not in self._figures:
-            return f"{right} of {asked}"
+            return f"{right or 'none'} of {asked}"
         wrong = asked - right
         if right == 0:
             return "none of the"
@@ -158,7 +158,10 @@ class Policy:
         words = {word for text in (*expected, *free) for word in _WORD.findall(text)}
         names = {word for word in words if word[0].isupper() and word.casefold() not in common}
         plain = {text for text in others if text.isalpha() and text.islower()}
-        return _longest_first(self._untold(expected | names | (others - plain)))
+        # A name that the query offers as a candidate is an answer where a verifier asks for it.
+        stated = {text for node in nodes for text in _expected(node, _STATEMENTS) if text.strip()}
+        answers = {text for text in stated if text[0].isupper()}
+        return _longest_first({*answers, *self._untold(expected | names | (others - plain))})
 
     @cached_property
     def _figures(self) -> frozenset[str]:

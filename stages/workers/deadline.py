@@ -62,13 +62,16 @@ class Deadline:
         `talk_seconds` is the time that all answers of a simulated user together may take.
         """
         own = agent.budget.max_seconds
+        # As long as the trial that asks for a plan which this one shares may work.
+        shared = own if agent.plans else 0.0
         has_line = agent.model is not None and agent.model.provider != "local"
         line = self._allowed.line_seconds if has_line else 0.0
         self._part(
             "its agent worked",
-            own + line + talk_seconds + CLEAN_UP_SECONDS,
+            own + shared + line + talk_seconds + CLEAN_UP_SECONDS,
             f"the agent's max_seconds = {own:g}"
             + (f", line_seconds = {line:g}" if has_line else "")
+            + (f", {shared:g} s for a plan that another trial asks for" if shared else "")
             + (f", {talk_seconds:g} s for its user's answers" if talk_seconds else "")
             + f" and {CLEAN_UP_SECONDS:g} s to come to an end",
         )

@@ -7,6 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from taskdata.schema.base import Value
+from taskdata.schema.night import FailureCluster
 
 
 class RequirementLevel(StrEnum):
@@ -44,10 +45,11 @@ class FailureShare(Value):
         return cls(n=sum(having), of=len(having))
 
 
-class AgentFailures(Value):
-    """The failure labels of one agent's first attempts."""
+class GroupFailures(Value):
+    """The failure labels of the first attempts of one group: of an agent, a category, ..."""
 
-    agent: str
+    group: str
+    """Its name, such as that of the agent."""
     trials: int = Field(ge=0)
     scored: int = Field(ge=0)
     failed: int = Field(ge=0)
@@ -59,3 +61,29 @@ class AgentFailures(Value):
     `infrastructure` and the scored trials for `level`."""
     requirements: dict[RequirementLevel, FailureShare]
     """By level, the share of the scored requirements in scored trials that do not hold."""
+
+
+class Grouping(StrEnum):
+    """What failures are counted by."""
+
+    AGENT = "agent"
+    MODEL = "model"
+    HARNESS = "harness"
+    CATEGORY = "category"
+    DELIVERABLE_TYPE = "deliverable_type"
+    LEAVES = "leaves"
+
+
+class RunFailures(Value):
+    """Why the first attempts of a run failed: causes, and how often each label occurs."""
+
+    clusters: tuple[FailureCluster, ...]
+    """Of agents that compete, the largest first."""
+    groups: dict[Grouping, tuple[GroupFailures, ...]]
+    """Controls are among the agents and in no other group."""
+    failed_levels: dict[str, tuple[RequirementLevel, ...]]
+    """By trial, the levels at which a requirement does not hold; left out where all hold."""
+    agents: dict[str, dict[Grouping, tuple[str, ...]]]
+    """By name of a competing agent, its groups."""
+    tasks: dict[str, dict[Grouping, tuple[str, ...]]]
+    """By id of a task, its groups."""

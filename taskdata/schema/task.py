@@ -180,6 +180,8 @@ class TaskBrief(Value):
     domain_rules: tuple[DomainRule, ...] = ()
     is_talk: bool = False
     """Whether a simulated user answers at the end of the agent's turn."""
+    plan: str = ""
+    """What the agent's own model planned for the task."""
 
 
 class Task(GrowingValue):

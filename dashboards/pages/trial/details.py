@@ -12,6 +12,7 @@ from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, shown
 from dashboards.pages.trial.end_to_end import end_to_end_facts
 from dashboards.pages.trial.files import deliverable, input_file, left_out
+from dashboards.pages.trial.plans import planned
 from dashboards.pages.trial.predictions import compared
 from dashboards.pages.trial.transcript import entries
 from dashboards.pages.trial_rows import state
@@ -236,7 +237,7 @@ def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
     outcome = result.outcome
     if outcome is None:
         none = {"answer": "", "refused": [], "transcript": [], "deliverables": [], "lost": []}
-        return none | {"steps": []}
+        return none | {"steps": [], "plan": None}
     transcript: Transcript | None = None
     views: dict[str, RenderedDeliverable] = {}
     lost = []
@@ -260,6 +261,7 @@ def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
         if transcript is None
         else entries(transcript, cap, [file.name for file in kept]),
         "steps": _steps(result, task, transcript, cap),
+        "plan": None if transcript is None else planned(transcript.plan, cap),
         "deliverables": files,
         "lost": lost,
     }

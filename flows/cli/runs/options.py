@@ -35,7 +35,8 @@ class RunOptions:
         list[str] | None,
         typer.Option(
             "--agent",
-            help="A bare name, harness:provider/model, or a label of yours; repeatable; "
+            help="A bare name, harness:provider/model (harness+plan_first: or +plan_refine: with a "
+            "plan before the work), or a label of yours; repeatable; "
             "default: reference, nop, react:local/qwen2.5-coder-0.5b.",
         ),
     ] = None

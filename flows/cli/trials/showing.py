@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flows.cli.trials.saving import Saved
     from taskdata.schema.atomic import EndToEndScore
     from taskdata.schema.diagnosis import Diagnosis
+    from taskdata.schema.plan import Plan
     from taskdata.schema.run import TrialOutcome, TrialResult
     from taskdata.schema.scores import LeafScore, StepScore, TrialScore
     from taskdata.schema.success import SuccessRule
@@ -74,6 +75,8 @@ def show(
         _tell_saved(save, saved)
     else:
         _show_trial(found, rule)
+        if record is not None and record.plan is not None:
+            _tell_plan(record.plan, full=full)
         if transcript:
             _tell_transcript(record, full=full)
     if saved is not None and any(each.error for each in saved):
@@ -95,6 +98,12 @@ def _tell_saved(folder: Path, saved: "Sequence[Saved]") -> None:
     for each in saved:
         if each.error is not None:
             console.error(f"{each.path}: not written: {each.error}")
+
+
+def _tell_plan(plan: "Plan", *, full: bool) -> None:
+    from flows.cli.trials.plans import write_plan
+
+    write_plan(plan, full=full)
 
 
 def _tell_transcript(record: "Transcript | None", *, full: bool) -> None:

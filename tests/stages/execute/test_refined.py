@@ -7,10 +7,23 @@ from pathlib import Path
 import pytest
 
 from stages.execute import work
+from stages.execute.earlier import agents_files
 from stages.prepare.work import first_trial
 from taskdata.schema.agent import AgentSpec
-from taskdata.schema.run import OutcomeStatus, Run, RunConfig, RunStatus, Trial
+from taskdata.schema.checkpoint import AskedAgain, Check, Checkpoint
+from taskdata.schema.environment import TaskEnvironment
+from taskdata.schema.run import (
+    Deliverable,
+    OutcomeStatus,
+    Run,
+    RunConfig,
+    RunStatus,
+    Trial,
+    TrialOutcome,
+)
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
+from taskdata.schema.service import PostgresqlService
+from taskdata.schema.task import InputFile, Task
 from taskdata.schema.transcript import MessageEvent, ToolEvent
 from taskdata.schema.views import JsonView, RenderedDeliverable
 from tests.paid import paid
@@ -25,9 +38,9 @@ def night(store, wire, monkeypatch, new_task) -> Callable[..., Run]:
     """Store a run of one task, planned but not executed; its models are the scripted provider."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-arms")
 
-    def make(**config: object) -> Run:
+    def make(task: Task | None = None, **config: object) -> Run:
         agent = AgentSpec.parse(AGENT, base_url=wire.openai_url)
-        task = new_task(tools=("python_execute", "write_file"))
+        task = task or new_task(tools=("python_execute", "write_file"))
         critic = {"critic": "openai/gpt-5-mini", "critic_base_url": wire.openai_url}
         fields = {"bank": "test", "agents": [agent], "refinement_rounds": 2, **critic, **config}
         run = Run(
@@ -160,6 +173,64 @@ def test_the_arm_without_feedback_differs_from_the_others_in_the_feedback_alone(
     assert plain.feedback is None
     ending = "\n\nFeedback on your previous attempt:\nNot right yet."
     assert told(store, coarse) == told(store, plain) + ending
+
+
+def test_what_nightshift_adds_to_a_trial_is_not_given_to_the_next_attempt(new_task):
+    again = AskedAgain(tool="rates", check=Check(name="answer_contains", args={"all": [["5"]]}))
+    around = TaskEnvironment(services=(PostgresqlService(name="shop"),))
+    names = ("out.json", "asked_again/rate.json", "services/shop.json", "sub/services/a.txt")
+    outcome = TrialOutcome(
+        trial_id="t1",
+        attempt=1,
+        status=OutcomeStatus.FINISHED,
+        deliverables=tuple(Deliverable(name=n, sha256="0" * 64, size_bytes=1) for n in names),
+        sandbox="bubblewrap",
+        code_version="test",
+        started_at=datetime.now(UTC),
+        finished_at=datetime.now(UTC),
+    )
+    task = new_task(
+        environment=around,
+        checkpoints=Checkpoint(id="rate", requirement="The rate is right.", verifier=again),
+    )
+
+    assert [f.name for f in agents_files(outcome, task)] == ["out.json", "sub/services/a.txt"]
+    assert len(agents_files(outcome, new_task())) == 4
+
+
+def test_who_goes_on_in_one_workspace_has_what_was_left_and_not_what_was_deleted(
+    store, wire, says, refine, new_task, tmp_path: Path, night
+):
+    task = new_task(
+        tools=("python_execute", "write_file"),
+        environment=TaskEnvironment(one_workspace=True),
+        files=(InputFile(path="old.txt", sha256=store.artifacts.put_bytes(b"old"), size_bytes=3),),
+    )
+    run = night(task, refine_in="workspace")
+    tidy = "import os; os.remove('output/old.txt'); open('output/new.txt', 'w').write('new')"
+    says([wire.says("", ("python_execute", {"code": tidy})), "Tidied."])
+    work.do(store, run.id, 0, tmp_path / "home")
+    (parent,) = store.trials(run.id, 0)
+    says([wire.says("", ("python_execute", {"code": LIST_ALL})), "Done."])
+
+    trial = refine(parent, "none")
+
+    assert "output/new.txt" in looked_at(store, trial)
+    assert "old.txt" not in looked_at(store, trial)
+
+
+def test_a_later_round_that_asks_the_same_is_not_answered_from_the_round_before(
+    store, wire, night, first, says, refine
+):
+    parent = first(night(replies="keep"))
+    says(["Done."])
+    second = refine(refine(parent, "none"), "none")
+    before = len(wire.seen)
+
+    third = refine(second, "none")
+
+    assert told(store, third) == told(store, second)
+    assert len(wire.seen) > before
 
 
 def test_a_critic_writes_the_feedback_and_is_paid_apart(store, night, first, says, refine, task):

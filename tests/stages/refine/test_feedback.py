@@ -5,7 +5,17 @@ import pytest
 from stages.diagnose.signals import LeafSignal, Signals
 from stages.refine.feedback import LEAVES_NAMED, feedback
 from stages.refine.policy import Policy
+from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
+from taskdata.schema.diagnosis import (
+    Diagnosis,
+    Evidence,
+    FailureLevels,
+    FailureStage,
+    FailureType,
+    Label,
+    Taxonomy,
+)
 from taskdata.schema.success import TrialVerdict
 from taskdata.schema.task import DeliverableSpec, Task
 from taskdata.schema.transcript import Ending
@@ -170,3 +180,66 @@ def test_what_a_tool_result_must_contain_is_an_answer_too(task: Task):
 
     task = task.model_copy(update={"checkpoints": checkpoint})
     assert Policy(task).requirement(checkpoint) == "It finds […]."
+
+
+def diagnosed(*labels: Label) -> Diagnosis:
+    return Diagnosis(
+        trial_id="t1",
+        stage=FailureStage.REASON,
+        type=FailureType.CONTENT_SYNTHESIS,
+        levels=FailureLevels(leaf=True, composition=False, deliverable=False),
+        evidence=("leaf a scored 0.0 of 10: The sum is 5.",),
+        labels=labels,
+        labeller="rules@3",
+    )
+
+
+def test_the_control_is_told_nothing(task: Task):
+    assert feedback("none", task, seen((leaf("The sum is right."), 0.0)), None) == ""
+
+
+def test_diagnosis_feedback_says_what_went_wrong_and_what_that_cost(task: Task):
+    label = Label(
+        taxonomy=Taxonomy.LONG_RUN,
+        name="loop",
+        confidence=1,
+        evidence=(
+            Evidence(says="read_file: called 3 times", turn=4),
+            Evidence(says="read_file: called 3 times", turn=9),
+        ),
+    )
+    signals = seen(
+        (leaf("The sum is right.", "a"), 9.0),
+        (leaf("The product is 4,812.", "b"), 0.0),
+        missing=("chart.png",),
+    )
+
+    text = feedback("diagnosis", task, signals, diagnosed(label))
+
+    assert text.splitlines() == [
+        "The result is not right yet.",
+        "The work was delivered, but most of what is wrong is its content.",
+        "Most was lost on analysis, computation and what is written.",
+        "Missing: chart.png.",
+        "",
+        "What went wrong on the way:",
+        "- You did the same again and again, with the same result "
+        "(turn 4 and turn 9: read_file: called 3 times).",
+        "",
+        "What that cost most:",
+        "- The product is […].",
+    ]
+
+
+def test_an_execution_failure_says_how_it_broke_down(task: Task):
+    broken = diagnosed().model_copy(update={"stage": FailureStage.EXECUTE})
+    signals = seen((leaf("The sum is right."), 0.0), calls=5, failed_calls=4)
+
+    text = feedback("diagnosis", task, signals, broken)
+
+    assert text.splitlines()[1].endswith("you carried it out: 4 of 5 calls of tools failed.")
+
+
+def test_diagnosis_feedback_needs_a_diagnosis(task: Task):
+    with pytest.raises(NightshiftError, match="nightshift stage diagnose"):
+        feedback("diagnosis", task, seen((leaf("The sum is right."), 0.0)), None)

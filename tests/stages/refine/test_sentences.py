@@ -69,7 +69,7 @@ def test_every_stage_type_and_label_of_an_agent_has_a_sentence():
         ("pdf_pages", "report.pdf", {"max": 1}, "report.pdf: there are too many pages."),
         ("headings", "memo.docx", {"expected": ["Findings", "Risks"]}, "1 of 2 headings"),
         ("answer_number", None, {"expected": 77}, "The final answer: the number that it states"),
-        ("answer_contains", None, {"all": [["Oslo"]]}, "it does not state what is asked for"),
+        ("answer_contains", None, {"all": [["Oslo"]]}, "something that it should state is"),
         ("text_contains", "notes.md", {"all": [["One"]], "none": ["Two"]}, "must not be there"),
         ("docx_images", "memo.docx", {"min": 3}, "memo.docx: there are too few pictures."),
         ("html_ids", "page.html", {"ids": ["offers", "q", "z"]}, "1 of 3 elements looked for"),

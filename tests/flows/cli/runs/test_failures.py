@@ -45,6 +45,30 @@ def test_programs_get_every_label_in_percent_with_its_n(command, diagnosed):
     assert set(agent["requirements"]) == {"A", "B", "C"}
 
 
+def test_causes_come_first_each_with_its_size_and_its_trials(command, diagnosed):
+    found = json.loads(command("results", "--failures", "--json").stdout)
+    lost, failed = sorted(found["clusters"], key=lambda cluster: cluster["stage"])
+    assert lost["title"] == "Lost outside the agent: ValueError: lost"
+    assert (failed["trials"], failed["agents"], failed["trial_ids"]) == (1, [AGENT], [diagnosed])
+    assert failed["first_seen"] == found["run"]
+    shown = command("results", "--failures").stdout
+    assert f"1 trial: {failed['title']}" in " ".join(shown.split())
+    assert shown.index(diagnosed) < shown.index("First attempts by agent")
+
+
+def test_labels_are_counted_by_what_is_asked_for_and_all_of_it_is_in_json(command, diagnosed):
+    groups = json.loads(command("results", "--failures", "--json").stdout)["groups"]
+    assert [g["group"] for g in groups["model"]] == ["local/smollm2-135m"]
+    assert sum(g["failed"] for g in groups["leaves"]) == 1
+    shown = command("results", "--failures", "--by", "harness").stdout
+    assert "First attempts by harness" in shown
+    assert "react " in shown
+    wrong = command("results", "--failures", "--by", "weather")
+    assert wrong.returncode == 2
+    assert "deliverable-type" in wrong.stderr
+    assert command("results", "--by", "harness").returncode == 2
+
+
 def test_people_get_tables_of_what_occurs(command, diagnosed):
     shown = command("results", "--failures").stdout
     assert "our bug" in shown
