@@ -134,15 +134,14 @@ def gain_rows(summary: RunSummary) -> list[dict[str, str]]:
     return [
         {
             "agent": gain.agent,
-            "arm": gain.arm,
-            "round": str(gain.round),
-            "n\nerrors": f"{gain.gain.n}/{gain.trials}\n{gain.errors or ''}",
+            "arm": f"{gain.arm}\nround {gain.round}",
+            "n": f"{gain.gain.n}/{gain.trials}",
             "before": _number(gain.mean_before),
             "after": _number(gain.mean_after),
             "gain": _change(gain.gain),
             "over none": "" if gain.over_none is None else _change(gain.over_none.difference),
             "success": f"{_share(gain.success_before.mean)} to {_share(gain.success_after.mean)}",
-            "per point": cost_per_point(gain),
+            "per point": cost_per_point(gain).replace(" ", "\n"),
         }
         for gain in summary.refinement
     ]
@@ -188,6 +187,8 @@ def whole_bank_rows(summary: RunSummary) -> list[dict[str, str]]:
 
 def worse_leaves(summary: RunSummary) -> list[dict[str, str]]:
     """Return the leaves that lost most, of every agent, arm and round."""
+    from dashboards.pages.gain_rows import WORST_SHOWN
+
     return [
         {
             "agent": gain.agent,
@@ -200,7 +201,7 @@ def worse_leaves(summary: RunSummary) -> list[dict[str, str]]:
             "trial": one.trial_id,
         }
         for gain in summary.refinement
-        for one in gain.regressions.top
+        for one in gain.regressions.top[:WORST_SHOWN]
     ]
 
 
@@ -215,7 +216,8 @@ def _change(estimate: Estimate) -> str:
     """Return a difference with its sign, and its interval below it where there is one."""
     if estimate.mean is None:
         return "-"
-    interval = "" if estimate.ci95 is None else "\n{:+.2f} to {:+.2f}".format(*estimate.ci95)
+    # Without spaces an interval stays in one line.
+    interval = "" if estimate.ci95 is None else "\n({:.2f},{:.2f})".format(*estimate.ci95)
     return f"{estimate.mean:+.2f}{interval}"
 
 

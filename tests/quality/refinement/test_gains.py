@@ -70,7 +70,11 @@ def test_the_whole_bank_counts_trials_that_passed_at_once_with_the_score_they_ha
 
 def test_an_arm_that_ended_keeps_what_it_reached_and_a_lost_attempt_is_not_replaced(tried):
     firsts = [tried(place, 2.0) for place in range(3)]
-    first_round = [tried(0, 9.0, "coarse", 1), tried(1, 4.0, "coarse", 1), tried(2, 4.0, "coarse", 1)]
+    first_round = [
+        tried(0, 9.0, "coarse", 1),
+        tried(1, 4.0, "coarse", 1),
+        tried(2, 4.0, "coarse", 1),
+    ]
     second = [tried(1, 5.0, "coarse", 2), tried(2, 0, "coarse", 2, error="down")]
 
     found = gains(*firsts, *first_round, *second, arms=("coarse",))
