@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from flows.agreement.cards import listed_judges
+from flows.agreement.label_cards import listed_labellers
 from flows.agreement.standing import judge_notice
 from flows.config import Settings
 from flows.failures import failures_of
@@ -71,6 +72,7 @@ def write_nights(
             listed_releases(settings.home),
             _records(store, published[0]) if published else None,
             listed_judges(settings, store),
+            listed_labellers(settings, store),
             None if latest is None else failures,
         )
 

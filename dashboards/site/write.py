@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dashboards.index import ListedJudge, ListedRelease
+from dashboards.index import ListedJudge, ListedLabeller, ListedRelease
 from dashboards.pages.distributions import distributions
 from dashboards.site.document import Link, Site, morning_page, task_page
 from dashboards.site.failing import cluster_rows, failure_drawings
@@ -47,6 +47,7 @@ def write_site(
     releases: Sequence[ListedRelease] = (),
     records: Mapping[str, TaskRecord] | None = None,
     judges: Sequence[ListedJudge] = (),
+    labellers: Sequence[ListedLabeller] = (),
     failures: RunFailures | None = None,
 ) -> Written:
     """Write the site of a store; pages that would be the same are left as they are.
@@ -60,6 +61,7 @@ def write_site(
         releases: Those that have a page.
         records: What is on record of tasks, by their ids.
         judges: Those whose cards have a page, in `judges/` beside `runs/`.
+        labellers: Those of failures whose cards have a page there.
         failures: Why first attempts of the latest night failed; None: labels are not told by
             groups.
 
@@ -84,6 +86,7 @@ def write_site(
         "has_run": has_run,
         "releases": releases,
         "judges": judges,
+        "labellers": labellers,
     }
     site.write("nights.html", "nights.html", context)
     return Written(folder / "index.html", site.written, site.kept, site.largest)

@@ -247,6 +247,7 @@ def test_refined_trials_get_the_arm_that_their_run_had(to, address):
     with pytest.raises(IntegrityError):
         store.plan_trials([refined.model_copy(update={"id": "t6"})])
     store.close()
+    to("0016", down=True)
     with pytest.raises(RuntimeError, match="run-1 has several arms"):
         to("0015", down=True)
     to("0016", "DELETE FROM trial WHERE id = 't5'")

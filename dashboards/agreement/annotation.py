@@ -31,6 +31,7 @@ RECORDINGS: Mapping[str, str] = {
 }
 """Media type by ending, of what a browser plays."""
 _CAP = CAPS[0]
+_SCRIPT = "annotate.js"
 
 
 @dataclass(frozen=True)
@@ -65,22 +66,17 @@ def annotation_page(
         given: The score that the annotator gave before; `unknown`: could not tell; None: nothing.
         token: Sent along with the score, to show that it is from this page.
     """
-    views = {view.name: view for view in rendered}
-    kept = files[: _CAP.deliverables]
-    shown = [deliverable(file, views.get(file.name), _CAP) for file in kept]
-    if len(files) > len(kept):
-        shown.append(left_out(len(files) - len(kept)))
     verifier = leaf.verifier
-    return _rendered(
+    return rendered_page(
         "annotate.html",
+        _SCRIPT,
         place=place,
         task=task,
         leaf=leaf,
         rubric=verifier.rubric if isinstance(verifier, Judge) else "",
         looked_at=verifier.deliverables if isinstance(verifier, Judge) else (),
         answer=answer,
-        files=shown,
-        kinds=_kinds(files),
+        **file_context(files, rendered),
         given="" if given is None else given if isinstance(given, str) else f"{given:g}",
         token=token,
     )
@@ -88,15 +84,48 @@ def annotation_page(
 
 def done_page(run_id: str, scored: int, unknown: int) -> str:
     """Return the page after the last leaf."""
-    return _rendered("annotated.html", run_id=run_id, scored=scored, unknown=unknown)
+    return rendered_page("annotated.html", _SCRIPT, run_id=run_id, scored=scored, unknown=unknown)
 
 
 def annotation_policy() -> str:
-    """Return the content security policy of these pages: they send their form home, no more."""
+    """Return the content security policy of these pages."""
+    return script_policy(_SCRIPT)
+
+
+def script_policy(script: str) -> str:
+    """Return the content security policy of a page with a form: it sends the form home, no more."""
     return (
         "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
         "img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; "
-        f"script-src {source_hash(asset('annotate.js'))}"
+        f"script-src {source_hash(asset(script))}"
+    )
+
+
+def file_context(
+    files: Sequence[Deliverable], rendered: Sequence[RenderedDeliverable]
+) -> dict[str, Any]:
+    """Return what the templates need to show the deliverables.
+
+    Args:
+        files: What was delivered.
+        rendered: What was read of it.
+    """
+    views = {view.name: view for view in rendered}
+    kept = files[: _CAP.deliverables]
+    shown = [deliverable(file, views.get(file.name), _CAP) for file in kept]
+    if len(files) > len(kept):
+        shown.append(left_out(len(files) - len(kept)))
+    return {"files": shown, "kinds": _kinds(files)}
+
+
+def rendered_page(template: str, script: str, **context: Any) -> str:
+    """Return an annotation page with this script."""
+    html = templates().get_template(template)
+    return html.render(
+        **context,
+        stylesheet=Markup(asset("dashboard.css")),  # noqa: S704 - our own file
+        schemes={"light": LIGHT._asdict(), "dark": DARK._asdict()},
+        script=Markup(asset(script)),  # noqa: S704 - our own file
     )
 
 
@@ -108,13 +137,3 @@ def _kinds(files: Sequence[Deliverable]) -> dict[str, str]:
         if ending in RECORDINGS:
             found[file.sha256] = RECORDINGS[ending].partition("/")[0]
     return found
-
-
-def _rendered(template: str, **context: Any) -> str:
-    html = templates().get_template(template)
-    return html.render(
-        **context,
-        stylesheet=Markup(asset("dashboard.css")),  # noqa: S704 - our own file
-        schemes={"light": LIGHT._asdict(), "dark": DARK._asdict()},
-        script=Markup(asset("annotate.js")),  # noqa: S704 - our own file
-    )

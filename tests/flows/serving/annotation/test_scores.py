@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from flows.agreement.questions import questions
 from flows.config import load_settings
-from flows.serving.annotating import annotation_app
+from flows.serving.annotation.scores import annotation_app
 from stages.prepare.work import first_trial
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
