@@ -15,6 +15,8 @@ _ROW = 36
 """Pixels."""
 _BETWEEN = 64
 """Pixels between two panels, for an axis and a title."""
+_LENGTHS = (24, 48, 200)
+"""Of the names of agents, in letters; the first that tells them apart."""
 
 _Panel = list[tuple[RefinementGain, Estimate]]
 
@@ -44,12 +46,12 @@ def refinement(gains: Sequence[RefinementGain], styles: Mapping[str, AgentStyle]
         vertical_spacing=_BETWEEN / height if len(rows) > 1 else 0,
     )
     has_rounds = len({gain.round for gain in gains}) > 1
-    has_agents = len({gain.agent for gain, _ in over_first}) > 1
+    agents = _agents([gain.agent for gain, _ in over_first])
     for row, panel in enumerate(panels.values(), start=1):
         ends = {"range": [len(panel) - 0.5, -0.5], "autorange": False}
         figure.update_yaxes(NAMES_AXIS | ends, row=row)
         for gain, estimate in panel:
-            name = _name(gain, has_agents=has_agents, has_rounds=has_rounds)
+            name = _name(gain, agents[gain.agent], has_rounds=has_rounds)
             point = _point(name, estimate, styles[gain.agent])
             figure.add_trace(point.update(name=label(gain.agent, 60)), row=row, col=1)
     reach = max(1.0, 1.1 * max(_reach(panel) for panel in panels.values()))
@@ -59,11 +61,23 @@ def refinement(gains: Sequence[RefinementGain], styles: Mapping[str, AgentStyle]
     return bare(figure, 50 + height, showlegend=False)
 
 
-def _name(gain: RefinementGain, *, has_agents: bool, has_rounds: bool) -> str:
+def _agents(names: Sequence[str]) -> dict[str, str]:
+    """Return what each agent is called: as short as tells them apart; nothing if it is alone."""
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) == 1:
+        return {distinct[0]: ""}
+    for length in _LENGTHS:
+        called = {name: label(name, length) for name in distinct}
+        if len(set(called.values())) == len(distinct):
+            break
+    return called
+
+
+def _name(gain: RefinementGain, agent: str, *, has_rounds: bool) -> str:
     """Return the name of a line: as short as it is clear, for narrow screens."""
     arm = label(gain.arm.replace("_", " "), 24)
     name = f"{arm}, round {gain.round}" if has_rounds else arm
-    return f"{label(gain.agent, 24)}<br>{name}" if has_agents else name
+    return f"{agent}<br>{name}" if agent else name
 
 
 def _point(name: str, estimate: Estimate, style: AgentStyle) -> go.Scatter:

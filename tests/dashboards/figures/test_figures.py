@@ -184,6 +184,12 @@ def test_gains_name_agents_and_rounds_only_where_there_are_several():
     assert numbers(figure.to_plotly_json()).rows[1][:2] == ["nop", "nop, coarse, round 2"]
 
 
+def test_agents_of_similar_names_have_lines_of_their_own():
+    agents = [f"function_calling:compatible/{size}-of-the-same-model" for size in ("8b", "70b")]
+    figure = refinement([gain(1.0, agent=a) for a in agents], agent_styles(agents, ()))
+    assert len({point.y[0] for point in figure.data}) == 2
+
+
 def test_effort_is_per_trial_that_the_agent_ended_itself(agent_numbers):
     agent = agent_numbers(
         trials=5, errors=1, wall_s=40.0, tokens=800, turns=2.5, cost_usd=None, scored=4
