@@ -70,6 +70,7 @@ LABELS: Mapping[Taxonomy, Mapping[str, str]] = {
         "dropped_items": "You delivered fewer items than were asked for",
         "overlong_output": "A tool gave you far more text than you can use",
         "cut_off_reply": "A reply of yours was too long and was cut off",
+        "lost_context": "You did again, or asked for, what you had had before",
         "budget_spent_on_retries": "You spent most of your turns on calls that did not succeed",
     },
     Taxonomy.ARGUMENTS: {
@@ -97,6 +98,7 @@ QUOTED = frozenset(
         "handed_back",
         "overlong_output",
         "cut_off_reply",
+        "lost_context",
         "budget_spent_on_retries",
         *LABELS[Taxonomy.ARGUMENTS],
     }

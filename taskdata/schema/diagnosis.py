@@ -93,6 +93,7 @@ LABELS: Mapping[Taxonomy, tuple[str, ...]] = {
         "dropped_items",
         "overlong_output",
         "cut_off_reply",
+        "lost_context",
         "budget_spent_on_retries",
     ),
     Taxonomy.ARGUMENTS: (

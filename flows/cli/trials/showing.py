@@ -251,8 +251,13 @@ def _words(name: str) -> str:
 def _failure(diagnosis: "Diagnosis") -> str:
     if diagnosis.stage == "not_attempted":
         return "Not attempted"
-    kind = "no type" if diagnosis.type is None else _words(diagnosis.type)
-    return f"Failed at {diagnosis.stage} ({kind})"
+    is_known = diagnosis.stage != "undetermined"
+    stage = f"stage {diagnosis.stage}" if is_known else "an undetermined stage"
+    if diagnosis.type is None:
+        return f"Failed at {stage}"
+    is_absent = diagnosis.type == "not_attempted"
+    kind = "what was not delivered" if is_absent else _words(diagnosis.type)
+    return f"Failed at {stage}; most points were lost in {kind}"
 
 
 def _show_labels(diagnosis: "Diagnosis") -> None:

@@ -26,6 +26,7 @@ def diagnosed(stored_run) -> str:
             Diagnosis(
                 trial_id=trial,
                 stage=stage,
+                type=None if stage is None else "not_attempted",
                 levels=levels,
                 evidence=(),
                 labels=labels,
@@ -87,4 +88,6 @@ def test_a_trial_shows_its_labels_with_where_the_evidence_stands(command, diagno
     shown = command("show", diagnosed).stdout
     assert "Failure labels" in shown
     assert "turn 4: 3 times" in shown
+    told = "Failed at an undetermined stage; most points were lost in what was not delivered"
+    assert told in " ".join(shown.split())
     assert json.loads(command("show", diagnosed, "--json").stdout)["diagnosis"]["labels"]
