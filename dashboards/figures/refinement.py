@@ -94,5 +94,7 @@ def _point(name: str, estimate: Estimate, style: AgentStyle) -> go.Scatter:
 
 def _reach(panel: _Panel) -> float:
     """Return how far from 0 the intervals of a panel go."""
-    bounds = [bound for _, one in panel for bound in (one.mean or 0.0, *(one.ci95 or ()))]
-    return max(map(abs, bounds))
+    bounds: list[float] = [
+        bound for _, one in panel for bound in (one.mean or 0.0, *(one.ci95 or ()))
+    ]
+    return max(abs(bound) for bound in bounds)
