@@ -95,8 +95,14 @@ def compose_bank(name_or_path: str) -> Composition:
 
 
 def without_withdrawn(store: Store, composition: Composition) -> Composition:
-    """Return the composition without the tasks that were withdrawn."""
+    """Return the composition without the tasks that were withdrawn.
+
+    Raises:
+        Misuse: if no task is left.
+    """
     withdrawn = store.withdrawals()
+    if composition.tasks and all(t.content_hash in withdrawn for t in composition.tasks):
+        raise Misuse(f"bank {composition.bank!r}: all of its tasks were withdrawn")
     out = {e.candidate_id for e in composition.lineage if e.task_hash in withdrawn}
     return replace(
         composition,

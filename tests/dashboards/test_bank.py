@@ -25,6 +25,7 @@ from taskdata.schema.rewriting import Increase, RewriteMagnitude, RewritingTable
 from taskdata.schema.run import StageReport
 from taskdata.schema.statistics import BankStatistics, LeafCounts
 from taskdata.schema.task import Tier
+from taskdata.schema.withdrawal import Withdrawal
 
 NIGHT = datetime(2026, 3, 1, 22, tzinfo=UTC)
 POISON = (
@@ -343,3 +344,20 @@ def test_long_texts_cost_rows_and_never_the_limit(store, made_notes):
     assert len(html.encode()) < PAGE_BYTES
     assert "The first 250 of 2,000 changes." in soup(html).find(id="changes").get_text()
     assert cells(html, "Changelog")[0][2] == "⟨U+202E⟩" * 400 + "…"
+
+
+def test_tasks_that_were_withdrawn_since_stand_first_with_their_reason(store, made_notes):
+    assert soup(build_bank(store, made_notes)).find(id="withdrawn") is None
+    (entry,) = made_notes.lineage
+    tombstone = Withdrawal(
+        task_hash=entry.task_hash,
+        task_id=entry.task_id,
+        bank="office",
+        reason=POISON,
+        withdrawn_at=NIGHT,
+    )
+    store.add_withdrawals([tombstone])
+    page = build_bank(store, made_notes)
+    ((task, _, reason),) = cells(page, "Withdrawn tasks")
+    assert (task, reason) == ("sum-two", visible(POISON))
+    assert [link["href"] for link in soup(page).select("nav a")][:2] == ["#withdrawn", "#changes"]
