@@ -44,7 +44,7 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0022"
+REVISION = "0019"
 """The Alembic revision of these tables."""
 
 __all__ = [

@@ -5,7 +5,7 @@ from alembic import op
 
 import taskdata.tables
 
-revision = "0022"
+revision = "0019"
 down_revision = "0018"
 
 
