@@ -71,6 +71,7 @@ def wide_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
         "cost": _money(agent.cost_usd),
         **({"judge cost": _money(agent.judge_cost_usd)} if summary.run.judge else {}),
         **({"user cost": _money(agent.user_cost_usd)} if summary.run.user else {}),
+        **({"labeller cost": _money(agent.labeller_cost_usd)} if summary.run.labeller else {}),
         "time": "-" if agent.wall_s is None else f"{agent.wall_s:.0f} s",
     }
 

@@ -91,6 +91,7 @@ def summarise(
         unevaluated=sum(result.score is None for result in results),
         judging=_judging(results),
         talking=_talking(results),
+        labelling=_labelling(results),
         critique=sum((r.critique for r in results), CallEffort()),
         disagreement=_disagreement(results),
         comparisons=tuple(
@@ -115,6 +116,7 @@ def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:
         min_coverage=config.min_coverage,
         judge=config.judge_name,
         user=None if config.user is None else str(config.user),
+        labeller=None if config.labeller is None else str(config.labeller),
         rescores=config.rescores,
         sandbox=config.sandbox,
         repetitions=config.repetitions,
@@ -153,6 +155,7 @@ def _agent(
         score_per_usd=_score_per_usd(scored),
         judge_cost_usd=_judging(results).cost_usd,
         user_cost_usd=_talking(results).cost_usd,
+        labeller_cost_usd=_labelling(results).cost_usd,
         failures=_failures(results),
         error_causes=dict(Counter(_cause(r) for r in errors).most_common()),
         steps=_steps(results),
@@ -314,6 +317,10 @@ def _judging(results: Sequence[TrialResult]) -> CallEffort:
 
 def _talking(results: Sequence[TrialResult]) -> CallEffort:
     return sum((r.talking for r in results), CallEffort())
+
+
+def _labelling(results: Sequence[TrialResult]) -> CallEffort:
+    return sum((r.labelling for r in results), CallEffort())
 
 
 def _disagreement(results: Sequence[TrialResult]) -> Estimate | None:

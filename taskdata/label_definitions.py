@@ -7,7 +7,7 @@ DEFINITIONS: Mapping[str, Mapping[str, str]] = {
         "not_attempted": "the agent called no tool, left no file and gave no answer",
         "plan": (
             "the agent did not begin the work: it made no call, no valid call, or no step "
-            "toward any deliverable"
+            "toward any file that was asked for"
         ),
         "execute": (
             "most calls failed, or the trial ended with failing calls or at a limit while a"
@@ -16,7 +16,7 @@ DEFINITIONS: Mapping[str, Mapping[str, str]] = {
         "reason": (
             "most deliverables arrived, and wrong content in them cost at least half of the points"
         ),
-        "refine": "most requirements hold, but finer ones do not",
+        "refine": "more than half of the requirements hold, but finer ones do not",
         "handoff": (
             "deliverables that are missing, misnamed or unreadable cost at least half of the points"
         ),
@@ -79,6 +79,10 @@ DEFINITIONS: Mapping[str, Mapping[str, str]] = {
         ),
         "overlong_output": "a tool's result had more than 100,000 characters",
         "cut_off_reply": "a reply was cut at its length limit",
+        "lost_context": (
+            "after the harness had left out earlier turns, the agent repeated two or more of their "
+            "calls, or asked for what it had been given"
+        ),
         "budget_spent_on_retries": (
             "a limit was reached, and at least half of the turns (and at least three) had "
             "no successful call"
@@ -94,7 +98,7 @@ DEFINITIONS: Mapping[str, Mapping[str, str]] = {
         "wrong_final_format": "the final answer is not in the required form, or holds a step",
     },
     "infrastructure": {
-        "provider": "the endpoint of a model: of the agent, a judge or a simulated user",
+        "provider": "the endpoint of a model: of the agent, a judge, a critic or a simulated user",
         "sandbox": "the sandbox, or the process that runs checks",
         "tool_backend": "the backend of a tool, an MCP server, a service of the task",
         "broken_task": "the task's own data or programs",

@@ -90,6 +90,7 @@ WHY: Mapping[str, str] = {
     "loop": "the agent repeated itself without a change",
     "cut_off_reply": "a reply was cut at its length limit",
     "overlong_output": "a tool's result was too long to work with",
+    "lost_context": "the agent began again after its context was cut",
     "budget_spent_on_retries": "the budget went into calls that failed",
     "handed_back": "the agent left the rest of the work to the user",
     "premature_stop": "the agent ended its work early",

@@ -34,6 +34,8 @@ class AnswerContains(CheckArgs):
 def answer_contains(answer: str, args: AnswerContains) -> Verdict:
     """Give 10 for a stated alias of every group and none of `none` (GTA, section 4.2), else 0."""
     groups = [[fold(alias) for alias in group] for group in args.all]
+    if not answer.strip():
+        return failed("no answer was given")
     verdict = failed(f"the answer has no conclusion of {MAX_WORDS} words or fewer")
     for place, reading in enumerate(readings(answer)):
         named = [any(names(reading.text, alias) for alias in group) for group in groups]

@@ -43,6 +43,7 @@ def seen(*leaves: tuple[Checkpoint, float], **changes: object) -> Signals:
         "malformed_calls": 0,
         "failures_at_end": 0,
         "first_error": "",
+        "last_error": "",
         "writing_calls": 1,
         "asked": ("out.json",),
         "missing": (),
