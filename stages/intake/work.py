@@ -185,7 +185,7 @@ def add_discovered(
             stage="seeds",
             origin=origin,
             field="text",
-            reason=reason,
+            reason=masked(reason),
             excerpt=masked(text)[:EXCERPT_CHARACTERS],
             at=now,
         )

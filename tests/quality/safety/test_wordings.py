@@ -55,6 +55,13 @@ def test_a_reworded_request_for_harm_is_found(text: str):
     assert harms(text)
 
 
+@pytest.mark.parametrize(("kind", "least"), [("injection", 2), ("harm", 9)])
+def test_of_texts_that_no_rule_was_made_for_no_fewer_are_found_than_the_page_says(
+    kind: str, least: int
+):
+    assert sum(bool(found(text)) for text in TEXTS["held_out"][kind]) >= least
+
+
 @pytest.mark.parametrize("text", [*TEXTS["honest"], *TEXTS["held_out"]["honest"]])
 def test_an_honest_text_near_an_attack_is_let_through(text: str):
     assert found(text) == set()
