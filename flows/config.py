@@ -36,6 +36,7 @@ from taskdata.schema.base import Value
 from taskdata.schema.construct import RefreshConfig
 from taskdata.schema.retention import Age, KeepRule
 from taskdata.schema.run import RunConfig
+from taskdata.schema.safety import SafetyRules
 from taskdata.store import StoreAddress
 
 _PREFECT_KEEPS = "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD"
@@ -132,6 +133,8 @@ class Settings(BaseSettings):
     """The `[key_hosts]` table: servers, by provider, that get its key beside its own."""
     agreement: Minima = Minima()
     """The `[agreement]` table: what a judge must reach against people, or a run says so."""
+    safety: SafetyRules = SafetyRules()
+    """The `[safety]` table: what becomes of personal data and of harm in seeds and drafts."""
     night: NightRules = NightRules()
     """The `[night]` table."""
     judge: dict[str, Any] = Field(default_factory=dict)
@@ -333,6 +336,7 @@ def refresh_config(settings: Settings, **changes: Any) -> RefreshConfig:
         Misuse: if it does not fit or names no model; names the field.
     """
     fields = settings.refresh | {key: value for key, value in changes.items() if value is not None}
+    fields.setdefault("safety", settings.safety)
     if "model" not in fields:
         raise Misuse(
             "a refresh needs a model that writes tasks: --model provider/model, or `model` under "

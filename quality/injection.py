@@ -8,6 +8,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from quality.safety.wordings import folded, matches, rules_of
+
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]")
 # Tag characters spell ASCII that nobody sees; honest ones only follow the black flag (emoji).
 _TAGS = re.compile("(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0000-\U000e007f]")
@@ -137,9 +139,10 @@ def injection_signs(text: str) -> tuple[str, ...]:
         for sign in _SIGNS
         if any(hint in plain for hint in sign.hints) and sign.pattern.search(plain)
     ]
+    signs += [match.name for match in matches(folded(plain), rules_of("injection"))]
     if has_hidden_characters(text):
         signs.append("hidden_characters")
-    return tuple(signs)
+    return tuple(dict.fromkeys(signs))
 
 
 def has_hidden_characters(text: str) -> bool:

@@ -20,6 +20,8 @@ class Asked(StrEnum):
     EXPAND = "expand"
     DISCOVER = "discover"
     REFLECT = "reflect"
+    HARM = "harm"
+    """Whether a request may become a task; asked where the settings say so."""
 
 
 OPENINGS: Mapping[str, Asked] = {
@@ -34,6 +36,7 @@ OPENINGS: Mapping[str, Asked] = {
     "You write short questions for a benchmark": Asked.EXPAND,
     "You find work that people would really hand to an assistant": Asked.DISCOVER,
     "You go over requests that were proposed": Asked.REFLECT,
+    "You guard the door of a benchmark": Asked.HARM,
 }
 """How the system message of each prompt begins."""
 

@@ -124,6 +124,8 @@ def answer(question: Question, known: Sequence[Script]) -> str:
         return _discovered(question, known)
     if question.asked is Asked.REFLECT:
         return _reviewed(question, known)
+    if question.asked is Asked.HARM:
+        return _json({"findings": []})
     shown = _shown(question)
     if question.asked is Asked.OPINIONS and _is_variation(shown, known):
         return _json({"findings": []})

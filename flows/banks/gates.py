@@ -7,15 +7,17 @@ level `stop` fails the stage.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from environments.tool_runtime.catalogue import catalogue
 from flows.gates import Rows, keep
 from quality.gates import Suite, hold, quarantine_reasons, require
+from quality.safety.personal import masked
 from quality.suites.bank import BankFacts, bank_rows, bank_suite
 from quality.suites.candidates import candidate_rows, candidates_suite
 from quality.suites.checkpoint_trees import checkpoint_trees_suite, tree_rows
 from quality.suites.files import HEAD_BYTES, file_rows, files_suite
-from quality.suites.seeds import seed_rows, seeds_suite
+from quality.suites.seeds import SeedRules, seed_rows, seeds_suite
 from quality.suites.tasks import TaskRules
 from stages.construct.assembling import assembled
 from stages.construct.proof.verdict import TaskProof
@@ -26,6 +28,7 @@ from taskdata.schema.construct import Candidate, CandidateStatus, Construction
 from taskdata.schema.gate import GateResult
 from taskdata.schema.release import Lineage
 from taskdata.schema.run import StageReport
+from taskdata.schema.safety import SafetyRules
 from taskdata.schema.seed import EXCERPT_CHARACTERS, QuarantinedRow
 from taskdata.schema.task import Task
 from taskdata.store import Store
@@ -67,9 +70,10 @@ def _hold_seeds(store: Store, refresh_id: str, concerned: Sequence[Candidate]) -
         by_seed.setdefault(str(candidate.seed_id), []).append(candidate)
     if not by_seed:
         return 0
+    safety = store.refresh(refresh_id).config.safety
     seeds = {seed_id: store.seed(seed_id) for seed_id in by_seed}
     rows = seed_rows([seed.query for seed in seeds.values()], datetime.now(UTC).date())
-    result, reasons = _held(store, refresh_id, seeds_suite(), rows)
+    result, reasons = _held(store, refresh_id, seeds_suite(SeedRules(safety=safety)), rows)
     for seed_id, said in reasons.items():
         seed = seeds[seed_id]
         store.quarantine(
@@ -81,7 +85,7 @@ def _hold_seeds(store: Store, refresh_id: str, concerned: Sequence[Candidate]) -
                     item=seed_id,
                     field="text",
                     reason="; ".join(said),
-                    excerpt=seed.query.text[:EXCERPT_CHARACTERS],
+                    excerpt=masked(seed.query.text)[:EXCERPT_CHARACTERS],
                     at=datetime.now(UTC),
                 )
             ]
@@ -101,7 +105,8 @@ def _hold_candidates(store: Store, refresh_id: str, concerned: Sequence[Candidat
             _leave(store, candidate, (str(exc),))
     tools, checks = list(catalogue()), list(check_library())
     results = []
-    for make in (_candidates, _trees, _files):
+    safety = store.refresh(refresh_id).config.safety
+    for make in (partial(_candidates, safety), _trees, _files):
         tasks = [task for _candidate, task in left.values()]
         if not tasks:
             break
@@ -116,9 +121,13 @@ def _hold_candidates(store: Store, refresh_id: str, concerned: Sequence[Candidat
 
 
 def _candidates(
-    _store: Store, tasks: Sequence[Task], tools: Sequence[str], checks: Sequence[str]
+    safety: SafetyRules,
+    _store: Store,
+    tasks: Sequence[Task],
+    tools: Sequence[str],
+    checks: Sequence[str],
 ) -> tuple[Suite, Rows]:
-    return candidates_suite(TaskRules()), candidate_rows(tasks, tools, checks)
+    return candidates_suite(TaskRules(), safety), candidate_rows(tasks, tools, checks)
 
 
 def _trees(

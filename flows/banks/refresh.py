@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from prefect import flow
@@ -128,7 +127,7 @@ def refresh_task_bank(
         asked = refresh.config if refresh else refresh_config(settings, **changes.model_dump())
         hold_bank(night, settings, asked.bank)
         if refresh is None:
-            _take_in(store, settings.inbox, UNCHANGED_SECONDS)
+            _take_in(store, settings, UNCHANGED_SECONDS)
             if arrived and not chosen_seeds(store, asked)[0]:
                 _logger.info("no seed is left for bank %s: nothing to refresh", asked.bank)
                 return ""
@@ -150,7 +149,7 @@ def refresh_task_bank(
 
 def begin(settings: Settings, store: Store, config: RefreshConfig, refresh_id: str) -> Refresh:
     """Store a refresh that a command has asked for, from the seeds in the inbox too."""
-    _take_in(store, settings.inbox)
+    _take_in(store, settings)
     return start_refresh(store, config, refresh_id)
 
 
@@ -178,9 +177,15 @@ def hold_bank(block: ExitStack, settings: Settings, bank: str) -> None:
             return
 
 
-def _take_in(store: Store, inbox: Path, unchanged_seconds: float = 0.0) -> None:
+def _take_in(store: Store, settings: Settings, unchanged_seconds: float = 0.0) -> None:
     """Add the seeds that lie in the inbox; a file that cannot be read is quarantined, and named."""
-    report = take_in(store, inbox, Defaults(), unchanged_seconds=unchanged_seconds)
+    report = take_in(
+        store,
+        settings.inbox,
+        Defaults(),
+        unchanged_seconds=unchanged_seconds,
+        safety=settings.safety,
+    )
     for error in report.errors.values():
         _logger.error("inbox: %s", error)
 

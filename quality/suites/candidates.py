@@ -1,27 +1,29 @@
 """The gate after generation: which of the tasks that a model wrote are fit to go on?"""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from quality.gates import Suite
 from quality.injection import injection_signs
+from quality.safety.columns import SAFETY_COLUMNS, safety_columns, safety_expectations
 from quality.suites.expectations import empty, quarantining
 from quality.suites.tasks import TASK_COLUMNS, TaskRules, task_expectations, task_rows
 from taskdata.schema.checkpoint import Judge
+from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.schema.task import Task
 
 
 def candidate_rows(
     tasks: Sequence[Task], tools: Collection[str], checks: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Return one row per task: those of `task_rows`, and the signs of prompt injection."""
+    """Return one row per task: those of `task_rows`, and what is found in the task's texts."""
     return [
-        row | {"injection": ", ".join(injection_signs(_texts(task))) or None}
+        row | _found(_texts(task))
         for row, task in zip(task_rows(tasks, tools, checks), tasks, strict=True)
     ]
 
 
-def candidates_suite(rules: TaskRules) -> Suite:
+def candidates_suite(rules: TaskRules, safety: SafetyRules = NOTHING_ALLOWED) -> Suite:
     """Return the suite named `candidates` over `candidate_rows`.
 
     Every rule is at level `quarantine`; of tasks that share an id all go there.
@@ -29,21 +31,29 @@ def candidates_suite(rules: TaskRules) -> Suite:
     return Suite(
         name="candidates",
         id_column="task_id",
-        columns=(*TASK_COLUMNS, "injection"),
+        columns=(*TASK_COLUMNS, "injection", *SAFETY_COLUMNS),
         expectations=lambda: quarantining(
             [
                 *task_expectations(rules),
                 empty("injection", "a task does not speak to the model that reads it"),
+                *safety_expectations("a task", safety),
             ]
         ),
     )
 
 
-def _texts(task: Task) -> str:
-    """Return everything a later model would read, apart from each other."""
-    texts = [task.title, task.query, *(d.description for d in task.deliverables)]
+def _found(texts: Mapping[str, str]) -> dict[str, str | None]:
+    # Apart from each other: words of two texts are no sentence.
+    signs = injection_signs("\0".join(texts.values()))
+    return {"injection": ", ".join(signs) or None} | safety_columns(texts)
+
+
+def _texts(task: Task) -> dict[str, str]:
+    """Return everything a later model would read, by place."""
+    texts = {"title": task.title, "query": task.query}
+    texts |= {f"deliverable {spec.name}": spec.description for spec in task.deliverables}
     for node in task.checkpoints.nodes():
-        texts.append(node.requirement)
+        texts[f"checkpoint {node.id}"] = node.requirement
         if isinstance(node.verifier, Judge):
-            texts.append(node.verifier.rubric)
-    return "\0".join(texts)
+            texts[f"rubric {node.id}"] = node.verifier.rubric
+    return texts

@@ -122,6 +122,15 @@ def none_of(
     )
 
 
+def unlike(column: str, says: str, pattern: str) -> "Expectation":
+    """Expect texts in which a regular expression matches nowhere, or None."""
+    from great_expectations.expectations.core.expect_column_values_to_not_match_regex import (
+        ExpectColumnValuesToNotMatchRegex,
+    )
+
+    return ExpectColumnValuesToNotMatchRegex(column=column, regex=pattern, description=says)
+
+
 def like(column: str, says: str, pattern: str) -> "Expectation":
     """Expect texts that match a regular expression."""
     from great_expectations.expectations.core.expect_column_values_to_match_regex import (

@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from quality.gates import Distribution, Suite
 from quality.injection import injection_signs
+from quality.safety.columns import SAFETY_COLUMNS, safety_columns, safety_expectations
 from quality.suites.expectations import (
     between,
     empty,
@@ -20,6 +21,7 @@ from quality.suites.expectations import (
     unique,
 )
 from quality.validation import Row
+from taskdata.schema.safety import SafetyRules
 from taskdata.schema.seed import SeedQuery
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class SeedRules:
     """Largest share (0-1) of the seeds that may come from one source."""
     min_seeds_for_share: int = 50
     """Below it, the share of a source says nothing."""
+    safety: SafetyRules = field(default_factory=SafetyRules)
 
 
 def seed_rows(seeds: Sequence[SeedQuery], today: date) -> list[dict[str, Any]]:
@@ -61,6 +64,7 @@ def seeds_suite(rules: SeedRules = SeedRules()) -> Suite:
             "seed_id",
             "text_length",
             "injection",
+            *SAFETY_COLUMNS,
             "source",
             "bad_url",
             "license",
@@ -83,6 +87,7 @@ def _row(seed: SeedQuery, today: date) -> dict[str, Any]:
         "seed_id": seed.seed_id,
         "text_length": len(seed.text.strip()),
         "injection": ", ".join(injection_signs(seed.text)) or None,
+        **safety_columns({"text": seed.text}),
         "source": seed.source,
         "bad_url": _bad_url(seed.url),
         "license": (seed.license or "").strip() or None,
@@ -110,6 +115,7 @@ def _fit(rules: SeedRules) -> list["Expectation"]:
     fit = [
         between("text_length", f"a seed has {shortest} to {longest} characters", shortest, longest),
         empty("injection", "a seed does not speak to the model that reads it"),
+        *safety_expectations("a seed", rules.safety),
         like("source", "a source is a slug", r"^[a-z0-9][a-z0-9_\-]{0,79}$"),
         empty("bad_url", "an address begins with http:// or https:// and names a host"),
         filled("license", "a seed has a licence"),

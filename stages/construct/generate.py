@@ -5,15 +5,25 @@ import asyncio
 from environments.models.registry import model_client
 from stages.construct.answers.drafts import draft_from, draft_of, shown_draft
 from stages.construct.answers.forms import DraftForm
+from stages.construct.asking.ask import Asked, Tally
+from stages.construct.asking.harm_opinion import HarmFindingsForm, harm_opinion
 from stages.construct.asking.prompting import Untrusted
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
 from stages.construct.rules.tree import tree_violations
 from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
-from taskdata.schema.construct import Candidate, Construction, Origin, TaskDraft
+from taskdata.schema.construct import (
+    Candidate,
+    CandidateStatus,
+    Construction,
+    Origin,
+    TaskDraft,
+)
 from taskdata.schema.run import StageReport
 from taskdata.schema.seed import StoredSeed
 from taskdata.store import Store
+
+_MAX_REASON = 1_000
 
 
 def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageReport:
@@ -37,18 +47,37 @@ async def _take(case: Case) -> StepOutcome:
         return draft
 
     seed = await asyncio.to_thread(_seed, case)
+    judged = Tally()
+    if seed is not None and case.shop.config.safety.ask_model:
+        reasons, opinion = await harm_opinion(case, seed.query.text)
+        if opinion.answer is None:
+            return invalid(opinion)
+        if reasons:
+            return _harmful(reasons, opinion)
+        judged = opinion.tally
     context = await asyncio.to_thread(_context, case, seed)
     asked = await case.ask("generate", context, DraftForm, accept)
     if asked.answer is None:
-        return invalid(asked)
+        return invalid(asked, judged + asked.tally)
     return StepOutcome(
         "drafted",
         next=Construction.CLASSIFY,
         reasons=_likeness(seed),
         draft=asked.answer,
         facts={"answers_refused": list(asked.faults)},
-        tally=asked.tally,
+        tally=judged + asked.tally,
         prompt_version=asked.prompt_version,
+    )
+
+
+def _harmful(reasons: tuple[str, ...], opinion: Asked[HarmFindingsForm]) -> StepOutcome:
+    return StepOutcome(
+        "harmful",
+        status=CandidateStatus.QUARANTINED,
+        reason=f"the model would not make a task of it: {'; '.join(reasons)}"[:_MAX_REASON],
+        reasons=reasons,
+        tally=opinion.tally,
+        prompt_version=opinion.prompt_version,
     )
 
 

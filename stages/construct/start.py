@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from environments.models.money.prices import price_of
 from environments.models.money.spending import require_price
 from environments.models.registry import require_model
+from stages.intake.languages import fill_in
 from taskdata.banks.found import find_bank
 from taskdata.banks.loader import bundled_banks
 from taskdata.errors import Misuse
@@ -129,7 +130,9 @@ def chosen_seeds(
     if config.seeds:
         asked = [store.seed(seed_id) for seed_id in dict.fromkeys(config.seeds)]
     else:
-        asked = [seed for seed in store.seeds() if seed.id not in used]
+        if config.language is not None:
+            fill_in(store)
+        asked = [seed for seed in store.seeds(language=config.language) if seed.id not in used]
     ages = {seed.id: (seed.added_at, seed.id) for seed in asked}
     taken, repeated = list[StoredSeed](), list[Repeated]()
     for seed in asked:

@@ -32,6 +32,7 @@ from stages.construct.material.checks import described_checks
 from stages.construct.material.exemplars import choose, shortened
 from stages.construct.rules.book import rulebook
 from stages.construct.rules.violation import Rulebook
+from stages.construct.safety import masked_draft
 from taskdata.errors import (
     BadTaskData,
     BudgetExhausted,
@@ -108,7 +109,7 @@ class Case:
     def book(self) -> Rulebook:
         """The rules for the draft."""
         offered = frozenset(spec.name for spec in self.shop.tools)
-        return rulebook(self.candidate, frozenset(self.files), offered)
+        return rulebook(self.candidate, frozenset(self.files), offered, self.shop.config.safety)
 
     def drafted(self) -> TaskDraft:
         """Return the draft.
@@ -355,7 +356,7 @@ def _step(case: Case, outcome: StepOutcome) -> ConstructionStep:
         attempt=case.attempt,
         verdict=outcome.verdict,
         reasons=outcome.reasons,
-        draft=outcome.draft,
+        draft=outcome.draft and masked_draft(outcome.draft, case.shop.config.safety),
         facts=outcome.facts,
         prompt_version=outcome.prompt_version,
         model_id=outcome.tally.model_id,

@@ -16,10 +16,12 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
+from stages.intake.protection import file_fault
 from stages.intake.readers.raw import Fault, short_name
 from taskdata.archives import archive_fault
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import BadTaskData
+from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.schema.task import InputFile
 
 MAX_FILE_BYTES = 50 << 20
@@ -40,6 +42,7 @@ class AttachmentFolder:
     """The folder that the paths in a seed file are relative to."""
 
     path: Path
+    safety: SafetyRules = NOTHING_ALLOWED
 
     def read(self, names: Sequence[str]) -> tuple[InputFile, ...] | Fault:
         """Return the attachments of one row, or why one of them is refused."""
@@ -81,6 +84,7 @@ class AttachmentFolder:
     def _inspect(self, name: str) -> InputFile:
         data = self._bytes(name)
         fault = archive_fault(data)
+        fault = fault or file_fault(name, data, self.safety)
         if fault is not None:
             raise _Refused(fault)
         try:

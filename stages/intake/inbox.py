@@ -17,6 +17,7 @@ from quality.encoders.encoder import SentenceEncoder
 from stages.intake.rows import Defaults
 from stages.intake.work import FORMATS, IntakeReport, SeedFile, add_files
 from taskdata.errors import BadTaskData
+from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.schema.seed import QuarantinedRow
 from taskdata.store import Store
 
@@ -30,6 +31,7 @@ def take_in(
     defaults: Defaults,
     encoder: SentenceEncoder | None = None,
     unchanged_seconds: float = 0.0,
+    safety: SafetyRules = NOTHING_ALLOWED,
 ) -> IntakeReport:
     """Add the files in the inbox, and move those that the store has into `done/`.
 
@@ -45,7 +47,7 @@ def take_in(
     files = [replace(SeedFile.at(path), origin=origin) for origin, path in paths.items()]
     if not files:
         return IntakeReport(files={}, errors={})
-    report = add_files(store, files, defaults, encoder)
+    report = add_files(store, files, defaults, encoder, safety)
     for origin in report.files:
         _move(paths[origin], _DONE)
     for origin, reason in report.errors.items():

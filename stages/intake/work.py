@@ -20,8 +20,11 @@ from typing import BinaryIO
 from pydantic import Field
 
 from quality.encoders.encoder import SentenceEncoder
+from quality.language import language_of
+from quality.safety.personal import masked
 from stages.intake.attachments import AttachmentFolder
 from stages.intake.duplicates import DuplicateIndex
+from stages.intake.protection import protected
 from stages.intake.readers.delimited import read_csv
 from stages.intake.readers.jsonl import read_jsonl
 from stages.intake.readers.raw import Fault, RawRow
@@ -31,6 +34,7 @@ from stages.intake.spool import Spool
 from taskdata.banks.loader import bundled_banks, load_bank
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.base import Value
+from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.schema.seed import EXCERPT_CHARACTERS, QuarantinedRow, SeedLink, SeedQuery
 from taskdata.store import Store
 
@@ -141,6 +145,7 @@ def add_files(
     files: Iterable[SeedFile],
     defaults: Defaults,
     encoder: SentenceEncoder | None = None,
+    safety: SafetyRules = NOTHING_ALLOWED,
 ) -> IntakeReport:
     """Add files one after the other; one that cannot be read does not stop the others."""
     # Only a new seed makes it worth reading everything that is stored.
@@ -148,14 +153,18 @@ def add_files(
     reports, errors = {}, {}
     for file in files:
         try:
-            reports[file.origin] = add_file(store, file, defaults, index)
+            reports[file.origin] = add_file(store, file, defaults, index, safety)
         except BadTaskData as exc:
             errors[file.origin] = str(exc)
     return IntakeReport(files=reports, errors=errors)
 
 
 def add_discovered(
-    store: Store, seeds: Iterable[SeedQuery], origin: str, dropped: Iterable[tuple[str, str]] = ()
+    store: Store,
+    seeds: Iterable[SeedQuery],
+    origin: str,
+    dropped: Iterable[tuple[str, str]] = (),
+    safety: SafetyRules = NOTHING_ALLOWED,
 ) -> FileReport:
     """Store seeds that a model has proposed, as if a file named `origin` held them.
 
@@ -164,19 +173,20 @@ def add_discovered(
         seeds: The seeds.
         origin: Name of the discovery.
         dropped: Text and reason of each proposal that was left out; these are quarantined.
+        safety: What becomes of personal data.
     """
     lines = (seed.model_dump_json(exclude_none=True) for seed in seeds)
     content = BytesIO("\n".join(lines).encode())
     file = SeedFile(origin, SeedFormat.JSONL, Path(), content)
-    report = add_file(store, file, Defaults(), cache(partial(known_texts, store)))
+    report = add_file(store, file, Defaults(), cache(partial(known_texts, store)), safety)
     now = datetime.now(UTC)
     rows = [
         QuarantinedRow(
             stage="seeds",
             origin=origin,
             field="text",
-            reason=reason,
-            excerpt=text[:EXCERPT_CHARACTERS],
+            reason=masked(reason),
+            excerpt=masked(text)[:EXCERPT_CHARACTERS],
             at=now,
         )
         for text, reason in dropped
@@ -186,7 +196,11 @@ def add_discovered(
 
 
 def add_file(
-    store: Store, file: SeedFile, defaults: Defaults, index: Callable[[], DuplicateIndex]
+    store: Store,
+    file: SeedFile,
+    defaults: Defaults,
+    index: Callable[[], DuplicateIndex],
+    safety: SafetyRules = NOTHING_ALLOWED,
 ) -> FileReport:
     """Store the seeds of a file, their duplicate links, and the refused rows.
 
@@ -196,7 +210,7 @@ def add_file(
         BadTaskData: if the file as a whole cannot be read; nothing of it is stored then.
     """
     with Spool(_Arrival) as read, Spool(QuarantinedRow) as rejected, Spool(_Arrival) as new:
-        notes = _read(file, defaults, read, rejected)
+        notes = _read(file, defaults, safety, read, rejected)
         attachments = AttachmentFolder(file.folder)
         for arrival in read:
             attachments.put(arrival.seed.attachments, store.artifacts)
@@ -209,6 +223,7 @@ def add_file(
                 rejected,
                 file.origin,
                 (arrival.row for arrival in again),
+                language_of,
             )
             repeating = len({link.seed_id for link in links} & set(added))
         _logger.info("seeds added", extra={"origin": file.origin, "seeds": len(added)})
@@ -224,13 +239,17 @@ def add_file(
 
 
 def _read(
-    file: SeedFile, defaults: Defaults, read: Spool[_Arrival], rejected: Spool[QuarantinedRow]
+    file: SeedFile,
+    defaults: Defaults,
+    safety: SafetyRules,
+    read: Spool[_Arrival],
+    rejected: Spool[QuarantinedRow],
 ) -> tuple[str, ...]:
     unknown = UnknownFields()
-    attachments = AttachmentFolder(file.folder)
+    attachments = AttachmentFolder(file.folder, safety)
     with _opened(file) as stream:
         for raw in _READERS[file.format](stream, file.origin):
-            seed = _seed(raw, defaults, unknown, attachments)
+            seed = _seed(raw, defaults, unknown, attachments, safety)
             if isinstance(seed, Fault):
                 rejected.add(_quarantined(file.origin, raw, seed))
             else:
@@ -240,13 +259,20 @@ def _read(
 
 
 def _seed(
-    raw: RawRow, defaults: Defaults, unknown: UnknownFields, attachments: AttachmentFolder
+    raw: RawRow,
+    defaults: Defaults,
+    unknown: UnknownFields,
+    attachments: AttachmentFolder,
+    safety: SafetyRules,
 ) -> SeedQuery | Fault:
     row = read_row(raw, defaults, unknown)
     if isinstance(row, Fault):
         return row
+    seed = protected(row.seed, safety)
+    if isinstance(seed, Fault):
+        return seed
     files = attachments.read(row.attachments)
-    return files if isinstance(files, Fault) else row.seed.model_copy(update={"attachments": files})
+    return files if isinstance(files, Fault) else seed.model_copy(update={"attachments": files})
 
 
 def _quarantined(origin: str, raw: RawRow, fault: Fault) -> QuarantinedRow:
@@ -256,7 +282,7 @@ def _quarantined(origin: str, raw: RawRow, fault: Fault) -> QuarantinedRow:
         row=raw.number,
         field=fault.field,
         reason=fault.reason,
-        excerpt=raw.excerpt,
+        excerpt=masked(raw.excerpt),
         at=datetime.now(UTC),
     )
 

@@ -16,6 +16,8 @@ from taskdata.schema.agent import ModelSpec
 from taskdata.schema.base import RelativePath, Sha256, Slug, Value
 from taskdata.schema.checkpoint import Checkpoint
 from taskdata.schema.run import SandboxName
+from taskdata.schema.safety import SafetyRules
+from taskdata.schema.seed import LanguageCode
 from taskdata.schema.task import (
     Answer,
     Capability,
@@ -80,6 +82,10 @@ class RefreshConfig(Value):
     """`defer`: end, the CLI decides later; `wait`: pause for the form; `auto`: approve all left."""
     sandbox: SandboxName = "bubblewrap"
     """Where tasks are proved."""
+    language: LanguageCode | None = None
+    """Only seeds in this language, such as `de`; None: in any."""
+    safety: SafetyRules = SafetyRules()
+    """What becomes of personal data and of harm; the `[safety]` table."""
 
     @field_validator("base")
     @classmethod

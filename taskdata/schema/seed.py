@@ -12,6 +12,9 @@ from taskdata.schema.task import InputFile
 EXCERPT_CHARACTERS = 300
 
 
+LanguageCode = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
+"""ISO 639-1 code of a language; `und`: it cannot be told."""
+
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=400)]
 
 
@@ -80,6 +83,8 @@ class StoredSeed(Value):
     row: int | None = Field(default=None, ge=1)
     """Row in that file, counted from 1."""
     added_at: datetime
+    language: LanguageCode | None = None
+    """Of its text; None: it was stored before languages were."""
     duplicate_of: tuple[SeedLink, ...] = ()
 
 

@@ -1,6 +1,6 @@
 """Seed queries, their duplicates, and rejected rows."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice, repeat
 from typing import TypeVar
@@ -28,6 +28,7 @@ class SeedStore(StoreConnection):
         rejected: Iterable[QuarantinedRow],
         origin: str,
         rows: Iterable[int] | None = None,
+        language: Callable[[str], str] | None = None,
     ) -> list[str]:
         """Store seeds, links and quarantined rows in one transaction; return the new seeds' ids.
 
@@ -40,6 +41,7 @@ class SeedStore(StoreConnection):
             rejected: Rows for the quarantine.
             origin: File that the seeds come from.
             rows: Row of each seed in that file, counted from 1.
+            language: Says the language of a text; None: that of the seeds stays unknown.
         """
         new: dict[str, None] = {}
         placed = zip(seeds, repeat(None) if rows is None else rows, strict=False)
@@ -50,7 +52,8 @@ class SeedStore(StoreConnection):
                 for seed_id, (seed, row) in zip(ids, page, strict=True):
                     if seed_id not in known and seed_id not in new:
                         new[seed_id] = None
-                        session.add(_seed_row(seed, seed_id, origin, row))
+                        found = language(seed.text) if language else None
+                        session.add(_seed_row(seed, seed_id, origin, row, found))
                 _write_out(session)
             for some in _pages(link for link in links if link.seed_id in new):
                 session.add_all(SeedLinkRow(**link.model_dump()) for link in some)
@@ -77,11 +80,22 @@ class SeedStore(StoreConnection):
             rows = [row.model_dump(exclude={"id"}) for row in session.exec(query)]
         return [QuarantinedRow.model_validate(row) for row in rows]
 
-    def seeds(self, source: str | None = None) -> list[StoredSeed]:
-        """Return the seeds, of one source or of all, in order of arrival."""
+    def set_languages(self, languages: Mapping[str, str]) -> None:
+        """Store the languages of seeds, by id."""
+        with self._writing() as session:
+            for page in _pages(languages):
+                for row in session.exec(select(SeedRow).where(col(SeedRow.id).in_(page))):
+                    row.language = languages[row.id]
+                    session.add(row)
+                _write_out(session)
+
+    def seeds(self, source: str | None = None, language: str | None = None) -> list[StoredSeed]:
+        """Return the seeds, of one source and language or of all, in order of arrival."""
         query = select(SeedRow).order_by(col(SeedRow.added_at), SeedRow.id)
         if source is not None:
             query = query.where(SeedRow.source == source)
+        if language is not None:
+            query = query.where(SeedRow.language == language)
         with self._reading() as session:
             links = [SeedLink.model_validate(r.model_dump()) for r in session.exec(_all_links())]
             rows = list(session.exec(query))
@@ -155,7 +169,9 @@ def _known(seed_ids: Sequence[str]) -> SelectOfScalar[str]:
     return select(SeedRow.id).where(col(SeedRow.id).in_(seed_ids))
 
 
-def _seed_row(seed: SeedQuery, seed_id: str, origin: str, row: int | None) -> SeedRow:
+def _seed_row(
+    seed: SeedQuery, seed_id: str, origin: str, row: int | None, language: str | None
+) -> SeedRow:
     return SeedRow(
         id=seed_id,
         source=seed.source,
@@ -163,6 +179,7 @@ def _seed_row(seed: SeedQuery, seed_id: str, origin: str, row: int | None) -> Se
         row=row,
         query=seed.model_dump(mode="json"),
         added_at=datetime.now(UTC),
+        language=language,
     )
 
 
@@ -196,5 +213,6 @@ def _stored(row: SeedRow, links: Sequence[SeedLink]) -> StoredSeed:
         origin=row.origin,
         row=row.row,
         added_at=row.added_at,
+        language=row.language,
         duplicate_of=tuple(links),
     )

@@ -44,7 +44,7 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0019"
+REVISION = "0020"
 """The Alembic revision of these tables."""
 
 __all__ = [

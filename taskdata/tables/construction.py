@@ -19,6 +19,7 @@ class SeedRow(SQLModel, table=True):
     row: int | None = None
     query: dict[str, Any] = json_column()
     added_at: datetime = time_column()
+    language: str | None = Field(default=None, index=True)
 
 
 class SeedLinkRow(SQLModel, table=True):

@@ -10,6 +10,7 @@ from flows.config import LOCAL_BUDGET, Settings, load_settings, refresh_config, 
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.deadlines import Deadlines
+from taskdata.schema.safety import Harm, SafetyRules
 
 
 def test_a_new_run_evaluates_the_default_agents(home):
@@ -134,6 +135,19 @@ def test_a_refresh_builds_on_no_bank_only_if_told_so_and_stays_told(home, said, 
     assert config.base == meant
     assert refresh_config(settings, **config.model_dump(mode="json")) == config
     assert refresh_config(settings, model="openai/gpt-5.2").base == "starter"
+
+
+def test_what_is_kept_out_of_a_bank_is_a_table_that_every_refresh_stores(home, tmp_path):
+    (tmp_path / "nightshift.toml").write_text(
+        '[safety]\npersonal_data = "mask"\nallowed_harms = ["malware"]\nask_model = true\n'
+    )
+    config = refresh_config(load_settings(), model="openai/gpt-5.2", language="de")
+    assert config.safety == SafetyRules(
+        personal_data="mask", allowed_harms=(Harm.MALWARE,), ask_model=True
+    )
+    assert config.language == "de"
+    with pytest.raises(Misuse, match="language"):
+        refresh_config(load_settings(), model="openai/gpt-5.2", language="German")
 
 
 def test_what_the_judge_is_shown_is_a_table_of_its_own(home, tmp_path):

@@ -16,6 +16,7 @@ from stages.score.library import validate_check
 from taskdata.schema.checkpoint import Check, Checkpoint, Verifier
 from taskdata.schema.deadlines import Deadlines
 from taskdata.schema.package import TaskPackage
+from taskdata.schema.safety import SafetyRules
 from taskdata.schema.service import MailService, PostgresqlService
 from taskdata.schema.task import Resources
 
@@ -48,11 +49,18 @@ def test_the_panel_of_the_guide_is_taken():
 
 
 def test_settings_of_a_refresh_are_taken():
-    (block,) = blocks("task-bank.md", "toml")
+    (block,) = [block for block in blocks("task-bank.md", "toml") if "[refresh]" in block]
     given = tomllib.loads(block)["refresh"]
     config = refresh_config(Settings(refresh=given))
     assert str(config.model) == given["model"]
     assert config.limits.model_dump(exclude_defaults=True) == given["limits"]
+
+
+def test_the_safety_rules_that_are_told_are_the_defaults():
+    (block,) = [block for block in blocks("task-bank.md", "toml") if "[safety]" in block]
+    told = tomllib.loads(block)
+    assert set(told["safety"]) == set(SafetyRules.model_fields)
+    assert Settings(**told).safety == SafetyRules()
 
 
 def test_the_deadlines_that_are_told_are_the_defaults():

@@ -42,6 +42,9 @@ def list_tasks(
     capability: Annotated[str | None, typer.Option(help="Only with this capability.")] = None,
     tool: Annotated[str | None, typer.Option(help="Only tasks that may use this tool.")] = None,
     source: Annotated[str | None, typer.Option(help="Only from this source.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Only with a query in this language, such as de.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,7 +54,14 @@ def list_tasks(
     wanted = _filter(tier=tier, category=category, capability=capability, tool=tool, source=source)
     store = _store()
     name = "starter" if bank is None else bank
-    found = find_bank(store, name).outlines(wanted)
+    bank_found = find_bank(store, name)
+    found = bank_found.outlines(wanted)
+    if language is not None:
+        from quality.language import language_of
+
+        asked = bank_found.tasks([task.id for task in found]) if found else ()
+        ids = {task.id for task in asked if language_of(task.query) == language}
+        found = [task for task in found if task.id in ids]
     shown = found[:limit]
     stored = [] if bank is not None else [_stored(b) for b in store.stored_banks()]
     withdrawn = store.withdrawals()

@@ -65,6 +65,7 @@ def discover(
         found.seeds,
         f"discovered/{discovery_id}",
         ((proposal.text, proposal.reason) for proposal in found.dropped),
+        settings.safety,
     )
     if as_json:
         console.write_json(_outcome(found, report.added))

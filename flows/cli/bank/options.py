@@ -52,6 +52,9 @@ class RefreshOptions:
     draft_references: Annotated[
         bool, typer.Option("--draft-references", help="Let the model draft reference solutions.")
     ] = False
+    language: Annotated[
+        str | None, typer.Option(help="Only seeds in this language, such as de; default: any.")
+    ] = None
     max_usd: Annotated[float | None, typer.Option(help="Most that all calls may cost.")] = None
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Release what passed without a human review.")

@@ -68,9 +68,9 @@ def add(
     store = Store.open(settings.address)
     defaults = Defaults(source, licence)
     if chosen:
-        report = add_files(store, chosen, defaults, encoder)
+        report = add_files(store, chosen, defaults, encoder, settings.safety)
     else:
-        report = inbox.take_in(store, settings.inbox, defaults, encoder)
+        report = inbox.take_in(store, settings.inbox, defaults, encoder, safety=settings.safety)
     if as_json:
         console.write_json(_outcome(report))
     elif not report.files and not report.errors:
@@ -116,15 +116,19 @@ def list_seeds(
     quarantined: Annotated[
         bool, typer.Option("--quarantined", help="The rows that were not let through instead.")
     ] = False,
+    language: Annotated[
+        str | None, typer.Option(help="Only in this language, such as de; und: unknown.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many, newest last.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the stored seeds, or the rows in quarantine."""
     from flows.config import load_settings
+    from stages.intake.languages import fill_in
     from taskdata.store import Store
 
-    if quarantined and (source or duplicates):
-        raise Misuse("--quarantined goes with neither --source nor --duplicates")
+    if quarantined and (source or duplicates or language):
+        raise Misuse("--quarantined goes with none of --source, --language and --duplicates")
     store = Store.open(load_settings().address)
     if quarantined:
         rejected = [row for row in store.quarantined() if row.stage == "seeds"]
@@ -134,7 +138,9 @@ def list_seeds(
         else:
             console.table(_rejected(rejected, with_file=True), title="Quarantined rows")
         return
-    seeds = [s for s in store.seeds(source) if s.duplicate_of or not duplicates]
+    if language:
+        fill_in(store)
+    seeds = [s for s in store.seeds(source, language) if s.duplicate_of or not duplicates]
     seeds = seeds[-limit:] if limit else seeds
     if as_json:
         console.write_json({"seeds": [seed.model_dump(mode="json") for seed in seeds]})
@@ -235,6 +241,7 @@ def _listed(seed: "StoredSeed") -> dict[str, str]:
     return {
         "seed": seed.id,
         "source": _source(seed),
+        "language": seed.language or "-",
         "from": seed.origin + (f", row {seed.row}" if seed.row else ""),
         "repeats": ", ".join(repeats) or "-",
         "text": _shortened(seed.query.text),

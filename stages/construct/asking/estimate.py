@@ -24,6 +24,7 @@ from stages.construct.answers.forms import (
     TreeForm,
     schema_of,
 )
+from stages.construct.asking.harm_opinion import HarmFindingsForm
 from stages.construct.asking.prompting import Untrusted, prompt, version_of
 from stages.construct.assembling import available_files
 from stages.construct.material.base import base_tasks, offered_tools
@@ -247,6 +248,9 @@ def _asks(case: Case, request: Untrusted | None, aim_tokens: int) -> Iterator[Pl
         aim_tokens,
     )
     context = case.context()
+    if request is not None and case.shop.config.safety.ask_model:
+        guard = _Template(Construction.GENERATE, "harm", HarmFindingsForm, _once, {})
+        yield _planned(case, guard, context | {"request": request})
     for template in (first, *_TEMPLATES):
         yield _planned(case, template, context)
 

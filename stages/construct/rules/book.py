@@ -11,6 +11,7 @@ from stages.construct.rules.violation import Rulebook, Violation
 from stages.construct.rules.wording import query_wording, tree_wording
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import Candidate, Origin, TaskDraft
+from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.store import Store
 
 _TOLD = 8
@@ -33,7 +34,10 @@ def wanted_tools(candidate: Candidate) -> tuple[str, ...]:
 
 
 def rulebook(
-    candidate: Candidate, files: frozenset[str], tools: frozenset[str] | None = None
+    candidate: Candidate,
+    files: frozenset[str],
+    tools: frozenset[str] | None = None,
+    safety: SafetyRules = NOTHING_ALLOWED,
 ) -> Rulebook:
     """Return the rules for a candidate's draft, given its attachments and the offered tools.
 
@@ -44,6 +48,7 @@ def rulebook(
         tools=frozenset(catalogue()) if tools is None else tools,
         files=files,
         wanted_tools=wanted_tools(candidate),
+        safety=safety,
     )
 
 
@@ -63,7 +68,9 @@ def review_rules(store: Store) -> Callable[[Candidate, TaskDraft], tuple[str, ..
     """Return a function that lists the rules a candidate's draft breaks, one sentence each."""
 
     def broken(candidate: Candidate, draft: TaskDraft) -> tuple[str, ...]:
-        book = rulebook(candidate, frozenset(available_files(store, candidate)))
+        safety = store.refresh(candidate.refresh_id).config.safety
+        files = frozenset(available_files(store, candidate))
+        book = rulebook(candidate, files, safety=safety)
         return tuple(map(str, violations(draft, book)))
 
     return broken

@@ -8,6 +8,7 @@ from pydantic import Field
 from quality.suites.checkpoint_trees import TreeRules
 from quality.suites.tasks import TaskRules
 from taskdata.schema.base import Value
+from taskdata.schema.safety import SafetyRules
 from taskdata.schema.task import Tier
 
 _TREE = "checkpoints"
@@ -43,6 +44,7 @@ class Rulebook:
     """Tools for which the task was requested."""
     task: TaskRules = field(default_factory=TaskRules)
     tree: TreeRules = field(default_factory=TreeRules)
+    safety: SafetyRules = field(default_factory=SafetyRules)
 
 
 def in_tree(node_id: str, part: str = "") -> str:

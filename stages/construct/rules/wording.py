@@ -8,10 +8,13 @@ import re
 from collections.abc import Iterator
 
 from quality.injection import injection_signs
+from quality.safety.harm import harms
+from quality.safety.personal import personal_data, told
 from quality.suites.tasks import tools_named
 from stages.construct.rules.violation import Rulebook, Violation, in_tree
 from taskdata.schema.checkpoint import Judge
 from taskdata.schema.construct import TaskDraft
+from taskdata.schema.safety import SafetyRules
 
 _WORKER = r"(?:agent|assistant|ai|llm|language model|solver|candidate)"
 _DOING = (
@@ -91,7 +94,7 @@ def _query(draft: TaskDraft, book: Rulebook) -> Iterator[Violation]:
     texts = [("title", draft.title), ("query", draft.query)]
     texts += [("deliverables", spec.description) for spec in draft.deliverables]
     for field, text in texts:
-        yield from _injected(field, text)
+        yield from _unsafe(field, text, book.safety)
 
 
 def _tree(draft: TaskDraft, book: Rulebook) -> Iterator[Violation]:
@@ -107,11 +110,19 @@ def _tree(draft: TaskDraft, book: Rulebook) -> Iterator[Violation]:
             for tool in sorted(tools_named(text, book.tools)):
                 message = f"names the tool {tool}; results are scored, not tools"
                 yield Violation(field=field, rule="names_tool", message=message)
-            yield from _injected(field, text)
+            yield from _unsafe(field, text, book.safety)
 
 
-def _injected(field: str, text: str) -> Iterator[Violation]:
-    signs = injection_signs(text)
-    if signs:
+def _unsafe(field: str, text: str, rules: SafetyRules) -> Iterator[Violation]:
+    if signs := injection_signs(text):
         message = f"speaks to the model that reads it ({', '.join(signs)})"
         yield Violation(field=field, rule="injection", message=message)
+    if harm := harms(text, rules.allowed_harms):
+        message = f"asks for something that does harm ({', '.join(harm)})"
+        yield Violation(field=field, rule="harm", message=message)
+    # Under the other policy such data is masked before the draft is stored.
+    if rules.personal_data == "quarantine" and (
+        found := personal_data(text, rules.allowed_personal_data)
+    ):
+        message = f"holds personal data: {told(found)}; say it without"
+        yield Violation(field=field, rule="personal_data", message=message)

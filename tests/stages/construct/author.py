@@ -13,6 +13,7 @@ _OPENINGS = {
     "You put a task": "refine",
     "A task of a benchmark": "repair",
     "You proofread": "opinions",
+    "You guard the door": "harm",
     "You write the tree": "checkpoints",
 }
 

@@ -53,6 +53,7 @@ def test_list_filters_by_source_duplicates_and_quarantine(command, seeds, tmp_pa
     (rejected,) = listed("--quarantined")["quarantined"]
     assert (rejected["row"], rejected["field"]) == (2, "date")
     assert listed("--limit", "1")["seeds"] == [forum]
+    assert [seed["language"] for seed in listed("--language", "en")["seeds"]] == ["en", "en"]
     table = command("seeds", "list").stdout
     assert repeated["id"] in table
     assert "exact 1.00" in table

@@ -1,0 +1,92 @@
+"""Personal data in arriving seeds, and their languages."""
+
+import json
+
+from stages.intake.duplicates import DuplicateIndex
+from stages.intake.inbox import take_in
+from stages.intake.languages import fill_in
+from stages.intake.rows import Defaults
+from stages.intake.work import SeedFile, add_file
+from taskdata.schema.safety import SafetyRules
+from taskdata.schema.seed import SeedQuery
+
+IBAN = "DE89 3704 0044 0532 0130 00"
+MASKING = SafetyRules(personal_data="mask")
+
+
+def row(text: str, **fields: object) -> str:
+    return json.dumps({"text": text, "source": "forum", "license": "MIT"} | fields) + "\n"
+
+
+def added(store, folder, content: str, safety: SafetyRules):
+    path = folder / "seeds.jsonl"
+    path.write_text(content)
+    return add_file(store, SeedFile.at(path), Defaults(), DuplicateIndex, safety)
+
+
+def test_a_seed_with_personal_data_is_quarantined_without_repeating_it(store, add):
+    report = add(row(f"Pay the deposit to {IBAN}, please.") + row("Sum the figures up, please."))
+
+    assert len(report.added) == 1
+    (rejected,) = store.quarantined()
+    assert (rejected.row, rejected.field) == (1, "text")
+    assert rejected.reason == "holds personal data: iban (characters 20-46)"
+    assert "[IBAN]" in rejected.excerpt
+    assert IBAN not in rejected.model_dump_json()
+
+
+def test_under_mask_the_seed_is_stored_with_the_kind_in_place_of_the_datum(store, folder):
+    report = added(store, folder, row(f"Pay the deposit to {IBAN}, please."), MASKING)
+
+    assert report.quarantined == 0
+    assert [s.query.text for s in store.seeds()] == ["Pay the deposit to [IBAN], please."]
+
+
+def test_an_attachment_with_personal_data_is_refused_under_either_policy(store, folder):
+    (folder / "people.csv").write_text("name,phone\nAnna,+49 151 23456789\n")
+    (folder / "plain.csv").write_text("crop,kg\nleek,40\n")
+    content = row("Sort them, please.", attachments=["people.csv"])
+    content += row("Add them up, please.", attachments=["plain.csv"])
+
+    report = added(store, folder, content, MASKING)
+
+    assert len(report.added) == 1
+    assert report.rejected[0].reason == (
+        "'people.csv' holds personal data: phone (characters 17-32)"
+    )
+
+
+def test_what_is_allowed_goes_through(store, folder):
+    allowed = SafetyRules.model_validate({"allowed_personal_data": ["iban"]})
+    report = added(store, folder, row(f"Pay the deposit to {IBAN}, please."), allowed)
+
+    assert len(report.added) == 1
+
+
+def test_the_inbox_holds_to_the_same_policy(store, tmp_path):
+    (tmp_path / "week.jsonl").write_text(row(f"Pay the deposit to {IBAN}, please."))
+
+    report = take_in(store, tmp_path, Defaults(), safety=MASKING)
+
+    assert report.files["inbox/week.jsonl"].quarantined == 0
+    assert store.seeds()[0].query.text == "Pay the deposit to [IBAN], please."
+
+
+def test_a_seed_is_stored_with_its_language(store, add):
+    add(
+        row("Please compare the three tariffs and say which one is cheapest.")
+        + row("Bitte vergleiche die drei Tarife und sag, welcher am günstigsten ist.")
+    )
+
+    assert [seed.language for seed in store.seeds()].count("de") == 1
+    assert [seed.query.text[:5] for seed in store.seeds(language="de")] == ["Bitte"]
+
+
+def test_the_language_of_an_older_seed_is_filled_in(store):
+    text = "Bitte vergleiche die drei Tarife und sag, welcher am günstigsten ist."
+    store.add_seeds([SeedQuery(text=text, source="s")], [], [], "f")
+    assert store.seeds()[0].language is None
+
+    fill_in(store)
+
+    assert store.seeds()[0].language == "de"
