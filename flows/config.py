@@ -219,7 +219,7 @@ def _endpoints(settings: Settings) -> Iterator[tuple[ModelSpec, str | None]]:
         yield from ((judge.model, judge.base_url) for judge in config.every_judge)
     refresh = _if_valid(refresh_config, settings)
     if isinstance(refresh, RefreshConfig):
-        yield refresh.model, refresh.base_url
+        yield from refresh.models
 
 
 def _if_valid(read: Callable[[Settings], Value], settings: Settings) -> Value | None:

@@ -59,6 +59,9 @@ _REFRESH_FIELDS = (
     "max_augmentations",
     "expansions",
     "draft_references",
+    "reference_model",
+    "draft_twice",
+    "max_self_consistent_share",
     "max_asks",
     "max_rewrites",
     "exemplars",
@@ -76,6 +79,7 @@ _WRITTEN_AS = {
     "tool_model": str,
     "image_model": str,
     "model": str,
+    "reference_model": str,
 }
 """Where a name stands for what the configuration has: an agent's, a label, or provider/model."""
 
