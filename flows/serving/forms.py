@@ -64,6 +64,7 @@ _REFRESH_FIELDS = (
     "max_self_consistent_share",
     "max_asks",
     "max_rewrites",
+    "require_coverage",
     "exemplars",
     "concurrency",
     "sandbox",

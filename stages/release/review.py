@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from stages.construct.assembling import assembled
 from stages.construct.history import confirmation, reference_kind
 from stages.construct.proof.adversarial.report import Resistance
+from stages.construct.rules.coverage import ExplicitRequirement, coverage_map
 from taskdata.banks.loader import describe
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.places import UNSTORABLE, first_place, is_unstorable
@@ -51,6 +52,8 @@ class ReviewSheet(Value):
     """The latest trial of its reference solution; None: it has not run yet, or there is none."""
     resistance: Resistance | None = None
     """What the latest proof found with cheats and faults; None: the proof tried none."""
+    coverage: tuple[ExplicitRequirement, ...] = ()
+    """Explicit requirements of the query, with the leaves that score each of them."""
     reference: ReferenceKind = ReferenceKind.NONE
     confirmation: ConstructionStep | None = None
     """The step that compared a second solution with the reference; None: there was none."""
@@ -78,6 +81,7 @@ def sheet(store: Store, name: str) -> ReviewSheet:
         decisions=decisions,
         played=_played(store, steps),
         resistance=_resistance(steps),
+        coverage=coverage_map(draft) if draft else (),
         reference=reference_kind(draft, steps, decisions) if draft else ReferenceKind.NONE,
         confirmation=confirmation(draft, steps) if draft else None,
     )
