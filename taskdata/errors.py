@@ -120,5 +120,12 @@ class JudgeUnreadable(NightshiftError):
     """A judge's reply does not fit the verdict schema; the caller asks again, then gives up."""
 
 
+class LabelsRejected(NightshiftError):
+    """A labeller's reply names no label on offer, or evidence that is not on record.
+
+    The caller asks once more, then leaves the trial as the rules labelled it.
+    """
+
+
 class ToolRefused(NightshiftError):
     """A tool cannot do what was asked; the text goes back to the agent as an observation."""

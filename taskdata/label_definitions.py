@@ -98,9 +98,7 @@ DEFINITIONS: Mapping[str, Mapping[str, str]] = {
         "wrong_final_format": "the final answer is not in the required form, or holds a step",
     },
     "infrastructure": {
-        "provider": (
-            "the endpoint of a model: of the agent, a judge, a critic or a simulated user"
-        ),
+        "provider": "the endpoint of a model: of the agent, a judge, a critic or a simulated user",
         "sandbox": "the sandbox, or the process that runs checks",
         "tool_backend": "the backend of a tool, an MCP server, a service of the task",
         "broken_task": "the task's own data or programs",

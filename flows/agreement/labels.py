@@ -8,7 +8,7 @@ from flows.agreement.label_questions import has_failed
 from stages.diagnose.infrastructure import infrastructure_label
 from stages.diagnose.labels import LABELLER
 from taskdata.errors import Misuse
-from taskdata.schema.diagnosis import Diagnosis, FailureLevels, Taxonomy
+from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, Taxonomy
 from taskdata.schema.label_agreement import GivenLabels, LabelRating
 from taskdata.schema.run import Run, TrialResult
 from taskdata.store import Store
@@ -25,7 +25,9 @@ def labels_of_run(store: Store, run: Run) -> tuple[list[LabelRating], Run]:
         given[one.trial_id].append(one)
     found: list[LabelRating] = []
     failed = [result for result in store.results(source.id, round_=0) if has_failed(result)]
-    labellers = {one.diagnosis.labeller for one in failed if one.diagnosis is not None}
+    labellers = {
+        name for one in failed if one.diagnosis is not None for name, _ in _opinions(one.diagnosis)
+    }
     for result in failed:
         facts = _facts(result)
         found += [
@@ -85,7 +87,21 @@ def _of_labellers(
     if lost is not None:
         yield from ((name, GivenLabels(infrastructure=lost.name)) for name in labellers)
     elif result.diagnosis is not None:
-        yield result.diagnosis.labeller, given_by(result.diagnosis)
+        yield from _opinions(result.diagnosis)
+
+
+def _opinions(diagnosis: Diagnosis) -> Iterator[tuple[str, GivenLabels]]:
+    """Yield the labels of a diagnosis, and those of its rules alone if a model added to them."""
+    yield diagnosis.labeller, given_by(diagnosis)
+    if diagnosis.by_model is None:
+        return
+    by_rules: dict[str, Any] = {"labels": tuple(one for one in diagnosis.labels if one.by is None)}
+    if diagnosis.is_by_model("stage"):
+        by_rules["stage"] = FailureStage.UNDETERMINED
+    if diagnosis.is_by_model("type"):
+        by_rules["type"] = None
+    rules = diagnosis.labeller.partition("+")[0]
+    yield rules, given_by(diagnosis.model_copy(update=by_rules))
 
 
 def given_by(diagnosis: Diagnosis) -> GivenLabels:

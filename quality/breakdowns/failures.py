@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from quality.breakdowns.authors import by_model
 from quality.breakdowns.groups import by_category, by_deliverable_type, by_leaves, in_order
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.diagnosis import (
@@ -107,6 +108,7 @@ def group_failures(group: str, trials: Sequence[CountedTrial]) -> GroupFailures:
             )
             for level in RequirementLevel
         },
+        **by_model(failed),
     )
 
 

@@ -90,6 +90,20 @@ class UserEstimate(Value):
     """Upper bound by the most that a call shows of a talk, and by the number of calls."""
 
 
+class LabellerEstimate(Value):
+    """What labelling every trial as a failed one would use."""
+
+    labeller: str
+    trials: int = Field(ge=0)
+    """Trials that may fail, over all rounds."""
+    likely: Effort | None = None
+    """Based on earlier calls of the same labeller, one per trial; None: there are none."""
+    calls_seen: int = Field(ge=0)
+    """How many earlier calls it is based on."""
+    at_most: Effort
+    """Limited by the most that a call shows to the labeller, and by the number of calls."""
+
+
 class CritiqueEstimate(Value):
     """What the models that write feedback would use together."""
 
@@ -103,6 +117,9 @@ class CritiqueEstimate(Value):
     """How many earlier calls it is based on."""
     at_most: Effort
     """Limited by the most that is shown of an attempt, and by the number of attempts."""
+
+
+AnyEstimate = AgentEstimate | JudgeEstimate | UserEstimate | CritiqueEstimate | LabellerEstimate
 
 
 def estimate(store: Store, config: RunConfig, tasks: Sequence[Task]) -> tuple[AgentEstimate, ...]:
@@ -271,18 +288,16 @@ def totals(
     max_usd: float | None = None,
     user: UserEstimate | None = None,
     critique: CritiqueEstimate | None = None,
+    labeller: LabellerEstimate | None = None,
 ) -> Mapping[str, float | None]:
-    """Return the sums over agents, judge, user and feedback: trials, likely and greatest cost.
+    """Return the sums over agents and what stands beside them: trials, likely and greatest cost.
 
     None stands for an unknown cost.
 
     With the run's cap on money, `max_usd`, the greatest cost is at most that.
     """
-    beside = [one for one in (judge, user, critique) if one is not None]
-    parts: list[AgentEstimate | JudgeEstimate | UserEstimate | CritiqueEstimate] = [
-        *estimates,
-        *beside,
-    ]
+    beside = [one for one in (judge, user, critique, labeller) if one is not None]
+    parts: list[AnyEstimate] = [*estimates, *beside]
     return {
         "trials": sum(estimate.trials for estimate in estimates),
         "likely_usd": _sum([e.likely.cost_usd if e.likely else None for e in parts]),

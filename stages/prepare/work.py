@@ -55,6 +55,8 @@ def require(config: RunConfig) -> None:
             require_model(config.critic, config.critic_base_url)
         for judge in config.every_judge:
             require_model(judge.model, judge.base_url)
+        if config.labeller is not None:
+            require_model(config.labeller, config.labeller_base_url)
     provider = sandbox_provider(config.sandbox)
     with_images = (provider_for(agent, provider) for agent in config.working if agent.image)
     for wanted in (provider, *with_images):
@@ -96,6 +98,23 @@ def require_fitting(config: RunConfig) -> None:
                 f"max_usd = {config.max_usd:g}: a cap needs known prices, and the judge "
                 f"{judge.model} {UNPRICED}"
             )
+    require_fitting_labeller(config)
+
+
+def require_fitting_labeller(config: RunConfig) -> None:
+    """Check what can be known of a run's labeller without its key.
+
+    Raises:
+        Misuse: if the model is unknown, or the run's cap on money could not be enforced.
+    """
+    if config.labeller is None:
+        return
+    require_model(config.labeller, config.labeller_base_url, is_asked=False)
+    if config.max_usd is not None and price_of(config.labeller) is None:
+        raise Misuse(
+            f"max_usd = {config.max_usd:g}: a cap needs known prices, and the labeller "
+            f"{config.labeller} {UNPRICED}"
+        )
 
 
 def _require_fitting_user(config: RunConfig) -> None:

@@ -17,7 +17,7 @@ from taskdata.schema.diagnosis import (
 EVIDENCE_NAMED = 2
 """Pieces of evidence that are told for one label."""
 _QUOTE_LENGTH = 120
-_BY_RULES = re.compile(r"rules@\d+")
+_BY_RULES = re.compile(r"rules@\d+(\+.+)?")
 
 STAGES: Mapping[FailureStage, str] = {
     FailureStage.NOT_ATTEMPTED: (
@@ -84,6 +84,11 @@ LABELS: Mapping[Taxonomy, Mapping[str, str]] = {
     },
 }
 """By label; a trial that was lost for a reason outside its agent gets no feedback."""
+BY_MODEL: Mapping[str, str] = {
+    "tool_planning_error": "Some of your calls led nowhere, or followed a plan that had failed",
+    "parameter_object_selection_error": "You worked on the wrong file, sheet, page or region",
+}
+"""Labels that mean more where a model gave them than what rules recognise."""
 QUOTED = frozenset(
     {
         "wrong_tool_selection",
@@ -111,10 +116,11 @@ The evidence of the others may say what a verifier expects, so only its place is
 
 def stage_sentences(diagnosis: Diagnosis, signals: Signals) -> Iterator[str]:
     """Yield what can be said about stage and type."""
-    if diagnosis.stage is FailureStage.EXECUTE:
+    # Signals say how the work broke down only where a rule concluded from them that it did.
+    if diagnosis.stage is FailureStage.EXECUTE and not diagnosis.is_by_model("stage"):
         yield f"{STAGES[diagnosis.stage]}: {_breakdown(signals)}."
     elif diagnosis.stage is not None:
-        yield STAGES[diagnosis.stage]
+        yield f"{STAGES[diagnosis.stage].removesuffix('.')}."
     tried = diagnosis.stage is not FailureStage.NOT_ATTEMPTED
     if diagnosis.type is not None and tried:
         yield TYPES[diagnosis.type]
@@ -133,7 +139,10 @@ def label_sentence(label: Label, diagnosis: Diagnosis, signals: Signals, policy:
     sentence = LABELS.get(label.taxonomy, {}).get(label.name, "")
     if not sentence:
         return ""
-    may_quote = label.name in QUOTED and _BY_RULES.fullmatch(diagnosis.labeller) is not None
+    if label.by is not None:
+        sentence = BY_MODEL.get(label.name, sentence)
+    by_rules = label.by is None and _BY_RULES.fullmatch(diagnosis.labeller) is not None
+    may_quote = label.name in QUOTED and by_rules
     places: dict[str, list[str]] = {}
     for evidence in label.evidence[:EVIDENCE_NAMED]:
         words = one_line(policy.quote(evidence.says), _QUOTE_LENGTH) if may_quote else ""

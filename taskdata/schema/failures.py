@@ -59,6 +59,15 @@ class GroupFailures(Value):
     labels: dict[str, dict[str, FailureShare]]
     """Shares by kind of label, then by label. The total is the failed trials, but all trials for
     `infrastructure` and the scored trials for `level`."""
+    given_by: dict[str, FailureShare] = Field(default_factory=dict)
+    """How many of all labels of failed trials `rules` and a `model` gave, where a model was asked.
+    """
+    of_model: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """By kind and label, how many of `labels` a model gave; only those that occur."""
+    asked: int = Field(default=0, ge=0)
+    """Number of failed trials that a model was asked about."""
+    rejected: int = Field(default=0, ge=0)
+    """Of these, how many have labels of rules alone because the model's replies were rejected."""
     requirements: dict[RequirementLevel, FailureShare]
     """By level, the share of the scored requirements in scored trials that do not hold."""
 

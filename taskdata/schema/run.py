@@ -79,6 +79,10 @@ class RunConfig(ToolBackends):
     """`provider/model` that plays the user in talks; without it, talks cannot run."""
     user_base_url: str | None = None
     """Endpoint of `user`."""
+    labeller: NamedModel | None = None
+    """`provider/model` that labels what rules leave open of failed trials; empty: rules alone."""
+    labeller_base_url: str | None = None
+    """Endpoint of `labeller`."""
     threshold: float = Field(default=7.0, ge=0, lt=10)
     """A trial succeeds when its root score is above this (GTA-2, section 6.4.1)."""
     min_coverage: float = Field(default=0.5, ge=0, le=1)
@@ -100,7 +104,8 @@ class RunConfig(ToolBackends):
     deadlines: Deadlines = Deadlines()
     """How long a trial may take beside its agent's `budget.max_seconds`."""
     max_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """What the models of agents, tools and judge may cost together; empty: no limit."""
+    """What the models of agents, users, tools, judge and labeller may cost together; empty: no
+    limit."""
     replies: Replies = "ask"
     """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""
     purpose: Purpose = "evaluation"
@@ -330,7 +335,7 @@ class PastEffort(Value):
 
 
 class CallEffort(Value):
-    """What the paid calls of a judge, of a simulated user or of a critic took together."""
+    """What the paid calls of a judge, a simulated user, a critic or a labeller took together."""
 
     calls: int = Field(default=0, ge=0)
     tokens: int = Field(default=0, ge=0)
@@ -360,6 +365,8 @@ class TrialResult(Value):
     """What was paid for its score; nothing where kept replies were enough."""
     talking: CallEffort = CallEffort()
     """What was paid for its simulated user, which is no part of the agent's cost."""
+    labelling: CallEffort = CallEffort()
+    """What was paid for the labels that a model gave; it is no part of the agent's cost."""
     critique: CallEffort = CallEffort()
     """What was paid for its feedback, in arms where a model writes it; no part of its cost."""
     diagnosis: Diagnosis | None = None

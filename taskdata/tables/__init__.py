@@ -43,7 +43,7 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0017"
+REVISION = "0018"
 """The Alembic revision of these tables."""
 
 __all__ = [

@@ -248,6 +248,7 @@ class DiagnosisRow(SQLModel, table=True):
     deliverable_level: bool
     evidence: list[str] = json_column()
     labels: list[dict[str, Any]] | None = json_column(nullable=True)
+    by_model: dict[str, Any] | None = json_column(nullable=True)
     labeller: str
     diagnosed_at: datetime = time_column()
 

@@ -321,7 +321,7 @@ def test_the_gains_of_arms_are_not_mixed(tasks: list[Task], make_result: MakeRes
         ("none", 1, 2.0, 2.0),
         ("none", 2, 2.0, 3.0),
         ("checkpoint", 1, 2.0, 6.0),
-        ("checkpoint", 2, 6.0, 9.0),
+        ("checkpoint", 2, 2.0, 9.0),
     ]
     assert summary.agents[0].root_score.mean == 2.0
 
@@ -362,6 +362,16 @@ def test_what_the_simulated_user_was_paid_is_no_cost_of_the_agent(
     found = summary_of(talked, make_result(task=tasks[1], cost_usd=0.5), tasks=tasks)
     assert (found.agents[0].cost_usd, found.agents[0].user_cost_usd) == (1.0, 0.125)
     assert found.talking == effort
+
+
+def test_what_the_labeller_was_paid_is_no_cost_of_the_agent(
+    tasks: list[Task], make_result: MakeResult
+):
+    effort = CallEffort(calls=2, tokens=900, cost_usd=0.125)
+    labelled = make_result(task=tasks[0], cost_usd=0.5).model_copy(update={"labelling": effort})
+    found = summary_of(labelled, make_result(task=tasks[1], cost_usd=0.5), tasks=tasks)
+    assert (found.agents[0].cost_usd, found.agents[0].labeller_cost_usd) == (1.0, 0.125)
+    assert found.labelling == effort
 
 
 def test_what_the_judge_was_paid_stands_beside_what_the_agents_cost(

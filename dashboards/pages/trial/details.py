@@ -96,6 +96,7 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
         ("Cost", formats.money(outcome.cost_usd)),
         *_beside("Simulated user", result.talking),
         *_beside("Feedback", result.critique),
+        *_beside("Labeller", result.labelling),
         ("Time", formats.duration(outcome.wall_seconds)),
         ("Started", formats.when(outcome.started_at)),
         ("Attempt", str(outcome.attempt)),
@@ -209,12 +210,14 @@ def _diagnosis(result: TrialResult, cap: Cap) -> Details | None:
         return None
     levels = [name for name, holds in diagnosis.levels.model_dump().items() if holds]
     stage = "did not fail" if diagnosis.stage is None else formats.words(diagnosis.stage)
+    kind = "none" if diagnosis.type is None else formats.words(diagnosis.type)
     return {
         "facts": [
-            ["Stage", stage],
-            ["Type", "none" if diagnosis.type is None else formats.words(diagnosis.type)],
+            ["Stage", f"{stage}{_by_model(diagnosis.is_by_model('stage'))}"],
+            ["Type", f"{kind}{_by_model(diagnosis.is_by_model('type'))}"],
             ["Levels", ", ".join(levels) or "none"],
             ["Labelled by", shown(diagnosis.labeller, cap.reason)],
+            *[[name, shown(text, cap.reason)] for name, text in _of_labeller(diagnosis)],
         ],
         "evidence": [
             shown(sentence, cap.reason)
@@ -227,9 +230,23 @@ def _labels(diagnosis: Diagnosis) -> list[str]:
     """Return each label as a sentence, with the first piece of its evidence."""
     return [
         f"{formats.words(one.name)} ({formats.words(one.taxonomy)}, confidence "
-        f"{one.confidence:g}): {placed(one.evidence[0])}"
+        f"{one.confidence:g}{_by_model(one.by is not None)}): {placed(one.evidence[0])}"
         for one in diagnosis.labels
     ]
+
+
+def _by_model(is_by_model: bool) -> str:
+    return ", by the model" if is_by_model else ""
+
+
+def _of_labeller(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """Return which model was asked, and why it gave no label if its replies were of no use."""
+    asked = diagnosis.by_model
+    if asked is None:
+        return []
+    found = [("Labeller", asked.model)]
+    found += [("Replies rejected", asked.rejected)] if asked.rejected else []
+    return found + ([("Labeller not asked", asked.error)] if asked.error else [])
 
 
 def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:

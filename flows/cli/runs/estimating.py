@@ -6,13 +6,7 @@ from flows.cli import console
 
 if TYPE_CHECKING:
     from flows.config import Settings
-    from stages.prepare.estimate import (
-        AgentEstimate,
-        CritiqueEstimate,
-        Effort,
-        JudgeEstimate,
-        UserEstimate,
-    )
+    from stages.prepare.estimate import AnyEstimate, Effort
     from taskdata.schema.run import RunConfig
 
 
@@ -26,6 +20,7 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     from stages.prepare.critique_estimate import estimate_critique
     from stages.prepare.estimate import estimate, totals
     from stages.prepare.judge_estimate import estimate_judge
+    from stages.prepare.labeller_estimate import estimate_labeller
     from stages.prepare.select import chosen_tasks
     from stages.prepare.user_estimate import estimate_user
     from stages.prepare.work import require_fitting
@@ -38,14 +33,16 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     estimates, judge = estimate(store, config, tasks), estimate_judge(store, config, tasks)
     user = estimate_user(store, config, tasks)
     critique = estimate_critique(store, config, tasks)
+    labeller = estimate_labeller(store, config, tasks)
     store.close()
-    together = totals(estimates, judge, config.max_usd, user, critique)
+    together = totals(estimates, judge, config.max_usd, user, critique, labeller)
     if as_json:
         found = {
             "tasks": len(tasks),
             "agents": [each.model_dump(mode="json") for each in estimates],
             "judge": None if judge is None else judge.model_dump(mode="json"),
             "user": None if user is None else user.model_dump(mode="json"),
+            "labeller": None if labeller is None else labeller.model_dump(mode="json"),
             "critique": None if critique is None else critique.model_dump(mode="json"),
             "total": dict(together),
         }
@@ -56,6 +53,8 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
         rows.append(_row(f"judge {judge.judge}", None, judge.calls_seen, judge))
     if user is not None:
         rows.append(_row(f"user {user.user}", None, user.calls_seen, user))
+    if labeller is not None:
+        rows.append(_row(f"labeller {labeller.labeller}", None, labeller.calls_seen, labeller))
     if critique is not None:
         rows.append(_row(f"feedback {critique.writers}", None, critique.calls_seen, critique))
     console.table(
@@ -69,9 +68,9 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     )
     console.paragraph(
         "Likely: from earlier attempts by agents of the same name, and earlier calls of the same "
-        "judge, user or critic. At most: from the agent's budget, the most that judge, user and "
-        "critic are shown, and --max-usd, if no trial is repeated. Both include the cost of models "
-        "of tools, but no search fees."
+        "judge, user, critic or labeller. At most: from the agent's budget, the most that these "
+        "are shown, and --max-usd, if no trial is repeated. Both include the cost of models of "
+        "tools, but no search fees; for the labeller, every trial counts as failed."
     )
 
 
@@ -79,7 +78,7 @@ def _row(
     name: str,
     trials: int | None,
     seen: int,
-    estimate: "AgentEstimate | JudgeEstimate | UserEstimate | CritiqueEstimate",
+    estimate: "AnyEstimate",
 ) -> dict[str, str]:
     likely, most = estimate.likely, estimate.at_most
     return {

@@ -111,12 +111,15 @@ def _write_groups(run: "Run", by: str, groups: "tuple[GroupFailures, ...]") -> N
         title=f"First attempts by {column}",
     )
     for kind, title in _TITLES.items():
-        rows = [row for group in groups for row in _rows(column, group.group, group.labels[kind])]
+        rows = [row for group in groups for row in _rows(column, group, kind)]
         if rows:
             console.table(rows, title=title)
     levels = [row for group in groups for row in _levels(column, group)]
     if levels:
         console.table(levels, title="Requirements that do not hold, by level (GTA-2, table 10)")
+    authors = [row for group in groups for row in _authors(column, group)]
+    if authors:
+        console.table(authors, title=f"By whom the labels are; the model is {run.config.labeller}")
     told = "" if by == "agent" else "Controls are left out. "
     if by == "deliverable-type":
         told += "A task that asks for files of two types counts for both. "
@@ -131,9 +134,25 @@ def _named(names: "tuple[str, ...]") -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _rows(column: str, group: str, labels: "dict[str, FailureShare]") -> list[dict[str, str]]:
-    named = labels.items()
-    return [_row(column, group, name.replace("_", " "), share) for name, share in named if share.n]
+def _rows(column: str, group: "GroupFailures", kind: str) -> list[dict[str, str]]:
+    rows = []
+    of_model = group.of_model.get(kind, {})
+    for name, share in group.labels[kind].items():
+        if share.n:
+            by_model = {"by model": str(of_model.get(name, 0))} if of_model else {}
+            rows.append(_row(column, group.group, name.replace("_", " "), share) | by_model)
+    return rows
+
+
+def _authors(column: str, group: "GroupFailures") -> list[dict[str, str]]:
+    """Return how many labels are by rules and by the model, and how often it was rejected."""
+    if not group.asked:
+        return []
+    by = [_row(column, group.group, f"by {who}", share) for who, share in group.given_by.items()]
+    told = f"{group.rejected} of {group.asked}"
+    share = f"{100 * group.rejected / group.asked:.2f} %"
+    rejected = {column: group.group, "label": "trials with rejected replies", "n": told}
+    return [*by, rejected | {"share": share}]
 
 
 def _levels(column: str, group: "GroupFailures") -> list[dict[str, str]]:

@@ -107,6 +107,13 @@ class RunOptions:
             "cannot run."
         ),
     ] = None
+    labeller: Annotated[
+        str | None,
+        typer.Option(
+            help="provider/model that labels of failed trials what rules leave open; default: "
+            "rules alone."
+        ),
+    ] = None
     tool_model: Annotated[
         str | None, typer.Option(help="provider/model behind tools that look at pictures.")
     ] = None
@@ -133,8 +140,8 @@ class RunOptions:
     max_usd: Annotated[
         float | None,
         typer.Option(
-            help="The most that models of agents, users, tools and judge may cost together; "
-            "default: no limit."
+            help="The most that models of agents, users, tools, judge and labeller may cost "
+            "together; default: no limit."
         ),
     ] = None
 

@@ -185,8 +185,12 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
         console.block(trial.feedback)
     if outcome is not None:
         console.say(_effort(outcome))
-        beside = (("Simulated user", result.talking), ("Feedback", result.critique))
-        for name, effort in beside:
+        beside = {
+            "Simulated user": result.talking,
+            "Feedback": result.critique,
+            "Labeller": result.labelling,
+        }
+        for name, effort in beside.items():
             if effort.calls:
                 paid = effort.cost_usd
                 cost = "unknown cost" if paid is None else f"${paid:.4f}"
@@ -218,6 +222,9 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
         for sentence in result.diagnosis.evidence:
             console.block(f"- {sentence}")
         _show_labels(result.diagnosis)
+        asked = result.diagnosis.by_model
+        if asked is not None and (asked.rejected or asked.error):
+            console.block(f"The labeller gave no label: {asked.rejected or asked.error}")
 
 
 def _show_end_to_end(score: "EndToEndScore") -> None:
@@ -269,6 +276,7 @@ def _show_labels(diagnosis: "Diagnosis") -> None:
             "label": _words(label.name),
             "of": _words(label.taxonomy),
             "confidence": f"{label.confidence:g}",
+            **({"by": label.by or "rules"} if diagnosis.by_model is not None else {}),
             "evidence": "\n".join(placed(evidence) for evidence in label.evidence[:2]),
         }
         for label in diagnosis.labels

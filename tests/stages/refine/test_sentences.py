@@ -7,7 +7,7 @@ import pytest
 from stages.diagnose.signals import LeafSignal, Signals
 from stages.refine.check_sentences import TOLD, check_sentence
 from stages.refine.label_sentences import LABELS as SENTENCES
-from stages.refine.label_sentences import STAGES, TYPES, label_sentence
+from stages.refine.label_sentences import STAGES, TYPES, label_sentence, stage_sentences
 from stages.refine.policy import Policy
 from stages.score.evidence import TrialEvidence
 from stages.score.guide.example_files import VIEWS
@@ -21,6 +21,7 @@ from taskdata.schema.diagnosis import (
     FailureStage,
     FailureType,
     Label,
+    ModelLabelling,
     Taxonomy,
 )
 from taskdata.schema.task import DeliverableSpec, Task
@@ -154,3 +155,27 @@ def test_a_label_is_told_with_its_place_and_quoted_only_where_the_agent_saw_it(
     label = Label(taxonomy=Taxonomy.TOOL_USE, name=name, confidence=1, evidence=(evidence,))
 
     assert label_sentence(label, diagnosis_of(label, labeller), seen(), Policy(task)) == told
+
+
+def test_where_a_model_labels_too_only_evidence_of_rules_is_quoted(task):
+    evidence = Evidence(says="OCR: no such file", turn=4)
+    name = "parameter_object_selection_error"
+    by_rule = Label(taxonomy=Taxonomy.TOOL_USE, name=name, confidence=1, evidence=(evidence,))
+    by_model = by_rule.model_copy(update={"by": "openai/gpt-5.2"})
+    diagnosis = diagnosis_of(by_rule, "rules@3+openai/gpt-5.2@1")
+
+    told = [label_sentence(one, diagnosis, seen(), Policy(task)) for one in (by_rule, by_model)]
+    assert told == [
+        "You asked for a file, sheet or page that is not there (turn 4: OCR: no such file).",
+        "You worked on the wrong file, sheet, page or region (turn 4).",
+    ]
+
+
+def test_how_the_work_broke_down_is_not_told_of_a_stage_that_a_model_decided():
+    evidence = (Evidence(says="no such file", turn=4),)
+    label = Label(taxonomy=Taxonomy.LONG_RUN, name="loop", confidence=1, evidence=evidence)
+    asked = ModelLabelling(model="m", decided=("stage",))
+    diagnosis = diagnosis_of(label, "rules@3+openai/m@1").model_copy(update={"by_model": asked})
+    assert list(stage_sentences(diagnosis, seen())) == [
+        "The work broke down while you carried it out."
+    ]

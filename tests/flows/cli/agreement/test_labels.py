@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 from dashboards.index import build_index
 from flows.agreement.label_cards import listed_labellers
 from flows.config import load_settings
-from taskdata.schema.diagnosis import Diagnosis, Evidence, FailureLevels, Label
+from taskdata.schema.diagnosis import Diagnosis, Evidence, FailureLevels, Label, ModelLabelling
 from taskdata.schema.label_agreement import GivenLabels, LabelAnnotation
 from taskdata.store import Store
 
@@ -93,6 +93,44 @@ def test_annotations_of_a_run_become_a_card(command, diagnosed, home):
     page = BeautifulSoup((home / "judges" / "labels-rules@3.html").read_text(), "html.parser")
     assert "stage: plan" in page.get_text()
     assert "undefined: both always gave it" in page.get_text()
+
+
+def test_rules_alone_and_with_a_model_are_two_labellers(command, diagnosed):
+    """A model gave the stages that ada gives, and loops; to the rules they are undetermined."""
+    annotate(diagnosed[AGENT], "ada", STAGES)
+    loop = Label(
+        taxonomy="long_run",
+        name="handed_back",
+        confidence=0.5,
+        evidence=(Evidence(says="you do it", turn=4),),
+        by="openai/labeller",
+    )
+    with closing(Store.open(load_settings().address)) as store:
+        for trial, stage in zip(diagnosed[AGENT], STAGES, strict=False):
+            store.record_diagnosis(
+                Diagnosis(
+                    trial_id=trial,
+                    stage=stage,
+                    type="reasoning",
+                    levels=FailureLevels(leaf=True, composition=False, deliverable=False),
+                    evidence=(),
+                    labels=(loop,),
+                    labeller="rules@3+openai/labeller@1",
+                    by_model=ModelLabelling(model="labeller-1", decided=("stage",)),
+                )
+            )
+
+    done = command("agreement", "--labels", "--run", "run-1", "--json")
+
+    assert done.returncode == 0, done.stderr
+    rules, both = json.loads(done.stdout)["cards"]
+    assert [rules["labeller"], both["labeller"]] == ["rules@3", "rules@3+openai/labeller@1"]
+    assert (rules["trials"], both["trials"]) == (4, 4)
+    stages = pairs_of(both, "stage", None)
+    assert stages["rules@3", "ada"]["by_both"] == 0
+    assert stages["rules@3+openai/labeller@1", "ada"]["kappa"]["mean"] == 1
+    handed = pairs_of(both, "long_run", "handed_back")["rules@3", "rules@3+openai/labeller@1"]
+    assert (handed["by_first"], handed["by_second"]) == (0, 3)
 
 
 def test_people_read_tables(command, diagnosed):

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from flows.config import load_settings
-from taskdata.schema.diagnosis import Diagnosis, Evidence, FailureLevels, Label
+from taskdata.schema.diagnosis import Diagnosis, Evidence, FailureLevels, Label, ModelLabelling
 from taskdata.store import Store
 
 AGENT = "react:local/smollm2-135m"
@@ -91,3 +91,36 @@ def test_a_trial_shows_its_labels_with_where_the_evidence_stands(command, diagno
     told = "Failed at an undetermined stage; most points were lost in what was not delivered"
     assert told in " ".join(shown.split())
     assert json.loads(command("show", diagnosed, "--json").stdout)["diagnosis"]["labels"]
+
+
+def test_labels_of_a_model_are_told_from_those_of_rules(command, diagnosed):
+    store = Store.open(load_settings().address)
+    run = store.latest_run()
+    (found,) = [r.diagnosis for r in store.results(run.id) if r.trial.id == diagnosed]
+    seen = (Evidence(says="I forgot", turn=2),)
+    label = Label(
+        taxonomy="long_run", name="lost_context", confidence=0.5, evidence=seen, by="openai/m"
+    )
+    changes = {
+        "labels": (*found.labels, label),
+        "labeller": "rules@3+openai/m@1",
+        "by_model": ModelLabelling(model="m"),
+    }
+    store.record_diagnosis(found.model_copy(update=changes))
+    store.close()
+    shown = command("results", "--failures").stdout
+    assert "By whom the labels are" in shown
+    assert "by model" in shown
+    (agent,) = json.loads(command("results", "--failures", "--json").stdout)["agents"]
+    assert agent["given_by"]["model"] == {"n": 1, "of": 3, "percent": 33.33}
+    assert "openai/m" in command("show", diagnosed).stdout
+
+
+def test_another_stage_takes_no_labeller_and_a_labeller_must_be_there(command, diagnosed):
+    done = command("stage", "score", "--labeller", "openai/m")
+    assert (done.returncode, "--labeller is of stage diagnose" in done.stderr) == (2, True)
+    done = command("stage", "diagnose", "--labeller", "nobody/m")
+    assert done.returncode == 2
+    store = Store.open(load_settings().address)
+    assert store.latest_run().config.labeller is None
+    store.close()
