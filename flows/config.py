@@ -226,7 +226,7 @@ def _endpoints(settings: Settings) -> Iterator[tuple[ModelSpec, str | None]]:
             yield config.labeller, config.labeller_base_url
     refresh = _if_valid(refresh_config, settings)
     if isinstance(refresh, RefreshConfig):
-        yield refresh.model, refresh.base_url
+        yield from refresh.models
 
 
 def _if_valid(read: Callable[[Settings], Value], settings: Settings) -> Value | None:

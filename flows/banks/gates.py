@@ -13,7 +13,7 @@ from environments.tool_runtime.catalogue import catalogue
 from flows.gates import Rows, keep
 from quality.gates import Suite, hold, quarantine_reasons, require
 from quality.safety.personal import masked
-from quality.suites.bank import BankFacts, bank_rows, bank_suite
+from quality.suites.bank import BankFacts, BankRules, bank_rows, bank_suite
 from quality.suites.candidates import candidate_rows, candidates_suite
 from quality.suites.checkpoint_trees import checkpoint_trees_suite, tree_rows
 from quality.suites.files import HEAD_BYTES, file_rows, files_suite
@@ -26,7 +26,7 @@ from stages.score.library import check_library
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction
 from taskdata.schema.gate import GateResult
-from taskdata.schema.release import Lineage
+from taskdata.schema.release import Lineage, ReferenceKind
 from taskdata.schema.run import StageReport
 from taskdata.schema.safety import SafetyRules
 from taskdata.schema.seed import EXCERPT_CHARACTERS, QuarantinedRow
@@ -166,8 +166,14 @@ def hold_bank_gate(
         seeds={seed_id for seed_id, _text in store.seed_texts()},
         reference_scores={h: proof.reference_score for h, proof in proofs.items()},
         nop_scores={h: proof.nop_score for h, proof in proofs.items()},
+        self_consistent={
+            entry.task_hash
+            for entry in composition.lineage
+            if entry.reference is ReferenceKind.SELF_CONSISTENT
+        },
     )
-    result, _reasons = _held(store, subject, bank_suite(), bank_rows(by_hash, facts))
+    rules = BankRules(max_self_consistent_share=composition.max_self_consistent_share)
+    result, _reasons = _held(store, subject, bank_suite(rules), bank_rows(by_hash, facts))
     require(result)
     return result
 

@@ -135,7 +135,8 @@ def refresh_task_bank(
         store.set_refresh_status(own, RefreshStatus.RUNNING)
         try:
             if caller().holds_run:
-                with kept_model_servers([refresh.config.model], settings.home):
+                models = [model for model, _ in refresh.config.models]
+                with kept_model_servers(models, settings.home):
                     _walk(store, refresh, _called_here(refresh))
             else:
                 _walk(store, refresh, _called_deployed(refresh))

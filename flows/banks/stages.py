@@ -53,9 +53,9 @@ def _staged(refresh_id: str, work: Work) -> None:
 
 @contextmanager
 def _connected(settings: Settings, store: Store, refresh_id: str) -> Iterator[Connect]:
-    """Yield what makes the refresh's model client; a local model is served within the block."""
-    model = store.refresh(refresh_id).config.model
-    with local_model_servers([model], settings.home) as endpoints:
+    """Yield what makes the clients of a refresh; local models are served within the block."""
+    models = [model for model, _ in store.refresh(refresh_id).config.models]
+    with local_model_servers(models, settings.home) as endpoints:
 
         def connect(spec: ModelSpec, base_url: str | None) -> Any:
             served = endpoints.get(str(spec))

@@ -60,8 +60,12 @@ _REFRESH_FIELDS = (
     "max_augmentations",
     "expansions",
     "draft_references",
+    "reference_model",
+    "draft_twice",
+    "max_self_consistent_share",
     "max_asks",
     "max_rewrites",
+    "require_coverage",
     "exemplars",
     "concurrency",
     "sandbox",
@@ -78,6 +82,7 @@ _WRITTEN_AS = {
     "tool_model": str,
     "image_model": str,
     "model": str,
+    "reference_model": str,
 }
 """Where a name stands for what the configuration has: an agent's, a label, or provider/model."""
 

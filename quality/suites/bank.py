@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from great_expectations.expectations.expectation import Expectation
 
 
+_MEASURES = (
+    "category_share",
+    "source_share",
+    "mean_checkable_share",
+    "unproven_share",
+    "self_consistent_share",
+)
+
+
 @dataclass(frozen=True)
 class BankRules:
     """What the gate asks of the tasks together."""
@@ -30,6 +39,8 @@ class BankRules:
     """Least mean share (0-1) of a task's weight that code can verify."""
     max_unproven_share: float = 1.0
     """Largest share (0-1) of tasks whose reference solution was not played."""
+    max_self_consistent_share: float = 1.0
+    """Largest share (0-1) of tasks whose reference nothing but their own tree confirms."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,8 @@ class BankFacts:
     """Root score of the reference solution by content hash; absent or None: unproven."""
     nop_scores: Mapping[str, float | None]
     """Root score of doing nothing by content hash; absent or None: not tried."""
+    self_consistent: Collection[str] = ()
+    """Content hashes of tasks whose reference nothing but their own tree confirms."""
 
 
 def bank_rows(tasks: Mapping[str, Task] | Sequence[Task], facts: BankFacts) -> list[dict[str, Any]]:
@@ -72,7 +85,7 @@ def bank_suite(rules: BankRules = BankRules()) -> Suite:
         ),
         expectations=_sound,
         distribution=Distribution(
-            columns=("category_share", "source_share", "mean_checkable_share", "unproven_share"),
+            columns=_MEASURES,
             groups=lambda kept: _groups(kept, rules),
             expectations=lambda: _mixed(rules),
         ),
@@ -92,6 +105,7 @@ def _row(content_hash: str, task: Task, facts: BankFacts) -> dict[str, Any]:
         "unknown_seed": None if seed_id is None or seed_id in facts.seeds else seed_id,
         "reference_score": facts.reference_scores.get(content_hash),
         "nop_score": facts.nop_scores.get(content_hash),
+        "self_consistent": content_hash in facts.self_consistent,
     }
 
 
@@ -124,6 +138,7 @@ def _groups(kept: Sequence[Row], rules: BankRules) -> list[dict[str, Any]]:
     categories = Counter(row["category"] for row in kept)
     sources = Counter(row["source"] for row in kept)
     unproven = sum(row["reference_score"] is None for row in kept)
+    alone = sum(row["self_consistent"] for row in kept)
     measures = [
         *((f"category {c}", "category_share", share(categories[c])) for c in Category),
         *((f"source {s}", "source_share", share(n)) for s, n in sources.most_common()),
@@ -133,10 +148,10 @@ def _groups(kept: Sequence[Row], rules: BankRules) -> list[dict[str, Any]]:
             round(fmean(row["checkable_share"] for row in kept), 4),
         ),
         (f"{unproven} of {total} tasks", "unproven_share", round(unproven / total, 4)),
+        (f"{alone} of {total} tasks", "self_consistent_share", round(alone / total, 4)),
     ]
-    names = ("category_share", "source_share", "mean_checkable_share", "unproven_share")
     return [
-        {"group": group, **dict.fromkeys(names), measure: value}
+        {"group": group, **dict.fromkeys(_MEASURES), measure: value}
         for group, measure, value in measures
     ]
 
@@ -155,4 +170,11 @@ def _mixed(rules: BankRules) -> list["Expectation"]:
             1,
         ),
         between("unproven_share", f"at most {unproven:.0%} of the tasks are unproven", 0, unproven),
+        between(
+            "self_consistent_share",
+            f"at most {rules.max_self_consistent_share:.0%} of the tasks have a reference that "
+            "nothing but their own tree confirms",
+            0,
+            rules.max_self_consistent_share,
+        ),
     ]

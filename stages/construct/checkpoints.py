@@ -11,6 +11,7 @@ from stages.construct.asking.ask import Asked, Tally
 from stages.construct.asking.opinions import opinion
 from stages.construct.history import found_violations, tree_is_current, tree_weaknesses
 from stages.construct.rules.book import require
+from stages.construct.rules.coverage import uncovered
 from stages.construct.rules.tree import tree_violations
 from stages.construct.rules.violation import Violation
 from stages.construct.rules.wording import tree_wording
@@ -24,8 +25,9 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     """Give every due candidate a fitting tree; the prove stage is next.
 
     A tree is kept if it was made for the current query and neither validation nor proof found a
-    fault in it. A new tree is checked against every rule of trees and by a model's opinion. If it
-    has faults, it is rewritten at most `max_rewrites` times, or not at all if proof has sent the
+    fault in it. If the refresh requires coverage, a leaf must score every explicit requirement of
+    the query, too. A new tree is checked against every rule of trees and by a model's opinion. If
+    it has faults, it is rewritten at most `max_rewrites` times, or not at all if proof has sent the
     candidate back; then the candidate is quarantined. Raises the errors of `work.walk`.
     """
     return walk(store, refresh_id, Construction.CHECKPOINTS, _take, connect)
@@ -35,6 +37,7 @@ async def _take(case: Case) -> StepOutcome:
     draft = case.drafted()
     weak = tree_weaknesses(case.steps)
     found = weak or tuple(v for v in found_violations(case.steps) if v.is_of_tree)
+    found += _uncovered(case, draft)
     current = tree_is_current(draft, case.steps)
     if current and not found:
         return StepOutcome("kept", next=Construction.PROVE)
@@ -58,10 +61,15 @@ async def _take(case: Case) -> StepOutcome:
     return _outcome(INVALID, draft, found, {"ignored": ignored}, tally, asked)
 
 
+def _uncovered(case: Case, draft: TaskDraft) -> tuple[Violation, ...]:
+    return uncovered(draft) if case.shop.config.require_coverage else ()
+
+
 async def _written(case: Case, draft: TaskDraft, found: Sequence[Violation]) -> Asked[TaskDraft]:
     def accept(form: TreeForm) -> TaskDraft:
         changed = draft.model_copy(update={"checkpoints": tree_of(form.checkpoints)})
-        require((*tree_violations(changed, case.book), *tree_wording(changed, case.book)))
+        broken = (*tree_violations(changed, case.book), *tree_wording(changed, case.book))
+        require((*broken, *_uncovered(case, changed)))
         return changed
 
     context = await asyncio.to_thread(case.context)

@@ -1,15 +1,34 @@
 """Facts about a candidate's draft, derived from its recorded steps."""
 
+import hashlib
 from collections.abc import Sequence
 
 from stages.construct.rules.violation import Violation, of_tree
-from taskdata.schema.construct import Construction, ConstructionStep, TaskDraft
+from taskdata.schema.construct import (
+    Construction,
+    ConstructionStep,
+    RefreshConfig,
+    ReviewDecision,
+    TaskDraft,
+)
+from taskdata.schema.release import ReferenceKind
 
 VIOLATIONS = "violations"
 """The verdict of a validation that found violations, and the key that lists them."""
 
 WEAK = "weak"
 """The verdict of a proof: the tree pays cheats, or does not notice faults in the reference."""
+
+CONFIRMED = "reference_confirmed"
+"""The verdict if a second solution agrees with the reference."""
+
+DISPUTED = "reference_disputed"
+"""The verdict if no second solution agrees with the reference."""
+
+DRAFTED_AS, CONFIRMS = "reference_kind", "confirms"
+"""Facts of steps: the kind of a drafted reference; the state of the draft that was confirmed."""
+
+_CONFIRMED_FIELDS = {"query", "files", "deliverables", "checkpoints", "reference"}
 
 
 def tree_is_current(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> bool:
@@ -71,6 +90,44 @@ def is_sent_back(steps: Sequence[ConstructionStep]) -> bool:
 def classification(steps: Sequence[ConstructionStep]) -> ConstructionStep | None:
     """Return the step that classified the candidate, None if none has."""
     return _last(steps, Construction.CLASSIFY)
+
+
+def drafted_as(config: RefreshConfig) -> ReferenceKind:
+    """Return the kind of a reference that the solver of a refresh drafts."""
+    if config.solver[0] == config.model:
+        return ReferenceKind.SELF_CONSISTENT
+    return ReferenceKind.STRONGER_MODEL
+
+
+def confirmable(draft: TaskDraft) -> str:
+    """Return a hash of everything that a second solution confirms; any change asks for another."""
+    text = draft.model_dump_json(include=_CONFIRMED_FIELDS)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def confirmation(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> ConstructionStep | None:
+    """Return the step that tried a second solution of this draft; None: none was tried."""
+    state = confirmable(draft)
+    tried = (step for step in reversed(steps) if step.verdict in (CONFIRMED, DISPUTED))
+    return next((step for step in tried if step.facts.get(CONFIRMS) == state), None)
+
+
+def reference_kind(
+    draft: TaskDraft, steps: Sequence[ConstructionStep], decisions: Sequence[ReviewDecision]
+) -> ReferenceKind:
+    """Return why a candidate's reference can be believed."""
+    if draft.reference is None:
+        return ReferenceKind.NONE
+    states = [(s.at, s.draft, s.facts.get(DRAFTED_AS)) for s in steps]
+    states += [(d.at, d.draft, ReferenceKind.PERSON) for d in decisions]
+    states.sort(key=lambda state: state[0])
+    origins = (kind for _, made, kind in states if made and made.reference == draft.reference)
+    # A step without the fact recorded a chain that the task's own author wrote.
+    kind = ReferenceKind(next(origins, None) or ReferenceKind.SELF_CONSISTENT)
+    tried = confirmation(draft, steps)
+    if kind is ReferenceKind.SELF_CONSISTENT and tried and tried.verdict == CONFIRMED:
+        return ReferenceKind.TWICE
+    return kind
 
 
 def _last(steps: Sequence[ConstructionStep], stage: Construction) -> ConstructionStep | None:

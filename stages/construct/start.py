@@ -99,15 +99,16 @@ def require_ready(store: Store, config: RefreshConfig) -> None:
 
     Raises:
         Misuse: if the bank's name is that of a bundled one, the base or a named seed does not
-            exist, the model cannot be used, or its price is unknown and a limit in money is set.
+            exist, a model cannot be used, or its price is unknown and a limit in money is set.
     """
     if config.bank in bundled_banks():
         raise Misuse(
             f"bank name {config.bank!r} is that of a bundled bank, which a refresh can build on "
             "(--base) but not replace; give another name (--bank)"
         )
-    require_price(config.limits, price_of(config.model))
-    require_model(config.model, config.base_url)
+    for model, base_url in config.models:
+        require_price(config.limits, price_of(model))
+        require_model(model, base_url)
     if config.base is not None:
         find_bank(store, config.base)
     for seed_id in config.seeds:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from environments.models.money.budget import Spending, total
 from environments.models.money.prices import price_of
@@ -200,6 +200,7 @@ def walk(
     take: Take,
     connect: Connect = model_client,
     which: Which | None = None,
+    asks: Literal["author", "solver"] = "author",
 ) -> StageReport:
     """Work on every due candidate, store each result, and report.
 
@@ -210,6 +211,7 @@ def walk(
         take: The stage's work on one candidate.
         connect: Makes the model's client; for a local model it must know the server.
         which: Selects among the due candidates; None: all.
+        asks: Which model of the refresh the work asks: the author of tasks, or the solver.
 
     Raises:
         Misuse: the refresh, its base bank or its model cannot be used.
@@ -218,7 +220,9 @@ def walk(
     """
     started = time.monotonic()
     waiting = due(store, refresh_id, stage, which)
-    causes = asyncio.run(_walk(store, refresh_id, stage, take, waiting, connect)) if waiting else []
+    causes = list[str]()
+    if waiting:
+        causes = asyncio.run(_walk(store, refresh_id, stage, take, waiting, connect, asks))
     return StageReport(
         stage=stage.value,
         run_id=refresh_id,
@@ -242,11 +246,17 @@ def spent(store: Store, refresh_id: str) -> Spending:
 
 
 def recorded_client(
-    refresh: Refresh, client: ModelClient | None, calls: CallRecorder
+    refresh: Refresh,
+    client: ModelClient | None,
+    calls: CallRecorder,
+    model: tuple[ModelSpec, str | None] | None = None,
 ) -> RecordedClient:
-    """Return the client of a refresh's model, from which each piece of work derives its own."""
-    config, log = refresh.config, CallLog(calls, payer_of(refresh.id, owner=""))
-    return RecordedClient(client, config.model, config.base_url, log, shares=True)
+    """Return the client of a refresh's model, from which each piece of work derives its own.
+
+    The model is given with its endpoint; None: the one that writes tasks.
+    """
+    log = CallLog(calls, payer_of(refresh.id, owner=""))
+    return RecordedClient(client, *(model or refresh.config.author), log, shares=True)
 
 
 def payer_of(refresh_id: str, owner: str) -> Payer:
@@ -275,6 +285,7 @@ async def _walk(
     take: Take,
     waiting: Sequence[Candidate],
     connect: Connect,
+    asks: Literal["author", "solver"],
 ) -> list[str]:
     """Work on the candidates; return the causes of those that failed."""
     refresh = store.refresh(refresh_id)
@@ -282,14 +293,15 @@ async def _walk(
     exemplars = base_tasks(store, config.base)
     before = spent(store, refresh_id)
     slots = asyncio.Semaphore(config.concurrency)
-    client = connect(config.model, config.base_url)
+    model = config.solver if asks == "solver" else config.author
+    client = connect(*model)
     try:
-        cap = SpendingCap(client, config.limits, price_of(config.model), before)
+        cap = SpendingCap(client, config.limits, price_of(model[0]), before)
         async with CallRecorder(store) as calls:
             shop = Workshop(
                 store=store,
                 refresh=refresh,
-                client=recorded_client(refresh, cap, calls),
+                client=recorded_client(refresh, cap, calls, model),
                 tools=offered_tools(store, config),
                 exemplars=exemplars,
             )

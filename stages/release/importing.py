@@ -13,14 +13,14 @@ from pathlib import Path
 from pydantic import Field, TypeAdapter, ValidationError
 
 from quality.bank_statistics import bank_statistics
-from stages.release.release import changes
+from stages.release.release import changes, supplied_reference
 from taskdata.banks.loader import bundled_banks
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.formats.registry import reader
 from taskdata.formats.rows import Imported, RawRow, Source, quarantined
 from taskdata.schema.base import Sha256, Slug, Value
 from taskdata.schema.outline import outline
-from taskdata.schema.release import Lineage, ReleaseName, ReleaseNotes, TaskChange
+from taskdata.schema.release import Lineage, ReferenceKind, ReleaseName, ReleaseNotes, TaskChange
 from taskdata.schema.seed import QuarantinedRow
 from taskdata.schema.statistics import BankStatistics
 from taskdata.schema.task import BankRelease, Category, Task
@@ -134,6 +134,7 @@ class _Entry:
     start: int
     task_bytes: int
     outline_bytes: int
+    reference: ReferenceKind
 
 
 class _Spool:
@@ -185,7 +186,9 @@ class _Spool:
         outlined = outline(task, content_hash).model_dump_json().encode()
         start = self._tasks.tell()
         self._tasks.write(text + outlined)
-        self.entries.append(_Entry(task.id, content_hash, start, len(text), len(outlined)))
+        sizes = (len(text), len(outlined))
+        kind = supplied_reference(task)
+        self.entries.append(_Entry(task.id, content_hash, start, *sizes, kind))
 
     def _reject(self, row: QuarantinedRow) -> None:
         self.rejected += 1
@@ -277,7 +280,13 @@ def _notes(
 ) -> ReleaseNotes:
     previous = store.locate_release(release.name)
     lineage = tuple(
-        Lineage(task_id=e.task_id, task_hash=e.hash, proof="unproven", origin=ORIGIN)
+        Lineage(
+            task_id=e.task_id,
+            task_hash=e.hash,
+            proof="unproven",
+            origin=ORIGIN,
+            reference=e.reference,
+        )
         for e in spool.by_id()
     )
     return ReleaseNotes(

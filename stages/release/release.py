@@ -7,11 +7,12 @@ from pathlib import Path
 
 from quality.bank_statistics import bank_statistics
 from stages.construct.assembling import assembled
+from stages.construct.history import reference_kind
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.banks.loader import load_bank
 from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction, Refresh
-from taskdata.schema.release import Lineage, Proof, ReleaseNotes, TaskChange
+from taskdata.schema.release import Lineage, Proof, ReferenceKind, ReleaseNotes, TaskChange
 from taskdata.schema.task import Task
 from taskdata.schema.withdrawal import Withdrawal
 from taskdata.store import Store
@@ -36,6 +37,8 @@ class Composition:
     """The bank's newest release when this composition was made, which it builds on."""
     withdrawn: tuple[Withdrawal, ...] = ()
     """Tombstones of tasks that are left out for them."""
+    max_self_consistent_share: float = 1.0
+    """Largest share (0-1) of tasks whose reference nothing but their own tree confirms."""
 
 
 def compose(store: Store, refresh: Refresh) -> Composition:
@@ -60,8 +63,10 @@ def compose(store: Store, refresh: Refresh) -> Composition:
     if refresh.config.base is not None:
         base = find_bank(store, refresh.config.base)
         files = base.bank.files if isinstance(base, LoadedBank) else {}
+        released = store.find_release(refresh.config.base)
+        known = {e.task_hash: e.reference for e in released.lineage} if released else {}
         for task in base.tasks():
-            tasks[task.id], lineage[task.id] = task, _from_base(task)
+            tasks[task.id], lineage[task.id] = task, _from_base(task, known)
     chosen = _approved(store, refresh.id)
     for candidate in chosen:
         task = assembled(store, candidate)
@@ -75,6 +80,7 @@ def compose(store: Store, refresh: Refresh) -> Composition:
         candidates=tuple(c.id for c in chosen),
         refresh_id=refresh.id,
         previous_hash=previous.release_hash if previous else None,
+        max_self_consistent_share=refresh.config.max_self_consistent_share,
     )
 
 
@@ -265,15 +271,27 @@ def _approved(store: Store, refresh_id: str) -> list[Candidate]:
     ]
 
 
-def _from_base(task: Task) -> Lineage:
-    # `unproven` until there is a proof: the claim of a base task itself is no proof.
-    return Lineage(task_id=task.id, task_hash=task.content_hash, proof="unproven", origin=BASE)
+def supplied_reference(task: Task) -> ReferenceKind:
+    """Return the kind of reference of a task from another bank."""
+    return ReferenceKind.NONE if task.reference is None else ReferenceKind.SUPPLIED
+
+
+def _from_base(task: Task, known: Mapping[str, ReferenceKind | None] = {}) -> Lineage:
+    return Lineage(
+        task_id=task.id,
+        task_hash=task.content_hash,
+        # Until there is a proof: the claim of a base task itself is no proof.
+        proof="unproven",
+        origin=BASE,
+        reference=known.get(task.content_hash) or supplied_reference(task),
+    )
 
 
 def _from_candidate(store: Store, candidate: Candidate, task: Task) -> Lineage:
-    steps = store.steps(candidate.id)
+    steps, decisions = store.steps(candidate.id), store.reviews(candidate.id)
+    draft = store.draft(candidate.id)
     proofs = [step.verdict for step in steps if step.stage is Construction.PROVE]
-    approvals = [r for r in store.reviews(candidate.id) if r.decision == "approve"]
+    approvals = [r for r in decisions if r.decision == "approve"]
     return Lineage(
         task_id=task.id,
         task_hash=task.content_hash,
@@ -286,6 +304,7 @@ def _from_candidate(store: Store, candidate: Candidate, task: Task) -> Lineage:
         prompts=_distinct(step.prompt_version for step in steps),
         models=_distinct(step.model_id for step in steps),
         reviewer=approvals[-1].reviewer if approvals else None,
+        reference=reference_kind(draft, steps, decisions) if draft else ReferenceKind.NONE,
     )
 
 

@@ -11,7 +11,9 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from stages.construct.assembling import assembled
+from stages.construct.history import confirmation, reference_kind
 from stages.construct.proof.adversarial.report import Resistance
+from stages.construct.rules.coverage import ExplicitRequirement, coverage_map
 from taskdata.banks.loader import describe
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.places import UNSTORABLE, first_place, is_unstorable
@@ -24,6 +26,7 @@ from taskdata.schema.construct import (
     ReviewDecision,
     TaskDraft,
 )
+from taskdata.schema.release import ReferenceKind
 from taskdata.schema.run import TrialResult
 from taskdata.schema.seed import StoredSeed
 from taskdata.store import Store
@@ -49,6 +52,11 @@ class ReviewSheet(Value):
     """The latest trial of its reference solution; None: it has not run yet, or there is none."""
     resistance: Resistance | None = None
     """What the latest proof found with cheats and faults; None: the proof tried none."""
+    coverage: tuple[ExplicitRequirement, ...] = ()
+    """Explicit requirements of the query, with the leaves that score each of them."""
+    reference: ReferenceKind = ReferenceKind.NONE
+    confirmation: ConstructionStep | None = None
+    """The step that compared a second solution with the reference; None: there was none."""
 
 
 def awaiting(store: Store, refresh_id: str | None = None) -> list[Candidate]:
@@ -63,15 +71,19 @@ def sheet(store: Store, name: str) -> ReviewSheet:
         Misuse: if there is none, or the task id is ambiguous.
     """
     candidate = find(store, name)
-    steps = tuple(store.steps(candidate.id))
+    steps, decisions = tuple(store.steps(candidate.id)), tuple(store.reviews(candidate.id))
+    draft = store.draft(candidate.id)
     return ReviewSheet(
         candidate=candidate,
-        draft=store.draft(candidate.id),
+        draft=draft,
         seed=store.seed(candidate.seed_id) if candidate.seed_id else None,
         steps=steps,
-        decisions=tuple(store.reviews(candidate.id)),
+        decisions=decisions,
         played=_played(store, steps),
         resistance=_resistance(steps),
+        coverage=coverage_map(draft) if draft else (),
+        reference=reference_kind(draft, steps, decisions) if draft else ReferenceKind.NONE,
+        confirmation=confirmation(draft, steps) if draft else None,
     )
 
 

@@ -63,6 +63,8 @@ class RefreshConfig(Value):
     """Times a model is asked for one structured answer."""
     max_rewrites: int = Field(default=3, ge=0, le=10)
     """Times a draft that breaks a rule is rewritten."""
+    require_coverage: bool = False
+    """Whether a tree without a leaf for an explicit requirement of the query is rewritten."""
     max_reply_tokens: int = Field(default=8_192, ge=16)
     exemplars: int = Field(default=2, ge=1, le=5)
     """Tasks of the base that the model is shown for each that it writes."""
@@ -77,7 +79,15 @@ class RefreshConfig(Value):
     expansions: int = Field(default=0, ge=0)
     """Atomic tasks made from the base's atomic exemplars."""
     draft_references: bool = False
-    """Whether the model drafts reference solutions; one counts only if the checks pass."""
+    """Whether a model drafts reference solutions; one counts only if the checks pass."""
+    reference_model: ModelSpec | None = None
+    """A stronger `provider/model` that drafts the reference solutions; empty: `model` does."""
+    reference_base_url: str | None = None
+    """Endpoint of the `reference_model`."""
+    draft_twice: bool = False
+    """Whether a second solution is drafted without sight of the tree, to confirm the reference."""
+    max_self_consistent_share: float = Field(default=1.0, ge=0, le=1)
+    """Largest share of the bank's tasks whose reference nothing but their own tree confirms."""
     review: ReviewMode = "defer"
     """`defer`: end, the CLI decides later; `wait`: pause for the form; `auto`: approve all left."""
     sandbox: SandboxName = "bubblewrap"
@@ -86,6 +96,24 @@ class RefreshConfig(Value):
     """Only seeds in this language, such as `de`; None: in any."""
     safety: SafetyRules = SafetyRules()
     """What becomes of personal data and of harm; the `[safety]` table."""
+
+    @property
+    def author(self) -> tuple[ModelSpec, str | None]:
+        """The model that writes the tasks and their trees, and its endpoint."""
+        return self.model, self.base_url
+
+    @property
+    def solver(self) -> tuple[ModelSpec, str | None]:
+        """The model that drafts reference solutions, and its endpoint."""
+        if self.reference_model is None:
+            return self.author
+        return self.reference_model, self.reference_base_url
+
+    @property
+    def models(self) -> tuple[tuple[ModelSpec, str | None], ...]:
+        """Every model that the refresh asks, with its endpoint."""
+        drafts = self.draft_references or self.draft_twice
+        return tuple(dict.fromkeys((self.author, self.solver) if drafts else (self.author,)))
 
     @field_validator("base")
     @classmethod

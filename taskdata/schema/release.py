@@ -1,6 +1,8 @@
 """Releases of a bank: what changed, why, and where every task came from."""
 
+from collections import Counter
 from datetime import datetime
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field
@@ -9,6 +11,38 @@ from taskdata.schema.base import Sha256, Slug, Value
 from taskdata.schema.statistics import BankStatistics
 
 Proof = Literal["proven", "unproven"]
+
+
+class ReferenceKind(StrEnum):
+    """Why a reference solution can be believed; the first that holds is recorded."""
+
+    PERSON = "person"
+    """A person wrote or changed it."""
+    STRONGER_MODEL = "stronger_model"
+    """Drafted by another model than the tree, configured as the stronger one."""
+    TWICE = "twice"
+    """A second solution, drafted without sight of the tree, agrees on the checked values."""
+    SELF_CONSISTENT = "self_consistent"
+    """It only reaches the full score with a tree that the same model wrote."""
+    SUPPLIED = "supplied"
+    """The task came with it from another bank, which does not say who wrote it."""
+    NONE = "none"
+    """The task has no reference solution."""
+
+    @property
+    def reason(self) -> str:
+        """The same in words for readers."""
+        return _REASONS[self]
+
+
+_REASONS = {
+    ReferenceKind.PERSON: "written or changed by a person",
+    ReferenceKind.STRONGER_MODEL: "drafted by a stronger model than the one that wrote the tree",
+    ReferenceKind.TWICE: "confirmed by a second solution, drafted without sight of the tree",
+    ReferenceKind.SELF_CONSISTENT: "confirmed by nothing but a tree of the same model",
+    ReferenceKind.SUPPLIED: "supplied with the bank that the task came from",
+    ReferenceKind.NONE: "none",
+}
 
 
 class TaskChange(Value):
@@ -39,6 +73,8 @@ class Lineage(Value):
     models: tuple[str, ...] = ()
     """Models as reported by their providers."""
     reviewer: str | None = None
+    reference: ReferenceKind | None = None
+    """None: the release was made before this was recorded."""
 
 
 class ReleaseName(Value):
@@ -64,3 +100,9 @@ class ReleaseNotes(Value):
     lineage: tuple[Lineage, ...] = ()
     refresh_id: str | None = None
     created_at: datetime
+
+    @property
+    def references(self) -> dict[ReferenceKind, int]:
+        """Number of tasks by kind of reference; without tasks for which it is not recorded."""
+        counted = Counter(entry.reference for entry in self.lineage)
+        return {kind: counted[kind] for kind in ReferenceKind if counted[kind]}

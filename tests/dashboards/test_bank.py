@@ -20,7 +20,7 @@ from taskdata.schema.construct import (
     RefreshStatus,
 )
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
-from taskdata.schema.release import Lineage, ReleaseNotes, TaskChange
+from taskdata.schema.release import Lineage, ReferenceKind, ReleaseNotes, TaskChange
 from taskdata.schema.rewriting import Increase, RewriteMagnitude, RewritingTable, SourceOutcomes
 from taskdata.schema.run import StageReport
 from taskdata.schema.statistics import BankStatistics, LeafCounts
@@ -121,6 +121,7 @@ def made_notes(new_notes, refresh) -> ReleaseNotes:
         "prompts": ("generate@1", "classify@2"),
         "models": ("gpt-5.2-2026",),
         "reviewer": "kirsten",
+        "reference": ReferenceKind.STRONGER_MODEL,
     }
     changes = (
         TaskChange(task_id="new", kind="added", why="seed in refresh-1"),
@@ -129,6 +130,17 @@ def made_notes(new_notes, refresh) -> ReleaseNotes:
     )
     lineage = (notes.lineage[0].model_copy(update=made),)
     return notes.model_copy(update={"lineage": lineage, "changes": changes})
+
+
+def test_the_page_says_how_many_references_of_each_kind_there_are(store, new_notes):
+    notes = new_notes()
+    known = notes.lineage[0].model_copy(update={"reference": ReferenceKind.TWICE})
+    page = BeautifulSoup(
+        build_bank(store, notes.model_copy(update={"lineage": (known,)})), "html.parser"
+    )
+    (row,) = page.select("table.references tbody tr")
+    assert [cell.text for cell in row.find_all(["th", "td"])] == [ReferenceKind.TWICE.reason, "1"]
+    assert "twice" in [cell.text for cell in page.select("table.tasks tbody td")]
 
 
 def outcomes(source: str, **counts: int) -> SourceOutcomes:
@@ -195,12 +207,12 @@ def test_changes_begin_with_what_is_gone(store, made_notes):
 
 
 def test_the_lineage_names_seed_reviewer_models_and_prompts(store, made_notes):
-    ((task, category, leaves, proof, origin, reviewer, made),) = cells(
+    ((task, category, leaves, proof, reference, origin, reviewer, made),) = cells(
         build_bank(store, made_notes), "Lineage of the tasks"
     )
     assert task == "sum-two Sum two numbers"
     assert (category, leaves, proof, reviewer) == ("data analysis", "3", "proven", "kirsten")
-    assert origin == "seed reddit 5eed5eed5eed5eed"
+    assert (reference, origin) == ("stronger model", "seed reddit 5eed5eed5eed5eed")
     assert made == "gpt-5.2-2026 generate@1, classify@2"
 
 

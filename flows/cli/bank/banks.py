@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flows.config import Settings
     from stages.release.importing import ImportReport
     from taskdata.schema.outline import TaskFilter, TaskOutline
+    from taskdata.schema.release import ReferenceKind
     from taskdata.schema.task import Task
     from taskdata.schema.withdrawal import Withdrawal
     from taskdata.store import Store
@@ -99,8 +100,9 @@ def show(
     (task,) = found.tasks([task_id])
     (missing,) = missing_needs(store, found, [task], bank)
     tombstone = store.withdrawals().get(task.content_hash)
+    kind = _reference_kind(store, bank, task)
     if as_json:
-        whole = task.model_dump(mode="json") | {"hash": task.content_hash}
+        whole = task.model_dump(mode="json") | {"hash": task.content_hash, "reference_kind": kind}
         if tombstone is not None:
             whole["withdrawn"] = tombstone.model_dump(mode="json")
         console.write_json(whole | {"missing": [need.model_dump() for need in missing]})
@@ -113,6 +115,7 @@ def show(
     console.say("Files:        " + (", ".join(f.path for f in task.files) or "none"))
     console.say("Tools:        " + ", ".join(task.tools))
     console.say("Deliverables: " + (", ".join(d.name for d in task.deliverables) or "the answer"))
+    console.paragraph("Reference:    " + kind.reason)
     if task.environment is not None:
         console.say("Servers:      " + (", ".join(task.environment.servers) or "none"))
     if task.image is not None:
@@ -122,6 +125,15 @@ def show(
         console.say(f"Missing:      {need.kind} {need.name}: {need.state}")
     console.say("Checkpoints:")
     write_tree(task.checkpoints)
+
+
+def _reference_kind(store: "Store", bank: str, task: "Task") -> "ReferenceKind":
+    """Return the kind of a task's reference as its release records it."""
+    from stages.release.release import supplied_reference
+
+    released = store.find_release(bank)
+    kinds = {e.task_hash: e.reference for e in released.lineage} if released else {}
+    return kinds.get(task.content_hash) or supplied_reference(task)
 
 
 def _write_package(task: "Task") -> None:

@@ -55,6 +55,22 @@ class RefreshOptions:
     language: Annotated[
         str | None, typer.Option(help="Only seeds in this language, such as de; default: any.")
     ] = None
+    reference_model: Annotated[
+        str | None,
+        typer.Option(
+            help="Stronger provider/model that drafts reference solutions; default: --model."
+        ),
+    ] = None
+    reference_base_url: Annotated[
+        str | None, typer.Option(help="Endpoint of the --reference-model.")
+    ] = None
+    draft_twice: Annotated[
+        bool,
+        typer.Option(
+            "--draft-twice",
+            help="Confirm each reference by a second one that has not seen the tree.",
+        ),
+    ] = False
     max_usd: Annotated[float | None, typer.Option(help="Most that all calls may cost.")] = None
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Release what passed without a human review.")

@@ -46,7 +46,7 @@ def release(
         except OSError as exc:
             raise NightshiftError(f"{output}: cannot be written: {exc.strerror}") from exc
     if as_json:
-        console.write_json(notes.model_dump(mode="json"))
+        console.write_json(notes.model_dump(mode="json") | {"references": notes.references})
         return
     _write_notes(notes)
     if output is not None:
@@ -71,6 +71,8 @@ def _write_notes(notes: "ReleaseNotes") -> None:
     console.say(
         f"Bank {notes.bank}@{notes.version}: {notes.statistics.tasks} tasks, {proven} proven"
     )
+    for kind, count in notes.references.items():
+        console.say(f"References {kind.reason}: {count}")
     console.say(f"Hash {notes.release_hash}")
     write_changes(notes.changes)
 

@@ -24,6 +24,8 @@ def write_sheet(store: "Store", found: "ReviewSheet", *, full: bool) -> None:
     _write_history(found)
     if found.draft is not None:
         _write_draft(found.draft, full=full)
+        _write_coverage(found)
+        _write_belief(found)
     if found.resistance is not None:
         _write_resistance(found.resistance)
     if found.played is not None:
@@ -103,6 +105,21 @@ def _write_reference(reference: "ReferenceSolution", *, full: bool) -> None:
             console.block(text if full else cut(text, _SHOWN_LETTERS), indent=6)
     console.block("Final answer:")
     console.block(reference.final_answer or "(none)", indent=6)
+
+
+def _write_coverage(found: "ReviewSheet") -> None:
+    console.heading("\nExplicit requirements of the query, and the leaves that score them")
+    for one in found.coverage:
+        console.block(f"{one.kind.value} {one.quote}: {', '.join(one.leaves) or 'NO LEAF'}")
+    if not found.coverage:
+        console.block("the query names no file, nothing in quotation marks, and no number of parts")
+
+
+def _write_belief(found: "ReviewSheet") -> None:
+    console.paragraph(f"Reference:    {found.reference.reason}")
+    if found.confirmation is not None:
+        for reason in found.confirmation.reasons:
+            console.block(f"the second solution does not confirm it: {reason}")
 
 
 def _write_resistance(found: "Resistance") -> None:

@@ -302,3 +302,5 @@ def _not_counted(config: RefreshConfig) -> Iterator[str]:
         yield f"{config.expansions} atomic tasks made from exemplars"
     if config.draft_references:
         yield "reference solutions"
+    if config.draft_twice:
+        yield "second solutions, which confirm references"

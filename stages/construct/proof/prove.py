@@ -2,7 +2,8 @@
 
 Each candidate is run with its reference solution and with the agent that does nothing. Then its
 tree scores cheats, and copies of the reference's deliverables with one fault each. If the refresh
-is configured so, a model first drafts missing reference solutions.
+is configured so, a model first drafts missing reference solutions, and second solutions that
+confirm references.
 """
 
 import logging
@@ -15,7 +16,7 @@ from typing import Any
 from environments.models.registry import model_client
 from stages.construct.assembling import assembled
 from stages.construct.history import WEAK, times_weak
-from stages.construct.proof import references
+from stages.construct.proof import confirming, references
 from stages.construct.proof.adversarial.bank import try_bank
 from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.verdict import ProofVerdict, TaskProof
@@ -55,9 +56,14 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     started = time.monotonic()
     waiting = due(store, refresh_id, STAGE)
     causes: list[str] = []
-    if store.refresh(refresh_id).config.draft_references:
-        drafting = references.do(store, refresh_id, connect)
-        causes += [drafting.note.removeprefix(_FIRST)] * drafting.errors
+    config = store.refresh(refresh_id).config
+    for is_asked, solving in (
+        (config.draft_references, references),
+        (config.draft_twice, confirming),
+    ):
+        if is_asked:
+            report = solving.do(store, refresh_id, connect)
+            causes += [report.note.removeprefix(_FIRST)] * report.errors
     verdicts, lost = _prove(store, refresh_id)
     causes += lost
     counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
@@ -77,9 +83,10 @@ def _prove(store: Store, refresh_id: str) -> tuple[Counter[str], list[str]]:
     """Return how many candidates got each verdict, and why the others got none."""
     config = store.refresh(refresh_id).config
     missing = references.due(store, refresh_id) if config.draft_references else []
-    undrafted = {candidate.id for candidate in missing}
+    missing += confirming.due(store, refresh_id) if config.draft_twice else []
+    unsolved = {candidate.id for candidate in missing}
     verdicts, tasks = Counter[str](), list[tuple[Candidate, Task]]()
-    for candidate in due(store, refresh_id, STAGE, lambda c: c.id not in undrafted):
+    for candidate in due(store, refresh_id, STAGE, lambda c: c.id not in unsolved):
         try:
             tasks.append((candidate, assembled(store, candidate)))
         except BadTaskData as exc:

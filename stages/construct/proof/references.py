@@ -5,7 +5,7 @@ unproven.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,20 @@ from stages.construct import work
 from stages.construct.answers.drafts import shown_nodes, shown_task
 from stages.construct.asking.ask import Tally
 from stages.construct.assembling import assembled
+from stages.construct.history import DRAFTED_AS, drafted_as
 from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.chain_form import ReferenceForm, solution_of
 from stages.construct.proof.recording import record_chain, task_files
 from stages.construct.proof.verdict import earns_all
-from stages.construct.work import Case, Connect, StepOutcome, walk
+from stages.construct.work import Case, Connect, StepOutcome, Which, walk
 from taskdata.errors import BadTaskData, BudgetExhausted, SandboxFailed
 from taskdata.schema.construct import Candidate, Construction, TaskDraft
 from taskdata.schema.run import StageReport
 from taskdata.schema.task import ReferenceSolution
 from taskdata.store import Store
+
+TakeSandboxed = Callable[[Case, SandboxProvider, Path], Awaitable[StepOutcome]]
+"""Work on one candidate that runs tools, in sandboxes of the provider and in the folder."""
 
 DRAFTED = "reference_drafted"
 NO_REFERENCE = "no_reference"
@@ -55,6 +59,17 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
     Raises like `work.walk`, and:
         SandboxFailed: the sandbox does not work on this machine.
     """
+    return solve(store, refresh_id, _take, lambda c: _lacks_solution(store, c), connect)
+
+
+def solve(
+    store: Store, refresh_id: str, take: TakeSandboxed, which: Which, connect: Connect
+) -> StageReport:
+    """Have the solver of the refresh work on due candidates, whose solutions run in a sandbox.
+
+    Raises like `work.walk`, and:
+        SandboxFailed: the sandbox does not work on this machine.
+    """
     name = store.refresh(refresh_id).config.sandbox
     provider = sandbox_provider(name)
     if reason := provider.unavailable():
@@ -64,9 +79,10 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
             store,
             refresh_id,
             Construction.PROVE,
-            lambda case: _take(case, provider, folder),
+            lambda case: take(case, provider, folder),
             connect,
-            lambda candidate: _lacks_solution(store, candidate),
+            which,
+            asks="solver",
         )
 
 
@@ -80,8 +96,8 @@ def _lacks_solution(store: Store, candidate: Candidate) -> bool:
 
 
 @dataclass
-class _Attempts:
-    """The attempts for one candidate."""
+class Attempts:
+    """The attempts to solve the task of one candidate."""
 
     asks_left: int
     tally: Tally = field(default_factory=Tally)
@@ -95,16 +111,16 @@ class _Attempts:
 
 async def _take(case: Case, provider: SandboxProvider, folder: Path) -> StepOutcome:
     draft = case.drafted()
-    attempts = _Attempts(asks_left=case.shop.config.max_asks)
-    context = await asyncio.to_thread(_context, case, draft)
-    while (solution := await _asked(case, draft, context, attempts)) is not None:
+    attempts = Attempts(asks_left=case.shop.config.max_asks)
+    context = await asyncio.to_thread(solving_context, case, draft)
+    while (solution := await ask_solution(case, draft, context, attempts)) is not None:
         recorded, faults = await _tried(case, draft, solution, provider, folder)
         if not faults:
             return StepOutcome(
                 DRAFTED,
                 next=Construction.PROVE,
                 draft=draft.model_copy(update={"reference": recorded}),
-                facts={"refused": attempts.told},
+                facts={"refused": attempts.told, DRAFTED_AS: drafted_as(case.shop.config)},
                 tally=attempts.tally,
                 prompt_version=attempts.prompt_version,
             )
@@ -120,10 +136,13 @@ async def _take(case: Case, provider: SandboxProvider, folder: Path) -> StepOutc
     )
 
 
-async def _asked(
-    case: Case, draft: TaskDraft, context: Mapping[str, Any], attempts: _Attempts
+async def ask_solution(
+    case: Case, draft: TaskDraft, context: Mapping[str, Any], attempts: Attempts
 ) -> ReferenceSolution | None:
-    """Return the model's next solution; None if it has none, or may not be asked again."""
+    """Return the model's next solution; None if it has none, or may not be asked again.
+
+    Raises like `asking.ask`, except `BudgetExhausted`.
+    """
     if attempts.asks_left <= 0:
         return None
 
@@ -184,10 +203,11 @@ async def _tried(
     return recording.solution, () if earns_all(proof) else proof.reasons
 
 
-def _context(case: Case, draft: TaskDraft) -> dict[str, Any]:
+def solving_context(case: Case, draft: TaskDraft, *, sees_tree: bool = True) -> dict[str, Any]:
+    """Return what the prompt for a solution shows; blocks."""
     offered = {*draft.tools, *ALWAYS_PRESENT} - {FINISH}
     return case.context() | {
         "tool_documentation": as_markdown(s for s in case.shop.tools if s.name in offered),
         "task": shown_task(draft),
-        "tree": shown_nodes(draft.checkpoints),
+        "tree": shown_nodes(draft.checkpoints) if sees_tree else None,
     }

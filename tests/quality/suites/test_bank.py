@@ -107,6 +107,18 @@ def test_a_task_that_was_tried_and_found_broken_stops_the_release(
     assert gate(task, known=tried).success is holds
 
 
+def test_references_that_nothing_confirms_are_allowed_unless_the_rules_limit_them(
+    mixed: list[Task],
+):
+    alone = facts(self_consistent={task.content_hash for task in mixed[:3]})
+    strict = BankRules(min_tasks_for_shares=12, max_self_consistent_share=0.2)
+    assert gate(*mixed, known=alone).success
+    (failure,) = gate(*mixed, known=alone, rules=strict).failures
+    assert failure.column == "self_consistent_share"
+    assert "at most 20% of the tasks" in failure.expectation
+    assert failure.rows == ("3 of 12 tasks",)
+
+
 def test_unproven_tasks_are_allowed_unless_the_rules_limit_them(mixed: list[Task]):
     proven = facts(reference_scores={t.content_hash: 10.0 for t in mixed[:9]})
     strict = BankRules(min_tasks_for_shares=12, max_unproven_share=0.2)

@@ -6,6 +6,7 @@ import pytest
 
 from stages.construct import checkpoints, classify, generate
 from stages.construct.work import spent
+from stages.release.review import sheet
 from taskdata.schema.construct import CandidateStatus, Construction
 
 
@@ -79,6 +80,39 @@ def test_a_tree_that_proof_finds_weak_is_written_anew_with_what_was_found(
     assert [verdict for _, verdict in verdicts(store, candidate)][-2:] == ["weak", "regenerated"]
     assert paid in author.requests("checkpoints")[0]
     assert store.draft(candidate.id).checkpoints.children[0].weight == 3.0
+
+
+def test_a_rewrite_that_adds_a_requirement_gets_a_leaf_for_it(
+    store, author, connect, started, scripts, construct
+):
+    author.says("classify", {"verdict": "augmentation", "reasons": ["It is done in one step."]})
+    query = scripts.TASK["query"] + ' Add a text that ends with "Thanks to all helpers".'
+    author.says("augment", scripts.changed(scripts.TASK, query=query))
+    thanks = [*scripts.TREE, scripts.leaf("text", "Thanks to all helpers")]
+    author.says("checkpoints", {"checkpoints": scripts.TREE}, {"checkpoints": thanks})
+    refresh = started(require_coverage=True)
+    construct(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert candidate.stage is Construction.PROVE
+    assert author.asked["checkpoints"] == 2
+    missing = "no leaf scores what the query asks for explicitly: 'Thanks to all helpers'"
+    assert missing in author.requests("checkpoints")[1]
+    mapped = {one.quote: one.leaves for one in sheet(store, candidate.id).coverage}
+    assert mapped["Thanks to all helpers"] == ("text",)
+
+
+def test_a_requirement_that_no_tree_covers_quarantines_the_candidate(
+    store, author, connect, started, scripts, construct
+):
+    query = scripts.TASK["query"] + ' Add a text that ends with "Thanks to all helpers".'
+    author.says("generate", scripts.changed(scripts.DRAFT, query=query))
+    author.says("checkpoints", {"checkpoints": scripts.TREE})
+    refresh = started(require_coverage=True, max_asks=2)
+    construct(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert candidate.status is CandidateStatus.QUARANTINED
+    assert "asks for explicitly: 'Thanks to all helpers'" in candidate.reason
+    assert author.asked["checkpoints"] == 2
 
 
 def test_a_deleted_task_leaves_the_flow_with_its_reasons(

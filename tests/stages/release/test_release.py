@@ -1,5 +1,7 @@
 """A release is written once, says what changed and where every task came from."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from stages.release.release import (
@@ -13,8 +15,9 @@ from stages.release.release import (
 from stages.release.review import approve_all
 from taskdata.canary import canary_of
 from taskdata.errors import Misuse, StageFailed
-from taskdata.schema.construct import CandidateStatus
+from taskdata.schema.construct import CandidateStatus, Construction, Refresh, RefreshConfig
 from taskdata.schema.release import Lineage
+from taskdata.schema.task import ReferenceSolution
 
 
 def composition_of(*tasks, bank="office"):
@@ -41,6 +44,36 @@ def test_an_approved_candidate_is_released_with_the_way_it_took(store, waiting):
     (task,) = store.tasks_of_release(notes.release_hash).values()
     assert task.provenance.seed_id == candidate.seed_id
     assert task.canary == canary_of("office")
+
+
+def test_a_release_counts_the_kinds_of_references(store, waiting, new_task, new_candidate):
+    refresh = store.refresh(waiting.refresh_id)
+    solution = ReferenceSolution(steps=(), final_answer="42")
+    new_candidate(new_task("solved", reference=solution), Construction.REVIEW)
+    approve_all(store, refresh.id, "kirsten", "reads well")
+    notes = release(store, compose(store, refresh))
+    assert notes.references == {"self_consistent": 1, "none": 1}
+    assert store.find_release("office").references == notes.references
+
+
+def test_a_base_that_was_released_keeps_what_is_known_of_its_references(store, new_task):
+    confirmed = new_task("a", reference=ReferenceSolution(steps=(), final_answer="42"))
+    known = Lineage(
+        task_id="a",
+        task_hash=confirmed.content_hash,
+        proof="proven",
+        origin="seed",
+        reference="twice",
+    )
+    release(store, Composition(bank="office", tasks=(confirmed,), lineage=(known,)))
+    config = RefreshConfig(
+        bank="more", base="office", model={"provider": "openai", "model": "gpt-5.2"}
+    )
+    refresh = Refresh(
+        id="r2", status="running", config=config, code_version="test", created_at=datetime.now(UTC)
+    )
+    (entry,) = compose(store, refresh).lineage
+    assert (entry.origin, entry.reference) == ("base", "twice")
 
 
 def test_a_release_that_came_out_meanwhile_is_not_overruled(store, waiting, new_task):

@@ -119,16 +119,24 @@ class _Bench:
         return (await self._renderer.render(kept)).view
 
     def _played(self, task: Task) -> Played | None:
-        """Return what the reference left; None if no reference reaches the full score."""
-        result = self._references.get(task.content_hash)
-        if result is None or result.outcome is None or result.score is None:
-            return None
-        return Played(
-            views={one.name: one.view for one in self._store.rendered(result.trial.id)},
-            answer=result.outcome.final_answer,
-            leaves={leaf.leaf_id: leaf for leaf in result.score.leaves},
-            score=result.root_score or 0.0,
-        )
+        return _left(self._store, self._references.get(task.content_hash))
+
+
+def left_by_reference(store: Store, proof: TaskProof) -> Played | None:
+    """Return what the reference left; None if no reference reaches the full score."""
+    task_hash = proof.task_hash
+    return _left(store, _references(store, {task_hash}, {task_hash: proof}).get(task_hash))
+
+
+def _left(store: Store, result: TrialResult | None) -> Played | None:
+    if result is None or result.outcome is None or result.score is None:
+        return None
+    return Played(
+        views={one.name: one.view for one in store.rendered(result.trial.id)},
+        answer=result.outcome.final_answer,
+        leaves={leaf.leaf_id: leaf for leaf in result.score.leaves},
+        score=result.root_score or 0.0,
+    )
 
 
 def _references(

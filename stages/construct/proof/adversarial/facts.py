@@ -136,6 +136,24 @@ def facts_of(leaves: Sequence[Checkpoint], view: View | str) -> tuple[Fact, ...]
     return tuple(fact for fact in found if fact.holds(said))
 
 
+def figures_of(leaves: Sequence[Checkpoint], view: View | str) -> dict[str, float]:
+    """Return the number of rows and the sum of each column that the leaves' checks name.
+
+    The keys say in words what was measured; columns of one name are measured together.
+    """
+    said = said_by(view)
+    checks = [leaf.verifier for leaf in leaves if isinstance(leaf.verifier, Check)]
+    named = {fold(str(name)) for check in checks for name in _named(check.args)}
+    found: dict[str, float] = {}
+    for name, rows in said.counts:
+        if name in named:
+            found[f"rows with a {name}"] = found.get(f"rows with a {name}", 0.0) + rows
+    for name, total in said.sums:
+        if name in named:
+            found[f"sum of {name}"] = found.get(f"sum of {name}", 0.0) + total
+    return found
+
+
 def text_of(view: View) -> str:
     """Return the whole text of a view."""
     parts = [searchable_text(view)]

@@ -85,7 +85,7 @@ def _mutants(task: Task, named: Task, reference: Played) -> tuple[list[Mutant], 
     places += [(n, v) for n in sorted(task.state_files) if (v := reference.views.get(n))]
     found, idle = list[Mutant](), 0
     for name, left in places:
-        leaves = _leaves_of(task, name)
+        leaves = leaves_of(task, name)
         if not leaves or isinstance(left, UnreadableView):
             continue
         is_file = name is not None and name not in task.state_files
@@ -95,7 +95,7 @@ def _mutants(task: Task, named: Task, reference: Played) -> tuple[list[Mutant], 
     return found, idle
 
 
-def _leaves_of(task: Task, name: str | None) -> Sequence[Checkpoint]:
+def leaves_of(task: Task, name: str | None) -> Sequence[Checkpoint]:
     """Return the leaves with a check that looks at a deliverable, or at the final answer."""
     return [
         leaf
@@ -119,7 +119,7 @@ async def _is_noticed(task: Task, reference: Played, mutant: Mutant) -> bool:
     else:
         views[name] = mutant.left
     evidence = TrialEvidence(views=views, delivered=tuple(views), final_answer=answer)
-    checked = await check_leaves(_leaves_of(task, name), evidence)
+    checked = await check_leaves(leaves_of(task, name), evidence)
     score = _root(task, {**reference.leaves, **checked}).score
     return score is not None and score < reference.score - _ROUNDING
 

@@ -43,6 +43,7 @@ def test_a_bank_goes_in_is_listed_shown_and_comes_out(command, folder):
     shown = command("bank", "show", "gta-workflow-7", "--bank", report["release"]).stdout
     assert QUERY in shown
     assert "The minutes are complete." in shown
+    assert "Reference:    none" in shown
 
     out = folder.parent / "out"
     written = command("bank", "export", "parquet", str(out), "--bank", "minutes", "--json")
