@@ -1,6 +1,6 @@
 """How figures and pages look: one colour per agent, two colour schemes, safe labels."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
@@ -135,6 +135,21 @@ def label(text: str, length: int = 40) -> str:
         head = (length - 1) // 2
         shown = f"{shown[:head]}…{shown[head + 1 - length :]}"
     return escape(shown, quote=False)
+
+
+def labels(texts: Iterable[str], length: int = 40) -> dict[str, str]:
+    """Return the label of each text, longer than `length` where shorter ones would be equal.
+
+    What one model does in several ways of planning differs in the middle of its name, and Plotly
+    takes equal labels for one place on an axis.
+    """
+    distinct = tuple(dict.fromkeys(texts))
+    longest = max((len(text) for text in distinct), default=0)
+    for tried in range(length, max(length, longest) + 1):
+        found = {text: label(text, tried) for text in distinct}
+        if len(set(found.values())) == len(distinct):
+            break
+    return found
 
 
 def plotly_template(scheme: Scheme) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dashboards.figures.axes import NAMES_AXIS, bare, nothing_yet
-from dashboards.theme import AgentStyle, bar_marker, label
+from dashboards.theme import AgentStyle, bar_marker, labels
 from taskdata.schema.summary import AgentSummary
 
 Measure = Callable[[AgentSummary, int], float | None]
@@ -27,6 +27,7 @@ MEASURES: Mapping[str, tuple[str, Measure]] = {
 
 def effort(agents: Sequence[AgentSummary], styles: Mapping[str, AgentStyle]) -> go.Figure:
     """Return one panel per measure; what is unknown of an agent has no bar."""
+    called = labels(agent.agent for agent in agents)
     ended = {a.agent: a.trials - a.errors - a.pending for a in agents}
     if not any(ended.values()):
         return nothing_yet("No trial has finished yet.")
@@ -40,7 +41,7 @@ def effort(agents: Sequence[AgentSummary], styles: Mapping[str, AgentStyle]) -> 
         for agent in agents:
             trials = ended[agent.agent]
             value = measure(agent, trials) if trials > 0 else None
-            bar = _bar(agent.agent, value, styles[agent.agent], form)
+            bar = _bar(called[agent.agent], value, styles[agent.agent], form)
             figure.add_trace(bar, row=1, col=column)
         reach = max(trace.x[0] for trace in figure.data[-len(agents) :])
         # Room beside the longest bar for its number, which stands in place of an axis.
@@ -49,10 +50,10 @@ def effort(agents: Sequence[AgentSummary], styles: Mapping[str, AgentStyle]) -> 
     return bare(figure, 20 + 32 * len(agents), barmode="overlay")
 
 
-def _bar(agent: str, value: float | None, style: AgentStyle, form: str) -> go.Bar:
+def _bar(name: str, value: float | None, style: AgentStyle, form: str) -> go.Bar:
     return go.Bar(
         x=[value or 0],
-        y=[label(agent)],
+        y=[name],
         orientation="h",
         marker=bar_marker(style),
         texttemplate="unknown" if value is None else f"%{{x:{form}}}",

@@ -14,7 +14,7 @@ from dashboards.figures.axes import (
     interval_text,
     nothing_yet,
 )
-from dashboards.theme import AgentStyle, label
+from dashboards.theme import AgentStyle, labels
 from taskdata.schema.summary import AgentSummary, Estimate
 
 
@@ -28,23 +28,24 @@ def headline(
     figure = make_subplots(
         cols=2, shared_yaxes=True, subplot_titles=titles, horizontal_spacing=0.06
     )
+    called = labels(agent.agent for agent in agents)
     for agent in agents:
-        style = styles[agent.agent]
-        figure.add_trace(_point(agent.agent, agent.root_score, style, ".2f"), row=1, col=1)
+        style, name = styles[agent.agent], called[agent.agent]
+        figure.add_trace(_point(name, agent.root_score, style, ".2f"), row=1, col=1)
         decided = agent.scored - agent.undecided
         success = Estimate(mean=agent.root_sr, ci95=agent.root_sr_ci95, n=decided)
-        figure.add_trace(_point(agent.agent, success, style, ".0%"), row=1, col=2)
+        figure.add_trace(_point(name, success, style, ".0%"), row=1, col=2)
     figure.update_xaxes(SCORE_AXIS, row=1, col=1)
     figure.update_xaxes(SHARE_AXIS, row=1, col=2)
     figure.update_yaxes(NAMES_AXIS)
     return bare(figure, 50 + 36 * len(agents))
 
 
-def _point(agent: str, estimate: Estimate, style: AgentStyle, form: str) -> go.Scatter:
+def _point(name: str, estimate: Estimate, style: AgentStyle, form: str) -> go.Scatter:
     interval = f"{interval_text(estimate, form)}, {estimate.n} trials"
     return go.Scatter(
         x=[estimate.mean],
-        y=[label(agent)],
+        y=[name],
         error_x=error_bars([estimate]) | {"color": style.colour},
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": 11},

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import plotly.graph_objects as go
 
 from dashboards.figures.axes import bare, nothing_yet
-from dashboards.theme import SCORES, label
+from dashboards.theme import SCORES, label, labels
 
 MOST_TASKS = 40
 """With more tasks than this, those are drawn on which the agents differ most."""
@@ -35,7 +35,7 @@ def task_scores(rows: Iterable[TaskScore], agents: Sequence[str]) -> go.Figure:
     figure = go.Figure(
         go.Heatmap(
             z=cells,
-            x=[label(agent, 24) for agent in agents],
+            x=list(labels(agents, 24).values()),
             y=[label(task, 44) for task in tasks],
             text=[["" if c is None else f"{c:.1f}" for c in row] for row in cells],
             texttemplate="%{text}",

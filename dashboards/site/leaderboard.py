@@ -11,7 +11,7 @@ from dashboards.figures.success_curve import success_curve
 from dashboards.site import breakdowns
 from dashboards.site.drawing import Drawing, as_json, drawn, empty, marker
 from dashboards.site.history import AgentNight, History
-from dashboards.theme import SCORES, label
+from dashboards.theme import SCORES, label, labels
 from taskdata.schema.night import CategoryEstimate
 from taskdata.schema.ranking import Standing, controls, ranked, standings
 from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
@@ -265,7 +265,7 @@ def _harnesses(history: History) -> Drawing:
         70 + 34 * len(models),
         xaxis={
             "tickvals": heat["x"],
-            "ticktext": [label(h, 24) for h in harnesses],
+            "ticktext": list(labels(harnesses, 24).values()),
             "side": "top",
             "showgrid": False,
             "zeroline": False,

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator
 
 from taskdata.schema.base import RelativePath, Value
 
@@ -50,12 +50,12 @@ def _listed(value: Any) -> Any:
 
 
 def _distinct(arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
+    if not arms:
+        raise ValueError(f"no arm is named; there are {', '.join(ARMS)}")
     if len(set(arms)) != len(arms):
         raise ValueError(f"an arm is named twice: {', '.join(arms)}")
     return arms
 
 
-Arms = Annotated[
-    tuple[Arm, ...], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_distinct)
-]
+Arms = Annotated[tuple[Arm, ...], BeforeValidator(_listed), AfterValidator(_distinct)]
 """One arm or several, each once; also given as one text, as in `none,checkpoint`."""

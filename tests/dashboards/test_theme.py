@@ -11,6 +11,7 @@ from dashboards.theme import (
     PALETTE,
     agent_styles,
     label,
+    labels,
     plotly_template,
 )
 
@@ -135,6 +136,14 @@ def test_a_long_label_keeps_both_ends():
     assert len(shown) == 24
     assert shown.startswith("react:prov")
     assert shown.endswith("-small")
+
+
+def test_labels_that_would_be_equal_are_longer():
+    model = ":provider/" + "x" * 60
+    names = [f"function_calling+plan_{way}{model}" for way in ("first", "refine")]
+    assert len(set(labels(names, 24).values())) == 2
+    assert labels(["react", "nop", "nop"]) == {"react": "react", "nop": "nop"}
+    assert labels([]) == {}
 
 
 def test_plotly_accepts_the_templates():

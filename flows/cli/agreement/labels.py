@@ -70,7 +70,8 @@ def _gathered(
         return [*by_labellers, *matched_labels(given, source, found)], f"{name}, {source.id}"
     if all(rating.is_labeller for rating in found):
         raise Misuse(
-            f"nobody has labelled run {source.id}; `nightshift annotate {source.id} --labels`"
+            f"nobody has labelled run {source.id}; `nightshift annotate {source.id} --labels` "
+            "opens the page on which people do"
         )
     return found, source.id
 

@@ -146,6 +146,23 @@ class RunOptions:
     ] = None
 
 
+def _require_use(options: RunOptions, config: "RunConfig") -> None:
+    """Raises Misuse if an option of refinement was given that would change nothing."""
+    from taskdata.schema.arms import CRITIC_ARMS
+
+    if options.critic is not None and not CRITIC_ARMS & set(config.feedback):
+        raise Misuse(
+            f"--critic {options.critic} would not be asked: the arms are "
+            f"{', '.join(config.feedback)}; add critic or critic_taxonomy to --feedback, "
+            "or leave --critic out"
+        )
+    if options.feedback is not None and config.refinement_rounds == 0:
+        raise Misuse(
+            f"--feedback {options.feedback} would be given to nobody: with 0 refinement rounds "
+            "nothing is tried again; give --rounds 1 or more, or leave --feedback out"
+        )
+
+
 def new_config(settings: "Settings", options: RunOptions) -> "RunConfig":
     """Return the configuration of a new run.
 
@@ -164,6 +181,7 @@ def new_config(settings: "Settings", options: RunOptions) -> "RunConfig":
     if agents:
         changes["agents"] = agents
     config = run_config(settings, **changes)
+    _require_use(options, config)
     chosen = config.agents
     if options.base_url is not None:
         chosen = _at(options.base_url, chosen)

@@ -179,6 +179,8 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
     trial, outcome = result.trial, result.outcome
     console.paragraph(f"Trial {trial.id} of run {trial.run_id}: {trial.agent} on {trial.task_id}")
     arm = f" of arm {trial.arm}" if trial.arm else ""
+    if trial.parent_trial_id is not None:
+        arm += f", after trial {trial.parent_trial_id}"
     console.say(f"Repetition {trial.repetition}, round {trial.round}{arm}: {_state(result)}")
     if trial.feedback:
         console.say("Feedback on the attempt before:")
@@ -194,7 +196,7 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
             if effort.calls:
                 paid = effort.cost_usd
                 cost = "unknown cost" if paid is None else f"${paid:.4f}"
-                console.say(f"{name}: {effort.calls} calls, {cost}, not in the agent's cost")
+                console.say(f"{name}: {_calls(effort.calls)}, {cost}, not in the agent's cost")
         names = ", ".join(d.name for d in outcome.deliverables)
         console.say(f"Deliverables: {names or 'none'}")
         if outcome.final_answer:
@@ -295,6 +297,10 @@ def _marks(score: "StepScore") -> list[dict[str, str]]:
         for number, call in enumerate(score.calls, start=1)
     ]
     return [*calls, row("answer", score.answer.aligned, None, None, score.answer.score)]
+
+
+def _calls(number: int) -> str:
+    return "1 call" if number == 1 else f"{number} calls"
 
 
 def _effort(outcome: "TrialOutcome") -> str:

@@ -22,6 +22,7 @@ from taskdata.schema.summary import Estimate, GainOverNone, RefinementGain, Regr
 
 AGENT = "react:openai/gpt-5.2"
 STYLES = agent_styles(["nop", AGENT], {"nop"})
+PLANNINGS = ("", "+plan_first", "+plan_refine")
 HOSTILE = "react:openai/<b>%{x}</b>"
 
 
@@ -295,3 +296,16 @@ def test_markup_in_a_name_reaches_no_figure(agent_numbers):
         assert "<b>" not in texts
         templates = [t.hovertemplate or "" for t in figure.data]
         assert not any("&lt;b" in template for template in templates)
+
+
+def test_ways_of_planning_of_one_model_keep_places_of_their_own(agent_numbers):
+    names = [f"function_calling{how}:compatible/a-model-of-ours" for how in PLANNINGS]
+    agents = [
+        agent_numbers(name, root_score=Estimate(mean=place, ci95=None, n=3), trials=3)
+        for place, name in enumerate(names)
+    ]
+    styles = agent_styles(names, set())
+    assert len({trace.y[0] for trace in headline(agents, styles, 7).data}) == 3
+    assert len({bar.y[0] for bar in effort(agents, styles).data}) == 3
+    (heat,) = task_scores([TaskScore(name, "a-task", 5) for name in names], names).data
+    assert len(set(heat.x)) == 3

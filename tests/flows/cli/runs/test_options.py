@@ -53,3 +53,30 @@ def test_step_by_step_every_agent_predicts(config):
     made = config(agents=["react:local/smollm2-135m"], mode="step-by-step")
     assert [agent.harness for agent in made.agents] == ["react_steps"]
     assert config(agents=["nop"], mode="end-to-end").agents == config(agents=["nop"]).agents
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"critic": "openai/gpt-5.2", "feedback": "none,coarse"},
+            "would not be asked: the arms are none, coarse; add critic or critic_taxonomy",
+        ),
+        (
+            {"refinement_rounds": 0, "feedback": "none,coarse"},
+            "none,coarse would be given to nobody: with 0 refinement rounds",
+        ),
+        ({"feedback": " , "}, "no arm is named; there are none, coarse, checkpoint"),
+        ({"feedback": "none,none"}, "an arm is named twice: none, none"),
+    ],
+)
+def test_options_of_refinement_that_would_do_nothing_are_refused(config, options, said):
+    with pytest.raises(Misuse, match=said):
+        config(**options)
+
+
+def test_a_critic_of_the_settings_may_wait_for_an_arm(config, home, tmp_path):
+    (tmp_path / "nightshift.toml").write_text('[run]\ncritic = "openai/gpt-5.2"\n')
+    assert config(feedback="none").feedback == ("none",)
+    assert config(refinement_rounds=0).refinement_rounds == 0
+    assert config(feedback="critic", critic="openai/gpt-5.2").feedback == ("critic",)

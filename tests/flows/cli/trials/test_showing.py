@@ -136,3 +136,12 @@ def test_a_trial_of_the_atomic_tier_shows_what_it_earned_end_to_end(command, tri
     assert "End to end, atomic tier" in told
     assert "AnsAcc │ 1.00" in told or "AnsAcc 1.00" in told
     assert "End to end" not in command("show", trials[1]).stdout
+
+
+def test_a_refined_trial_names_the_one_before(command, trials):
+    with closing(Store.open(load_settings().address)) as store:
+        first = store.trial(trials[2])
+        changes = {"id": "t-refined", "round": 1, "arm": "none", "parent_trial_id": first.id}
+        store.plan_trials([first.model_copy(update=changes)])
+    told = command("show", "t-refined").stdout
+    assert f"Repetition 0, round 1 of arm none, after trial {first.id}: due" in told
