@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from pydantic import Field
 
 from quality.gates import Distribution, Suite
 from quality.injection import injection_signs
@@ -20,6 +21,8 @@ from quality.suites.expectations import (
     unique,
 )
 from quality.validation import Row
+from taskdata.schema.base import Value
+from taskdata.schema.gate import Bounds, Share
 from taskdata.schema.seed import SeedQuery
 
 if TYPE_CHECKING:
@@ -28,18 +31,17 @@ if TYPE_CHECKING:
 _SHOWN = 200
 
 
-@dataclass(frozen=True)
-class SeedRules:
+class SeedRules(Value):
     """What the gate asks of a seed beyond being well formed."""
 
-    text_length: tuple[int, int] = (20, 20_000)
+    text_length: Bounds = (20, 20_000)
     """Characters, white space at the ends not counted."""
     sources: tuple[str, ...] = ()
     """The sources that are known; empty: any slug."""
-    max_attachments: int = 20
-    max_source_share: float = 0.6
+    max_attachments: int = Field(default=20, ge=0)
+    max_source_share: Share = 0.6
     """Largest share (0-1) of the seeds that may come from one source."""
-    min_seeds_for_share: int = 50
+    min_seeds_for_share: int = Field(default=50, ge=1)
     """Below it, the share of a source says nothing."""
 
 

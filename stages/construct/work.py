@@ -26,6 +26,7 @@ from stages.construct.answers.forms import Form
 from stages.construct.asking.ask import Asked, Asks, Tally, ask
 from stages.construct.asking.prompting import prompt
 from stages.construct.assembling import available_files
+from stages.construct.history import findings_of
 from stages.construct.material.attachments import shown_files
 from stages.construct.material.base import base_tasks, offered_tools
 from stages.construct.material.checks import described_checks
@@ -331,6 +332,7 @@ async def _one(
             stage=outcome.next,
             status=outcome.status,
             reason=outcome.reason,
+            findings=findings_of(stage, outcome.verdict, outcome.reasons, outcome.facts),
         )
         _logger.info("candidate %s: %s says %s", candidate.id, stage, outcome.verdict)
         return None

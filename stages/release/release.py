@@ -7,6 +7,7 @@ from pathlib import Path
 
 from quality.bank_statistics import bank_statistics
 from stages.construct.assembling import assembled
+from stages.release.quarantine import decisions_behind
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.banks.loader import load_bank
 from taskdata.errors import Misuse, StageFailed
@@ -256,6 +257,7 @@ def _from_candidate(store: Store, candidate: Candidate, task: Task) -> Lineage:
         prompts=_distinct(step.prompt_version for step in steps),
         models=_distinct(step.model_id for step in steps),
         reviewer=approvals[-1].reviewer if approvals else None,
+        decisions=decisions_behind(store, candidate),
     )
 
 

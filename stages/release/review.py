@@ -24,8 +24,9 @@ from taskdata.schema.construct import (
     ReviewDecision,
     TaskDraft,
 )
+from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.run import TrialResult
-from taskdata.schema.seed import StoredSeed
+from taskdata.schema.seed import QuarantineEntry, StoredSeed
 from taskdata.store import Store
 
 AUTOMATIC = "auto-approve"
@@ -49,6 +50,10 @@ class ReviewSheet(Value):
     """The latest trial of its reference solution; None: it has not run yet, or there is none."""
     resistance: Resistance | None = None
     """What the latest proof found with cheats and faults; None: the proof tried none."""
+    quarantine: tuple[QuarantineEntry, ...] = ()
+    """By which rules it was stopped, and its seed, with those that no longer stop it."""
+    mending: tuple[QuarantineDecision, ...] = ()
+    """What people decided about it in quarantine, and about its seed."""
 
 
 def awaiting(store: Store, refresh_id: str | None = None) -> list[Candidate]:
@@ -64,6 +69,7 @@ def sheet(store: Store, name: str) -> ReviewSheet:
     """
     candidate = find(store, name)
     steps = tuple(store.steps(candidate.id))
+    items = [candidate.id, *filter(None, [candidate.seed_id])]
     return ReviewSheet(
         candidate=candidate,
         draft=store.draft(candidate.id),
@@ -72,6 +78,8 @@ def sheet(store: Store, name: str) -> ReviewSheet:
         decisions=tuple(store.reviews(candidate.id)),
         played=_played(store, steps),
         resistance=_resistance(steps),
+        quarantine=tuple(e for item in items for e in store.quarantine_entries(item=item)),
+        mending=tuple(store.quarantine_decisions(items)),
     )
 
 
@@ -107,9 +115,12 @@ def find(store: Store, name: str) -> Candidate:
 def require_decidable(candidate: Candidate, decision: Decision) -> None:
     """Raise `Misuse` unless the candidate awaits review, or is open and to be rejected.
 
-    Rejecting is also the way to remove a candidate on which a stage fails every time.
+    A draft in quarantine can be edited, too. Rejecting is also the way to remove a candidate on
+    which a stage fails every time.
     """
     is_open = candidate.status is CandidateStatus.OPEN
+    if decision == "edit" and candidate.status is CandidateStatus.QUARANTINED:
+        return
     if is_open and (candidate.stage is Construction.REVIEW or decision == "reject"):
         return
     where = candidate.stage.value if candidate.status is CandidateStatus.OPEN else candidate.status
@@ -151,14 +162,14 @@ def edit(
 
     Args:
         store: The store that holds the candidate.
-        candidate: It must await review.
+        candidate: It must await review, or be in quarantine.
         fields: The whole draft as a mapping.
         reviewer: The person who changed it.
         comment: The reason.
         rules: Returns the rules that the new draft breaks.
 
     Raises:
-        Misuse: if the candidate does not await review.
+        Misuse: if the candidate neither awaits review nor is in quarantine.
         BadTaskData: if the fields are not a valid draft or task, or break a rule.
     """
     require_decidable(candidate, "edit")

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from taskdata.schema.base import Sha256, Slug, Value
+from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.statistics import BankStatistics
 
 Proof = Literal["proven", "unproven"]
@@ -39,6 +40,13 @@ class Lineage(Value):
     models: tuple[str, ...] = ()
     """Models as reported by their providers."""
     reviewer: str | None = None
+    decisions: tuple[QuarantineDecision, ...] = ()
+    """Rules that a person let it break, and edits, of the task and of its seed."""
+
+    @property
+    def overrides(self) -> tuple[QuarantineDecision, ...]:
+        """The rules that a person let it break."""
+        return tuple(one for one in self.decisions if one.kind == "override")
 
 
 class ReleaseName(Value):

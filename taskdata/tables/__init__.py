@@ -10,6 +10,7 @@ from taskdata.tables.construction import (
     BankGateRow,
     CandidateRow,
     ConstructionStepRow,
+    QuarantineDecisionRow,
     QuarantineRow,
     RefreshRow,
     RefreshStageRow,
@@ -38,7 +39,7 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0015"
+REVISION = "0021"
 """The Alembic revision of these tables."""
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "NightRow",
     "OutcomeRow",
     "PagePicturesRow",
+    "QuarantineDecisionRow",
     "QuarantineRow",
     "RefreshRow",
     "RefreshStageRow",

@@ -60,11 +60,15 @@ def require(found: tuple[Violation, ...]) -> None:
 
 
 def review_rules(store: Store) -> Callable[[Candidate, TaskDraft], tuple[str, ...]]:
-    """Return a function that lists the rules a candidate's draft breaks, one sentence each."""
+    """Return a function that lists the rules a candidate's draft breaks, one sentence each.
+
+    Rules that are overridden for the candidate are not among them.
+    """
 
     def broken(candidate: Candidate, draft: TaskDraft) -> tuple[str, ...]:
         book = rulebook(candidate, frozenset(available_files(store, candidate)))
-        return tuple(map(str, violations(draft, book)))
+        overridden = store.overridden_rules([candidate.id]).get(candidate.id, ())
+        return tuple(str(v) for v in violations(draft, book) if v.rule not in overridden)
 
     return broken
 
